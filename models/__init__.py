@@ -1,0 +1,1 @@
+"""Training, export and evaluation recipes; never imported by `vision`."""

@@ -1,0 +1,1 @@
+"""Everything that can fail for outside reasons: camera, model files, broker, disk."""

@@ -1,0 +1,1 @@
+"""The rules of the game: pure values and functions, standard library only."""

@@ -1,0 +1,131 @@
+"""What can happen at a table: the vocabulary between sight, supervisors and the rules.
+
+Inputs are what was seen or said; `step` folds them into a `Table` and answers with outputs, which
+are what the house is told. All are plain values: `at` is Unix time in milliseconds, taken by
+whoever made the event, never here. `order` is a card's place in the run of cards of this shoe
+(1 = first card out, the burn card included): it is the card's identity before its face is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from vision.game.cards import Card
+
+
+class Slot(IntEnum):
+    """The six places of a coup, in the order in which a legal coup fills them."""
+
+    PUNTO_1 = 0
+    BANCO_1 = 1
+    PUNTO_2 = 2
+    BANCO_2 = 3
+    PUNTO_3 = 4
+    BANCO_3 = 5
+
+    @property
+    def is_punto(self) -> bool:
+        """Whether the place belongs to the Punto hand."""
+        return self % 2 == 0
+
+
+class Role(StrEnum):
+    """Who may say what; see `domain.md` section 6 (5)."""
+
+    DEALER = "dealer"
+    INSPECTOR = "inspector"
+    SURVEILLANCE = "surveillance"
+    ENGINEER = "engineer"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An input: something seen by the camera or said by a person."""
+
+    at: int
+
+
+# --- what the camera saw -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CardOut(Event):
+    """A card left the shoe."""
+
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardPlaced(Event):
+    """A card came to rest: in a slot, or (`None`) somewhere that is no slot."""
+
+    order: int
+    slot: Slot | None
+
+
+@dataclass(frozen=True, slots=True)
+class CardRead(Event):
+    """A face was read, or (`card` is `None`) a face lies open and the reader declines to read it.
+
+    `confidence` is the probability (0 to 1) that `card` is right; `second` is the next best face.
+    A later read of the same card replaces the earlier one until the coup is final.
+    """
+
+    order: int
+    card: Card | None
+    confidence: float
+    second: Card | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardRemoved(Event):
+    """A card was taken from the layout (to the discard tray or the hand)."""
+
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class CutCardOut(Event):
+    """The cut card left the shoe."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLost(Event):
+    """The reader cannot see the table from here on; `reason` is a short phrase."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewBack(Event):
+    """The reader sees the table again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed(Event):
+    """Nothing happened, but a time that the table waits for has come (see `Table.waits_until`)."""
+
+
+# --- what the house said -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Event):
+    """The reader began a run; `boot` names it in every message."""
+
+    boot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped(Event):
+    """The reader ended its run in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeStarted(Event):
+    """A new shoe is in use; the run of cards begins again at order 1."""
+
+    shoe: str
+    by: str = ""
+    role: Role | None = None

@@ -1,0 +1,1 @@
+"""Pixels to card events: no I/O, no ONNX session."""

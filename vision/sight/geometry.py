@@ -1,0 +1,232 @@
+"""Pixels and millimetres: the table plane, its places, and true card rectangles.
+
+Pixels are x right, y down in the full picture; millimetres lie on the table plane, x right and
+y down as seen. Knows nothing of what a card shows, of time, or of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import cv2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vision.game.events import Slot
+from vision.sight.frame import Image, Points
+
+POKER_MM = (63.0, 88.0)
+BRIDGE_MM = (57.0, 88.0)
+MIN_SLOT_SHARE = 0.35
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Homography:
+    """The map between the picture and the table plane; `matrix` takes pixels to millimetres."""
+
+    matrix: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, image_px: ArrayLike, table_mm: ArrayLike) -> Homography:
+        """Fit the plane to four or more point pairs (n x 2 each).
+
+        ValueError when the points are too few, do not pair up, or lie on one line.
+        """
+        px, mm = np.asarray(image_px, np.float64), np.asarray(table_mm, np.float64)
+        if px.shape != mm.shape or px.ndim != 2 or px.shape[1] != 2 or len(px) < 4:
+            raise ValueError(
+                f"the table plane needs four or more pairs of points; "
+                f"got {px.shape} in the picture and {mm.shape} on the table"
+            )
+        for name, points in (("picture", px), ("table", mm)):
+            if np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < 1.0:
+                raise ValueError(f"the points of the table plane lie on one line in the {name}")
+        matrix = cv2.findHomography(px, mm)[0]
+        if matrix is None or abs(np.linalg.det(matrix)) < 1e-12:
+            raise ValueError("no plane fits the point pairs: check that their order is the same")
+        return cls(np.asarray(matrix, np.float64))
+
+    def to_mm(self, points: ArrayLike) -> Points:
+        """Take pixels (n x 2, or one point) to millimetres of the same shape."""
+        return _project(self.matrix, points)
+
+    def to_px(self, points: ArrayLike) -> Points:
+        """Take millimetres (n x 2, or one point) to pixels of the same shape."""
+        return _project(np.linalg.inv(self.matrix), points)
+
+
+def _project(matrix: NDArray[np.floating[Any]], points: ArrayLike) -> Points:
+    xy = np.asarray(points, np.float64)
+    lifted = xy @ matrix[:, :2].T + matrix[:, 2]
+    return (lifted[..., :2] / lifted[..., 2:]).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Where a card lies: centre in mm, and the direction of its long axis in degrees, 0 to 180."""
+
+    x: float
+    y: float
+    angle: float
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """The centre, in millimetres."""
+        return (self.x, self.y)
+
+    def distance(self, other: Pose) -> float:
+        """Return the distance of the centres, in millimetres."""
+        return float(np.hypot(self.x - other.x, self.y - other.y))
+
+    def turn(self, other: Pose) -> float:
+        """Return the angle between the long axes, 0 to 90 degrees."""
+        difference = abs(self.angle - other.angle) % 180.0
+        return min(difference, 180.0 - difference)
+
+
+def card_rectangle(pose: Pose, size_mm: tuple[float, float] = POKER_MM) -> Points:
+    """Return the corners (4 x 2 mm) of a card, clockwise as seen, edge 0-1 a short side."""
+    angle = np.radians(pose.angle)
+    along = np.array([np.cos(angle), np.sin(angle)]) * size_mm[1] / 2
+    across = np.array([np.sin(angle), -np.cos(angle)]) * size_mm[0] / 2
+    corners = [-along - across, -along + across, along + across, along - across]
+    return (np.array(corners) + np.array(pose.centre)).astype(np.float32)
+
+
+def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> tuple[Pose, float]:
+    """Lay a card of known size on a quad as well as it goes.
+
+    `quad_mm` is 4 x 2, clockwise; either side may come first. Returns the pose and the root mean
+    square distance of the corners in mm (closed form: rigid Procrustes fit, no scale).
+    """
+    quad = np.asarray(quad_mm, np.float64)
+    centre = quad.mean(axis=0)
+    offsets = (quad - centre) @ np.array([1.0, 1.0j])
+    template = card_rectangle(Pose(0.0, 0.0, 0.0), size_mm).astype(np.float64) @ np.array([1, 1j])
+    fits = []
+    for start in (0, 1):
+        turned = np.roll(offsets, -start)
+        angle = float(np.angle(np.vdot(template, turned)))
+        misfit = float(np.sqrt(np.mean(np.abs(turned - template * np.exp(1j * angle)) ** 2)))
+        fits.append((misfit, float(np.degrees(angle)) % 180.0))
+    misfit, degrees = min(fits)
+    return Pose(float(centre[0]), float(centre[1]), degrees), misfit
+
+
+def polygon(points: ArrayLike) -> Points:
+    """Check and return a polygon (n x 2, n at least 3); ValueError when it encloses nothing."""
+    corners = np.asarray(points, np.float32)
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise ValueError(f"a polygon needs three or more points, got numbers {corners.shape}")
+    if abs(cv2.contourArea(corners)) < 1.0:
+        raise ValueError("the polygon encloses no area")
+    return corners
+
+
+def distance_inside(point: Sequence[float], area: Points) -> float:
+    """Return how deep a point lies in a polygon: positive inside, negative outside, in its unit."""
+    return float(cv2.pointPolygonTest(area, (float(point[0]), float(point[1])), True))
+
+
+def shared_area(first: Points, second: Points) -> float:
+    """Return the area common to two convex polygons, in the square of their unit."""
+    return float(cv2.intersectConvexConvex(cv2.convexHull(first), cv2.convexHull(second))[0])
+
+
+def rectify(image: Image, quad: Points, size: tuple[int, int]) -> Image:
+    """Cut a quad out of a picture as an upright rectangle.
+
+    `quad` is 4 x 2 pixels, clockwise, edge 0-1 becomes the upper edge; `size` is (width, height).
+    Large quads are averaged down, not sampled, so that thin strokes survive.
+    """
+    source = np.asarray(quad, np.float32)
+    edges = np.linalg.norm(np.roll(source, -1, axis=0) - source, axis=1)
+    shrink = max((edges[0] + edges[2]) / 2 / size[0], (edges[1] + edges[3]) / 2 / size[1])
+    factor = int(np.clip(round(float(shrink)), 1, 4))
+    width, height = size[0] * factor, size[1] * factor
+    target = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    # Pixel centres lie at whole numbers, corners of the crop half a pixel before the first.
+    matrix = cv2.getPerspectiveTransform(source, target - np.float32(0.5))
+    crop = cv2.warpPerspective(image, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
+    if factor > 1:
+        crop = cv2.resize(crop, size, interpolation=cv2.INTER_AREA)
+    return cast(Image, crop)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableView:
+    """One camera's view of one table: the plane, and its places as polygons in millimetres.
+
+    `mouth` is where a card leaving the shoe is first seen; cards within `discard` are ignored.
+    """
+
+    homography: Homography
+    slots: Mapping[Slot, Points]
+    mouth: Points
+    discard: Points | None = None
+    card_mm: tuple[float, float] = POKER_MM
+
+    def locate(self, quad_px: Points) -> tuple[Pose, float]:
+        """Snap a detected quad (4 x 2 pixels) to the card that would have been seen so.
+
+        Returns the pose and the misfit in mm. An oriented box is no card seen in perspective but
+        the smallest box around it, so the fit is corrected by what the box of the fitted card
+        itself would have given; any other quad is taken as the four corners.
+        """
+        pose, misfit = fit_rectangle(self.homography.to_mm(quad_px), self.card_mm)
+        if not _is_box(quad_px):
+            return pose, misfit
+        target = pose
+        for _ in range(2):
+            seen = box_around(self.quad_px(pose))
+            again, _ = fit_rectangle(self.homography.to_mm(seen), self.card_mm)
+            turn = (target.angle - again.angle + 90.0) % 180.0 - 90.0
+            pose = Pose(
+                pose.x + target.x - again.x,
+                pose.y + target.y - again.y,
+                (pose.angle + turn) % 180.0,
+            )
+        return pose, misfit
+
+    def rectangle(self, pose: Pose) -> Points:
+        """Return the corners of a card lying so, 4 x 2 mm."""
+        return card_rectangle(pose, self.card_mm)
+
+    def quad_px(self, pose: Pose) -> Points:
+        """Return the corners of a card lying so, 4 x 2 pixels: what to rectify."""
+        return self.homography.to_px(self.rectangle(pose))
+
+    def slot_of(self, pose: Pose) -> Slot | None:
+        """Return the slot that holds the card's centre, or else a fair share of its area."""
+        for slot, area in self.slots.items():
+            if distance_inside(pose.centre, area) >= 0:
+                return slot
+        corners = self.rectangle(pose)
+        shares = {slot: shared_area(corners, area) for slot, area in self.slots.items()}
+        best = max(shares, key=shares.__getitem__, default=None)
+        enough = MIN_SLOT_SHARE * self.card_mm[0] * self.card_mm[1]
+        return best if best is not None and shares[best] >= enough else None
+
+    def in_mouth(self, pose: Pose, margin_mm: float = 0.0) -> bool:
+        """Whether a card's centre lies in the shoe's mouth, or within a margin of it."""
+        return distance_inside(pose.centre, self.mouth) >= -margin_mm
+
+    def in_discard(self, pose: Pose) -> bool:
+        """Whether a card's centre lies in the discard area."""
+        return self.discard is not None and distance_inside(pose.centre, self.discard) >= 0
+
+
+def box_around(quad_px: Points) -> Points:
+    """Return the smallest turned box around a quad, clockwise, edge 0-1 a short side."""
+    box = cv2.boxPoints(cv2.minAreaRect(np.asarray(quad_px, np.float32)))
+    first, second = np.linalg.norm(box[1] - box[0]), np.linalg.norm(box[2] - box[1])
+    return np.roll(box, -1 if first > second else 0, axis=0).astype(np.float32)
+
+
+def _is_box(quad_px: Points) -> bool:
+    edges = np.roll(quad_px, -1, axis=0) - quad_px
+    lengths = np.maximum(np.linalg.norm(edges, axis=1), 1e-6)
+    cosines = np.abs(np.sum(edges * np.roll(edges, -1, axis=0), axis=1))
+    return bool(np.all(cosines / (lengths * np.roll(lengths, -1)) < 0.01))

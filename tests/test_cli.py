@@ -1,0 +1,101 @@
+"""The command line: help, version, and an exit code for each kind of end."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from vision import __version__, cli
+from vision.errors import ConfigurationError, OutsideError
+
+
+def test_main_without_arguments_shows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """No arguments is a request for help, not a mistake."""
+    assert cli.main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cli.command_names())
+
+
+def test_main_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` prints the version and ends well."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_main_unknown_command_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command that does not exist ends with 2 and names those that do."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["rnu"])
+    assert caught.value.code == 2
+    assert "run" in capsys.readouterr().err
+
+
+def raise_(error: BaseException) -> int:
+    """Stand in for a command that fails."""
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ConfigurationError("table.toml: site: missing"), 2, "table.toml: site: missing"),
+        (OutsideError("camera 0 is busy"), 3, "camera 0 is busy"),
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(), 0, ""),
+    ],
+    ids=["configuration", "outside", "ctrl-c", "pipe"],
+)
+def test_main_error_becomes_exit_code_and_words(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    words: str,
+) -> None:
+    """Errors end in one line for people and the code for scripts; never in a traceback."""
+    monkeypatch.setattr(cli, "_dispatch", lambda _: raise_(error))
+    assert cli.main(["run"]) == code
+    told = capfd.readouterr().err
+    assert words in told
+    assert "Traceback" not in told
+
+
+def test_main_added_command_gets_its_own_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command of another package is run with what follows its name."""
+    entry = EntryPoint("double", f"{__name__}:count", "shoe_reader.commands")
+    monkeypatch.setattr(cli, "added_commands", lambda: {"double": entry})
+    assert cli.main(["double", "--a", "b"]) == 2
+
+
+def count(argv: list[str]) -> int:
+    """Answer with the number of arguments."""
+    return len(argv)
+
+
+@pytest.mark.parametrize("name", cli.command_names())
+def test_command_has_help_and_arguments(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command explains itself."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main([name, "--help"])
+    assert caught.value.code == 0
+    assert name in capsys.readouterr().out
+
+
+def test_start_up_without_command_imports_no_slow_library() -> None:
+    """`--version` answers at once: nothing heavy is imported by the command line itself."""
+    code = "import sys, vision.cli; print([m for m in ('cv2', 'onnxruntime') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_parser_is_named_as_the_command() -> None:
+    """Usage lines show the command as people type it."""
+    parser = cli._parser((), {})
+    assert isinstance(parser, argparse.ArgumentParser)
+    assert parser.prog == "shoe-reader"

@@ -1,0 +1,100 @@
+"""The `shoe-reader` command: finds the commands, runs one, turns errors into exit codes.
+
+Each module of `vision.commands` is a command (HELP, add_arguments, run); other packages add theirs
+through the entry-point group `shoe_reader.commands`. It knows no command by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import signal
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import NoReturn
+
+import vision.commands
+from vision import __version__
+from vision.errors import ShoeReaderError
+
+INTERRUPTED = 130
+DESCRIPTION = (
+    "Watches a Punto Banco table, reads each card as it leaves the shoe, checks the tableau and "
+    "publishes results and mis-deal alerts over MQTT."
+)
+EPILOG = "Exit codes: 0 done, 2 bad usage or configuration, 3 an outside thing failed."
+
+
+def command_names() -> tuple[str, ...]:
+    """Return the names of the commands of this package."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(vision.commands.__path__)))
+
+
+def added_commands() -> dict[str, EntryPoint]:
+    """Return the commands that installed packages add, by name: `main(argv) -> exit code`."""
+    return {entry.name: entry for entry in entry_points(group="shoe_reader.commands")}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code; no arguments show the help."""
+    words = sys.argv[1:] if argv is None else argv
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _dispatch(words)
+    except ShoeReaderError as error:
+        print(f"shoe-reader: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(words: list[str]) -> int:
+    added = added_commands()
+    name = words[0] if words else ""
+    if name in added:
+        code: int = added[name].load()(words[1:])
+        return code
+    # Only the command that is asked for is imported: the others may need slow libraries.
+    chosen = (name,) if name in command_names() else command_names()
+    parser = _parser(chosen, {} if name in command_names() else added)
+    if not words:
+        parser.print_help()
+        return 0
+    args = parser.parse_args(words)
+    run: Callable[[argparse.Namespace], int] = args.run
+    return run(args)
+
+
+def _parser(names: tuple[str, ...], added: dict[str, EntryPoint]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("shoe-reader", description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument("--version", action="version", version=f"shoe-reader {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in names:
+        module = importlib.import_module(f"vision.commands.{name}")
+        sub = commands.add_parser(name, help=module.HELP, description=module.HELP)
+        module.add_arguments(sub)
+        sub.set_defaults(run=module.run)
+    for name, entry in sorted(added.items()):
+        commands.add_parser(name, help=_help_of(entry), add_help=False)
+    return parser
+
+
+def _help_of(entry: EntryPoint) -> str:
+    words = getattr(importlib.import_module(entry.module), "HELP", "")
+    return str(words)
+
+
+def _terminate(_signal: int, _frame: object) -> NoReturn:
+    """End in order when the service manager asks for it: `finally` clauses run, exit code 0."""
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

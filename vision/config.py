@@ -1,0 +1,207 @@
+"""The only settings: one TOML file a table, checked in full before anything starts.
+
+Every fault in a file is reported at once, each with the key, what is wrong and the cure. Relative
+paths are taken from the table file's folder. It reads no secret: passwords come from the
+environment, when they are used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+from pydantic_core.core_schema import ValidationInfo
+
+from vision.config_errors import explain, view_faults
+from vision.errors import ConfigurationError
+from vision.game.events import Slot
+
+Point = tuple[float, float]
+Polygon = Annotated[tuple[Point, ...], Field(min_length=3)]
+URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def _from_folder(text: str, info: ValidationInfo) -> str:
+    """Return a path as seen from the table file's folder; "", URLs and camera numbers stay."""
+    if not text or text.isdigit() or URL.match(text):
+        return text
+    folder = (info.context or {}).get("folder", Path())
+    return str(folder / Path(text).expanduser())
+
+
+def _topic_level(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", text):
+        raise PydanticCustomError(
+            "topic_level",
+            "'{text}' cannot stand in a topic: use 1 to 64 letters, digits, '-', '_' or '.'",
+            {"text": text},
+        )
+    return text
+
+
+def _slots_by_name(data: object) -> object:
+    """Turn slot names into slots, and name those that are missing or unknown."""
+    if not isinstance(data, dict):
+        return data
+    names = [slot.name for slot in Slot]
+    unknown = [str(name) for name in data if name not in names]
+    missing = [name for name in names if name not in data]
+    if unknown or missing:
+        words = [f"unknown: {', '.join(unknown)}"] if unknown else []
+        words += [f"missing: {', '.join(missing)}"] if missing else []
+        raise PydanticCustomError(
+            "slots",
+            "must have exactly {names}; {words}",
+            {"names": ", ".join(names), "words": "; ".join(words)},
+        )
+    return {Slot[name]: polygon for name, polygon in data.items()}
+
+
+PathText = Annotated[str, AfterValidator(_from_folder)]
+TopicLevel = Annotated[str, AfterValidator(_topic_level)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Section(BaseModel):
+    """One part of the table file: frozen, and no key that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Camera(Section):
+    """Where the pictures come from; width and height are those of the calibration, in pixels."""
+
+    source: PathText
+    width: int = Field(default=1920, ge=64, le=16384)
+    height: int = Field(default=1080, ge=64, le=16384)
+    fps: float = Field(default=30.0, gt=0, le=240)
+    stall_s: float = Field(default=2.0, ge=0.2, le=60)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_is_source(cls, data: object) -> object:
+        if isinstance(data, dict) and type(data.get("source")) is int:
+            return {**data, "source": str(data["source"])}
+        return data
+
+
+class View(Section):
+    """Where the table lies in the picture, and the places on it."""
+
+    image_px: tuple[Point, Point, Point, Point]
+    table_mm: tuple[Point, Point, Point, Point]
+    slots_mm: Annotated[dict[Slot, Polygon], BeforeValidator(_slots_by_name)]
+    mouth_mm: Polygon
+    discard_mm: Polygon | None = None
+    card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = (63.0, 88.0)
+
+
+class Models(Section):
+    """Model files; empty for the packaged ones. `threads` is what one inference may use."""
+
+    detector: PathText = ""
+    classifier: PathText = ""
+    threads: int = Field(default=1, ge=1, le=64)
+
+
+class Reading(Section):
+    """When a card counts as read: the probability of error that one read may have."""
+
+    error_bound: float = Field(default=1e-5, gt=0, lt=0.5)
+
+
+class Broker(Section):
+    """Where messages go. `password_env` names the environment variable that holds the password."""
+
+    kind: Literal["embedded", "external", "none"] = "embedded"
+    host: str = Field(default="127.0.0.1", min_length=1)
+    port: Port = 1883
+    websocket_port: Port = 9001
+    username: str = ""
+    password_env: str = ""
+    tls_ca: PathText = ""
+
+    def password(self) -> str:
+        """Return the password from the environment, "" where none is named; ConfigurationError."""
+        if not self.password_env:
+            return ""
+        if self.password_env not in os.environ:
+            raise ConfigurationError(
+                f"broker.password_env: the environment variable {self.password_env} is not set; "
+                "set it to the broker's password, or remove the key if it asks for none"
+            )
+        return os.environ[self.password_env]
+
+
+class Log(Section):
+    """The append-only record of the table."""
+
+    path: PathText = "table.sqlite"
+
+
+class Board(Section):
+    """Where the results board is served."""
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    port: Port = 8080
+
+
+class TableConfig(Section):
+    """All settings of one table."""
+
+    site: TopicLevel
+    table: TopicLevel
+    profile: str = Field(default="punto-banco", min_length=1)
+    dealing: Literal["face-up", "face-down", "punto-first"] = "face-up"
+    camera: Camera
+    view: View
+    models: Models = Models()
+    reader: Reading = Reading()
+    broker: Broker = Broker()
+    log: Log = Log()
+    board: Board = Board()
+
+
+def load(path: Path) -> TableConfig:
+    """Read and check a table file.
+
+    ConfigurationError names the file and, a line each, every faulty key with its cure.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"{path}: no such file; give the table file, for example deploy/table.example.toml"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as text: {error}") from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: is not valid TOML: {error}; mend that line") from error
+    try:
+        config = TableConfig.model_validate(data, context={"folder": path.parent})
+    except ValidationError as error:
+        raise ConfigurationError(explain(path, error, TableConfig)) from error
+    view, size = config.view, (config.camera.width, config.camera.height)
+    places = {f"view.slots_mm.{slot.name}": polygon for slot, polygon in view.slots_mm.items()}
+    places["view.mouth_mm"] = view.mouth_mm
+    if view.discard_mm is not None:
+        places["view.discard_mm"] = view.discard_mm
+    faults = view_faults(view.image_px, view.table_mm, places, size)
+    if faults:
+        raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
+    return config

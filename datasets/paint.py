@@ -49,10 +49,15 @@ def level_for(levels: Sequence[Image], quad: Points) -> Image:
     return levels[0]
 
 
+Footprint = tuple[int, int, int, int, Image]
+
+
 def lay(
     image: Image, levels: Sequence[Image], quad: Points, *, shade: float = 1.0, bow: float = 0.0
-) -> None:
+) -> Footprint | None:
     """Draw a card pyramid on the picture, in place.
+
+    Returns the window x0, y0, x1, y1 it touched and its opacity there, None outside the picture.
 
     `quad` is (4, 2) px clockwise as seen, point 0 the top left corner of the upright card.
     `shade` multiplies its colours; `bow` bends the card about its short axis: the height of the
@@ -61,7 +66,7 @@ def lay(
     level = level_for(levels, quad)
     window = _window(image, quad, margin=2 + round(abs(bow) * _length(quad, 0, 1)))
     if window is None:
-        return
+        return None
     x0, y0, x1, y1 = window
     height, width = level.shape[:2]
     corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
@@ -73,6 +78,7 @@ def lay(
     else:
         patch = cv2.warpPerspective(level, matrix, size, flags=cv2.INTER_LINEAR)
     _blend(image[y0:y1, x0:x1], patch, shade)
+    return x0, y0, x1, y1, patch[:, :, 3]
 
 
 def paste(image: Image, patch: Image, x: int, y: int) -> None:

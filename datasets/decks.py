@@ -1,0 +1,125 @@
+"""The decks there are: a registry of face designs, each with its split and licence.
+
+`load_deck` draws a deck once and keeps it in a cache folder; later loads map the file into
+memory. Knows nothing of scenes. Which designs are held out, and why: ART.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets import art
+from datasets.backs import back_names, cut_card, load_back
+from datasets.glyphs import Image
+from vision.errors import ConfigurationError
+from vision.game.cards import DECK
+
+__all__ = ["Deck", "back_names", "cut_card", "deck_names", "load_back", "load_deck"]
+
+Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
+_HELD_OUT = ("spatz_horizontal",)
+_LICENCES = {"knoll": "public domain", "spatz_vertical": "public domain",
+             "spatz_horizontal": "public domain"}
+
+
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """The 52 faces of one design, and a back that goes with them; BGRA, one size in pixels."""
+
+    name: str
+    split: str
+    licence: str
+    size_mm: tuple[float, float]
+    faces: Mapping[str, Image]
+    back: Image
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    split: str
+    licence: str
+    draw: Draw
+    source: str  # changes when the drawing would
+
+
+def art_folders() -> tuple[Path, ...]:
+    """Return the folders art is looked for in: those of SHOE_READER_ART, and the installed one."""
+    named = [Path(p) for p in os.environ.get("SHOE_READER_ART", "").split(os.pathsep) if p]
+    for folder in named:
+        if not folder.is_dir():
+            raise ConfigurationError(
+                f"SHOE_READER_ART: {folder} is not a folder; name folders of card files"
+            )
+    installed = Path(__file__).parent / ".art"
+    return (*named, installed) if installed.is_dir() else tuple(named)
+
+
+def deck_names(split: str | None = None) -> tuple[str, ...]:
+    """Return the names of the decks of a split ("train" or "test"), or of all, in fixed order."""
+    return tuple(n for n, entry in _registry().items() if split in (None, entry.split))
+
+
+def load_deck(name: str, height_px: int = 504) -> Deck:
+    """Return a deck by name, or read from a folder of card files where `name` is a path.
+
+    Raises ConfigurationError where there is no such deck.
+    """
+    entry = _registry().get(name)
+    if entry is None and Path(name).is_dir():
+        entry = _folder_entry(Path(name))
+    if entry is None:
+        known = ", ".join(_registry()) or "none"
+        raise ConfigurationError(f"no deck '{name}'; there are: {known} (see SHOE_READER_ART)")
+    pixels, size = _cached(name, entry, height_px)
+    faces = {str(card): pixels[i] for i, card in enumerate(DECK)}
+    backs = back_names(entry.split)
+    back = load_back(backs[sum(name.encode()) % len(backs)], height_px)
+    return Deck(name, entry.split, entry.licence, size, faces, back)
+
+
+@cache
+def _registry() -> dict[str, _Entry]:
+    found: dict[str, _Entry] = {}
+    for folder in art_folders():
+        for deck in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())):
+            if len(art.card_files(deck)) == len(DECK):
+                found.setdefault(deck.name, _folder_entry(deck))
+    return found
+
+
+def _folder_entry(folder: Path) -> _Entry:
+    files = art.card_files(folder).values()
+    source = "".join(f"{p.name}{p.stat().st_size}{p.stat().st_mtime_ns}" for p in files)
+    split = "test" if folder.name in _HELD_OUT else "train"
+    licence = _LICENCES.get(folder.name, "unknown")
+    return _Entry(split, licence, lambda height: art.folder_faces(folder, height), source)
+
+
+def cache_folder() -> Path:
+    """Return the folder drawn decks are kept in: under XDG_CACHE_HOME, by default ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "shoe-reader" / "decks"
+
+
+def _cached(name: str, entry: _Entry, height: int) -> tuple[NDArray[Any], tuple[float, float]]:
+    text = entry.source + Path(art.__file__).read_text()
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = cache_folder() / f"{Path(name).name}-{height}-{digest}.npy"
+    if not path.exists():
+        pixels, size = entry.draw(height)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.npy")
+        np.save(partial, pixels)
+        partial.replace(path)
+    pixels = np.load(path, mmap_mode="r")
+    height_px, width_px = pixels.shape[1:3]
+    return pixels, (round(art.CARD_HEIGHT_MM * width_px / height_px, 1), art.CARD_HEIGHT_MM)

@@ -1,0 +1,32 @@
+"""What a source yields: pictures with their times, and outages.
+
+Knows nothing of where they come from.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from vision.sight.frame import Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shot:
+    """A frame and the monotonic instant (seconds) at which it was there to be looked at."""
+
+    frame: Frame
+    taken_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """No picture comes from here on, at Unix time `at` (ms); `reason` is a short phrase."""
+
+    at: int
+    reason: str
+
+
+def now_ms() -> int:
+    """Return Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000

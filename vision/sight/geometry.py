@@ -60,7 +60,7 @@ class Homography:
 def _project(matrix: NDArray[np.floating[Any]], points: ArrayLike) -> Points:
     xy = np.asarray(points, np.float64)
     lifted = xy @ matrix[:, :2].T + matrix[:, 2]
-    return (lifted[..., :2] / lifted[..., 2:]).astype(np.float32)
+    return np.asarray(lifted[..., :2] / lifted[..., 2:], np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def card_rectangle(pose: Pose, size_mm: tuple[float, float] = POKER_MM) -> Point
     along = np.array([np.cos(angle), np.sin(angle)]) * size_mm[1] / 2
     across = np.array([np.sin(angle), -np.cos(angle)]) * size_mm[0] / 2
     corners = [-along - across, -along + across, along + across, along - across]
-    return (np.array(corners) + np.array(pose.centre)).astype(np.float32)
+    return np.asarray(np.array(corners) + np.array(pose.centre), np.float32)
 
 
 def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> tuple[Pose, float]:

@@ -1,0 +1,188 @@
+"""The embedded MQTT broker: for the demo and for one machine, never for a network.
+
+It runs amqtt in a thread with its own event loop and listens on loopback only, without passwords:
+whoever can reach it is already on this machine. It knows nothing of topics or payloads. A house
+with more than one machine uses mosquitto; see `deploy/mqtt.md`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import websockets
+from amqtt.broker import Broker
+from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
+from amqtt.errors import BrokerError
+
+from vision.errors import OutsideError
+
+HOST = "127.0.0.1"
+START_S = 10.0
+STOP_S = 10.0
+
+# A page from elsewhere, open in a browser on this machine, could reach a loopback port: so the
+# WebSocket listener takes only pages that this machine itself serves, and programs (no origin).
+LOCAL_ORIGINS = [None, re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")]
+
+
+class EmbeddedBroker:
+    """An MQTT 3.1.1 broker on loopback, over TCP and WebSocket.
+
+    Port 0 asks the system for a free one; `port` and `websocket_port` tell which.
+    """
+
+    def __init__(self, port: int = 1883, websocket_port: int = 9001) -> None:
+        self.port = port
+        self.websocket_port = websocket_port
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._failure: BaseException | None = None
+        self._broker: _Broker | None = None
+        self._thread = threading.Thread(target=self._run, name="embedded-broker", daemon=True)
+
+    def start(self) -> None:
+        """Start and return when both ports answer; OutsideError when a port is taken."""
+        for port, key in ((self.port, "port"), (self.websocket_port, "websocket_port")):
+            _refuse_taken_port(port, key)
+        for name in ("amqtt", "transitions", "websockets"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._thread.start()
+        if not self._ready.wait(START_S):
+            raise OutsideError(f"the embedded broker did not start within {START_S:.0f} s")
+        if self._failure is not None:
+            raise OutsideError(
+                f"the embedded broker cannot listen on ports {self.port} and "
+                f"{self.websocket_port} of {HOST}: {self._failure}; choose other ports in [broker]"
+            ) from self._failure
+
+    def stop(self) -> None:
+        """Close the listeners and every connection, and wait for it; again does nothing."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(STOP_S)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._open())
+        except (BrokerError, OSError) as error:
+            self._failure = error
+        finally:
+            self._ready.set()
+        if self._failure is None:
+            self._loop.run_forever()
+        if self._broker is not None:
+            self._loop.run_until_complete(self._broker.close())
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+    async def _open(self) -> None:
+        self._broker = _Broker(_configuration(self.port, self.websocket_port), loop=self._loop)
+        await self._broker.start()
+        self.port, self.websocket_port = self._broker.ports()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def _configuration(port: int, websocket_port: int) -> BrokerConfig:
+    return BrokerConfig(
+        listeners={
+            "default": ListenerConfig(type=ListenerType.TCP, bind=f"{HOST}:{port}"),
+            "websocket": ListenerConfig(type=ListenerType.WS, bind=f"{HOST}:{websocket_port}"),
+        },
+        # Named, because the default set logs every packet and publishes $SYS topics.
+        plugins={"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
+    )
+
+
+def _refuse_taken_port(port: int, key: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As amqtt does: a port whose last connections are still closing is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except (OSError, OverflowError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise OutsideError(
+                f"the embedded broker cannot use port {port} of {HOST}: {reason}; stop the "
+                f"program that holds it (ss -ltnp 'sport = :{port}' names it), or set [broker] "
+                f'{key} to another port, or use that broker with [broker] kind = "external"'
+            ) from error
+
+
+class _Snapshot(dict[str, Any]):
+    """A dict that may change while someone walks over it.
+
+    amqtt walks over its subscriptions with pauses between, and dies of "dictionary changed size
+    during iteration" when a display subscribes meanwhile.
+    """
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(super().keys()))
+
+    def items(self) -> Any:
+        return list(super().items())
+
+
+class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
+    """amqtt's broker with the defects that matter here worked around (seen in 0.12.1)."""
+
+    def __init__(self, config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(config, loop=loop)
+        self._subscriptions = _Snapshot()
+
+    def ports(self) -> tuple[int, int]:
+        """Return the ports really bound: TCP, WebSocket."""
+        tcp, web = (
+            next(iter(self._servers[name].instance.sockets)).getsockname()[1]
+            for name in ("default", "websocket")
+        )
+        return int(tcp), int(web)
+
+    async def close(self) -> None:
+        """Shut down whatever has been started, a half-started broker included."""
+        if self.transitions.state == "started":
+            await self.shutdown()
+        else:
+            for server in self._servers.values():
+                await server.close_instance()
+
+    async def _create_server_instance(
+        self, name: str, kind: ListenerType, address: str, port: int, ssl_context: Any
+    ) -> Any:
+        # amqtt gives `websockets.serve` no list of origins.
+        if kind != ListenerType.WS:
+            return await super()._create_server_instance(name, kind, address, port, ssl_context)
+        return await websockets.serve(
+            partial(self.ws_connected, listener_name=name),
+            address,
+            port,
+            origins=LOCAL_ORIGINS,
+            subprotocols=[websockets.Subprotocol("mqtt")],
+        )
+
+    async def _publish_retained_messages_for_subscription(
+        self, subscription: tuple[str, int], session: Any
+    ) -> None:
+        # On each connection amqtt sends the retained messages of every client's subscriptions.
+        holders = self._subscriptions.get(subscription[0], [])
+        if any(holder.client_id == session.client_id for holder, _ in holders):
+            await super()._publish_retained_messages_for_subscription(subscription, session)

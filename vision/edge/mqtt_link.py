@@ -1,0 +1,139 @@
+"""How to reach a broker, and what to tell people when it cannot be reached.
+
+It opens one connection and reads its outcome; it knows nothing of topics, outboxes or tables.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import threading
+from dataclasses import dataclass, field
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.reasoncodes import ReasonCode
+
+from vision.errors import ConfigurationError, OutsideError
+
+KEEPALIVE_S = 10
+CONNECT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A broker: where it is, who we are to it, and whom we trust.
+
+    `tls_ca` is a file of certificates to trust, or `system` for those of this machine; empty means
+    no TLS. `certificate` and `key` are files of a client certificate, if the broker wants one.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 1883
+    username: str = ""
+    password: str = field(default="", repr=False)
+    tls_ca: str = ""
+    certificate: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
+    """Return a client that is not yet connected and never reconnects by itself.
+
+    ConfigurationError when a certificate file cannot be used.
+    """
+    client = paho.Client(
+        CallbackAPIVersion.VERSION2,
+        client_id=client_id,
+        clean_session=True,
+        reconnect_on_failure=False,
+    )
+    client.connect_timeout = CONNECT_S
+    if endpoint.username:
+        client.username_pw_set(endpoint.username, endpoint.password or None)
+    if endpoint.tls_ca:
+        client.tls_set_context(_context(endpoint))
+    return client
+
+
+def probe(endpoint: Endpoint, client_id: str = "") -> None:
+    """Connect once and hang up; OutsideError says why the broker cannot be used, and the cure."""
+    client = new_client(endpoint, client_id or f"shoe-reader-check-{os.getpid()}")
+    answered = threading.Event()
+    answers: list[ReasonCode] = []
+
+    def on_connect(
+        _client: object, _data: object, _flags: object, code: ReasonCode, _: object
+    ) -> None:
+        answers.append(code)
+        answered.set()
+
+    client.on_connect = on_connect
+    client.on_disconnect = lambda *_: answered.set()
+    try:
+        client.connect(endpoint.host, endpoint.port, KEEPALIVE_S)
+    except (OSError, ValueError) as error:
+        raise OutsideError(explain_error(error, endpoint)) from error
+    client.loop_start()
+    answered.wait(CONNECT_S)
+    client.disconnect()
+    client.loop_stop()
+    if not answers:
+        raise OutsideError(
+            f"the broker at {endpoint} does not answer as an MQTT broker; check [broker] port, "
+            "and whether it wants TLS ([broker] tls_ca)"
+        )
+    if answers[0].is_failure:
+        raise OutsideError(explain_refusal(answers[0], endpoint))
+
+
+def explain_error(error: OSError | ValueError, endpoint: Endpoint) -> str:
+    """Say why no connection came about, and the cure."""
+    cure = "check [broker] host and port, and the network between"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = f"its certificate is not trusted ({error.verify_message})"
+        cure = "give the certificate of its authority in [broker] tls_ca, and its name as host"
+    elif isinstance(error, ssl.SSLError):
+        why = f"TLS failed ({error.reason})"
+        cure = "check that the port is the broker's TLS port, or remove [broker] tls_ca"
+    elif isinstance(error, ConnectionRefusedError):
+        why = "the connection was refused"
+        cure = "start the broker, or check [broker] host and port"
+    elif isinstance(error, socket.gaierror):
+        why = "no machine of that name is known"
+        cure = "check [broker] host and the name service"
+    elif isinstance(error, TimeoutError):
+        why = f"nothing answered within {CONNECT_S:.0f} s"
+    else:
+        why = getattr(error, "strerror", None) or str(error)
+    return f"cannot reach the broker at {endpoint}: {why}; {cure}"
+
+
+def explain_refusal(code: ReasonCode, endpoint: Endpoint) -> str:
+    """Say why the broker turned us away, and the cure."""
+    cure = "look at the broker's log"
+    if code.getName() in ("Bad user name or password", "Not authorized"):
+        who = f"user '{endpoint.username}'" if endpoint.username else "no user name"
+        cure = (
+            f"we came as {who}: check [broker] username, the password in the variable that "
+            "[broker] password_env names, and the broker's password file"
+        )
+    return f"the broker at {endpoint} refused us: {code.getName()}; {cure}"
+
+
+def _context(endpoint: Endpoint) -> ssl.SSLContext:
+    trusted = None if endpoint.tls_ca == "system" else endpoint.tls_ca
+    try:
+        context = ssl.create_default_context(cafile=trusted)
+        if endpoint.certificate:
+            context.load_cert_chain(endpoint.certificate, endpoint.key or None)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(
+            f"[broker] tls_ca '{endpoint.tls_ca}' or the client certificate cannot be used: "
+            f"{error}; give files in PEM form that this user may read"
+        ) from error
+    return context

@@ -1,0 +1,100 @@
+"""The chain of the log: what a record is and how each one vouches for all before it.
+
+Pure: it hashes text. It knows neither where records are kept nor what an event means. Record 0
+is the header (which table, which rules); every other record is one input event together with a
+digest of what was said because of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LOG_VERSION = 1
+GENESIS = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One entry of the log: its number from 0, its canonical JSON body and its chain hash."""
+
+    number: int
+    body: str
+    hash: str
+
+
+class BrokenChainError(Exception):
+    """The log was changed; `number` is the first record that cannot be trusted."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(f"record {number}: {why}")
+        self.number = number
+        self.why = why
+
+
+def canonical(value: object) -> str:
+    """Return the one JSON text for a value: sorted keys, no spaces, UTF-8, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def chain_hash(previous: str, body: str) -> str:
+    """Return the SHA-256 (64 hex digits) over the previous hash and this body."""
+    return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
+
+
+def said_digest(lines: Iterable[str]) -> str:
+    """Return the SHA-256 (64 hex digits) over what was said, one message a line."""
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
+    """Make record `number` that follows the record whose hash is `previous`."""
+    body = canonical({"n": number, **content})
+    return Record(number, body, chain_hash(previous, body))
+
+
+def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]]]:
+    """Yield each record with its parsed body; BrokenChainError at the first that does not fit."""
+    previous = GENESIS
+    for expected, record in enumerate(records):
+        if record.number != expected:
+            raise BrokenChainError(expected, f"is missing; record {record.number} stands there")
+        if chain_hash(previous, record.body) != record.hash:
+            raise BrokenChainError(expected, "its hash does not fit its content and predecessor")
+        content = _parsed(record)
+        if content.get("n") != expected:
+            raise BrokenChainError(expected, f"calls itself record {content.get('n')}")
+        previous = record.hash
+        yield record, content
+
+
+def record_line(record: Record) -> str:
+    """Return the record as one line of an exported log."""
+    return canonical({"body": record.body, "hash": record.hash, "n": record.number})
+
+
+def record_from_line(line: str, number: int) -> Record:
+    """Read line `number` (from 0) of an exported log; BrokenChainError when it is no record."""
+    try:
+        content = json.loads(line)
+        record = Record(content["n"], content["body"], content["hash"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BrokenChainError(number, "is not a record of an exported log") from error
+    if type(record.number) is not int or type(record.body) is not str:
+        raise BrokenChainError(number, "is not a record of an exported log")
+    return record
+
+
+def _parsed(record: Record) -> dict[str, Any]:
+    try:
+        content = json.loads(record.body)
+    except ValueError as error:
+        raise BrokenChainError(record.number, "its body is not JSON") from error
+    if not isinstance(content, dict):
+        raise BrokenChainError(record.number, "its body is not a JSON object")
+    return content

@@ -1,4 +1,4 @@
-"""Brush strokes of every rendering: cards laid on a picture, shadows, light, glare, camera faults.
+"""Brush strokes of every rendering: cards laid on a picture, filled shapes, shadows.
 
 Points are continuous pixels: pixel (i, j) covers [i, i+1) x [j, j+1), so they scale with the
 picture. Must not know what a table, a hand of cards or a label is. Never mirrors a card.
@@ -13,12 +13,18 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Image = NDArray[Any]  # uint8: (h, w, 3) BGR, (h, w, 4) BGRA or (h, w) mask
+from datasets.exposure import Image, blurred, glare, jpeg, lit, motion_blurred, noisy
+
+__all__ = [
+    "Footprint", "Image", "Points", "blurred", "fill", "glare", "inks", "jpeg", "lay", "level_for", "lit",
+    "motion_blurred", "noisy", "paste", "pyramid", "shadow",
+]  # fmt: skip
+
 Points = NDArray[Any]  # float (n, 2) px
+Footprint = tuple[int, int, int, int, Image]
 
 _STEP = 2**-0.5
 _SHIFT = 4
-_noise_banks: dict[int, NDArray[np.float32]] = {}
 
 
 def pyramid(card: Image, *, smallest: int = 8) -> tuple[Image, ...]:
@@ -49,18 +55,20 @@ def level_for(levels: Sequence[Image], quad: Points) -> Image:
     return levels[0]
 
 
-Footprint = tuple[int, int, int, int, Image]
-
-
 def lay(
-    image: Image, levels: Sequence[Image], quad: Points, *, shade: float = 1.0, bow: float = 0.0
+    image: Image,
+    levels: Sequence[Image],
+    quad: Points,
+    *,
+    tint: NDArray[Any] | None = None,
+    bow: float = 0.0,
 ) -> Footprint | None:
     """Draw a card pyramid on the picture, in place.
 
     Returns the window x0, y0, x1, y1 it touched and its opacity there, None outside the picture.
 
     `quad` is (4, 2) px clockwise as seen, point 0 the top left corner of the upright card.
-    `shade` multiplies its colours; `bow` bends the card about its short axis: the height of the
+    `tint` (4, 4) maps its premultiplied BGRA colours, see `inks`; `bow` bends the card about its short axis: the height of the
     long edges' middle as a share of the card's width (corners stay where they are).
     """
     level = level_for(levels, quad)
@@ -77,8 +85,18 @@ def lay(
         patch = _bowed(level, matrix, size, bow)
     else:
         patch = cv2.warpPerspective(level, matrix, size, flags=cv2.INTER_LINEAR)
-    _blend(image[y0:y1, x0:x1], patch, shade)
+    if tint is not None:
+        patch = cv2.transform(patch, tint)
+    _blend(image[y0:y1, x0:x1], patch)
     return x0, y0, x1, y1, patch[:, :, 3]
+
+
+def inks(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the (4, 4) tint of premultiplied BGRA from a (3, 4) map of plain BGR."""
+    tint = np.eye(4, dtype=np.float32)
+    tint[:3, :3] = matrix[:, :3]
+    tint[:3, 3] = matrix[:, 3] / 255
+    return tint
 
 
 def paste(image: Image, patch: Image, x: int, y: int) -> None:
@@ -87,7 +105,7 @@ def paste(image: Image, patch: Image, x: int, y: int) -> None:
     x0, y0 = max(x, 0), max(y, 0)
     x1, y1 = min(x + width, image.shape[1]), min(y + height, image.shape[0])
     if x1 > x0 and y1 > y0:
-        _blend(image[y0:y1, x0:x1], patch[y0 - y : y1 - y, x0 - x : x1 - x], 1.0)
+        _blend(image[y0:y1, x0:x1], patch[y0 - y : y1 - y, x0 - x : x1 - x])
 
 
 def fill(image: Image, polygon: Points, colour: Sequence[float], *, opacity: float = 1.0) -> None:
@@ -122,75 +140,6 @@ def shadow(
     cv2.multiply(part, cv2.merge([keep] * 3), dst=part, scale=1 / 255)
 
 
-def lit(image: Image, field: NDArray[np.float32], *, lift: float = 0.0) -> Image:
-    """Return the picture times a light field, plus `lift` grey levels of veil.
-
-    `field` is (h, w, 3) of any resolution, 1 = unchanged; it is stretched over the picture.
-    """
-    height, width = image.shape[:2]
-    full = cv2.resize(field, (width, height), interpolation=cv2.INTER_LINEAR)
-    product = cv2.multiply(image, full, dtype=cv2.CV_32F)
-    return cv2.convertScaleAbs(product, beta=lift)
-
-
-def glare(image: Image, centre: Sequence[float], radii: Sequence[float], strength: float) -> None:
-    """Add a soft white patch (an ellipse, radii in px) of `strength` 0 to 1, in place."""
-    cx, cy = centre
-    rx, ry = radii
-    x0, x1 = max(int(cx - 2 * rx), 0), min(int(cx + 2 * rx) + 1, image.shape[1])
-    y0, y1 = max(int(cy - 2 * ry), 0), min(int(cy + 2 * ry) + 1, image.shape[0])
-    if x1 <= x0 or y1 <= y0:
-        return
-    across = np.exp(-2 * ((np.arange(x0, x1, dtype=np.float32) - cx) / rx) ** 2)
-    down = np.exp(-2 * ((np.arange(y0, y1, dtype=np.float32) - cy) / ry) ** 2)
-    spot = (255 * strength * down[:, None] * across[None, :]).astype(np.uint8)
-    part = image[y0:y1, x0:x1]
-    cv2.add(part, cv2.merge([spot] * 3), dst=part)
-
-
-def noisy(
-    image: Image, rng: np.random.Generator, *, sigma: float, chroma: float = 0.5, grain: int = 1
-) -> Image:
-    """Return the picture with sensor noise of `sigma` grey levels.
-
-    `chroma` is the colour share 0 to 1; `grain` 1 to 3 px is the size of the grain.
-    """
-    bank = _noise(grain)
-    height, width = image.shape[:2]
-    y, x = (int(v) for v in rng.integers(0, 512, 2))
-    if max(height, width) > 512:
-        bank = np.tile(bank, (height // 1024 + 2, width // 1024 + 2, 1))
-    part = bank[y : y + height, x : x + width]
-    coloured = part[:, :, :3] * np.float32(sigma * chroma)
-    coloured += part[:, :, 3:] * np.float32(sigma * (1 - chroma * chroma) ** 0.5)
-    return cv2.add(image, coloured, dtype=cv2.CV_8U)
-
-
-def motion_blurred(image: Image, *, length: float, angle: float) -> Image:
-    """Return the picture smeared over `length` px in the direction `angle` (radians)."""
-    if length < 1.0:
-        return image
-    size = int(np.ceil(length)) | 1
-    kernel = np.zeros((size + 2, size + 2), np.uint8)
-    middle = (size + 1) / 2
-    reach = np.array([np.cos(angle), np.sin(angle)]) * length / 2
-    ends = np.round((np.array([-reach, reach]) + middle) * (1 << _SHIFT)).astype(int)
-    first, last = (tuple(int(v) for v in end) for end in ends)
-    cv2.line(kernel, first, last, 255, 1, cv2.LINE_AA, _SHIFT)
-    return cv2.filter2D(image, -1, kernel.astype(np.float32) / kernel.sum())
-
-
-def blurred(image: Image, sigma: float) -> Image:
-    """Return the picture out of focus by a Gaussian of `sigma` px."""
-    return cv2.GaussianBlur(image, (0, 0), sigma) if sigma >= 0.25 else image
-
-
-def jpeg(image: Image, quality: int) -> Image:
-    """Return the picture after JPEG compression of `quality` 1 to 100."""
-    _, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
-
-
 def _length(quad: Points, a: int, b: int) -> float:
     return float(np.hypot(*(quad[a] - quad[b])))
 
@@ -217,12 +166,12 @@ def _mask(polygon: Points, window: tuple[int, int, int, int]) -> Image:
     return mask
 
 
-def _blend(part: Image, patch: Image, shade: float) -> None:
+def _blend(part: Image, patch: Image) -> None:
     """Put a premultiplied BGRA patch over a part of a picture, in place."""
     inverse = cv2.bitwise_not(patch[:, :, 3])
     kept = cv2.multiply(part, cv2.merge([inverse] * 3), scale=1 / 255)
     ink = cv2.cvtColor(patch, cv2.COLOR_BGRA2BGR)
-    cv2.addWeighted(kept, 1.0, ink, shade, 0.0, dst=part)
+    cv2.add(kept, ink, dst=part)
 
 
 def _bowed(level: Image, matrix: NDArray[Any], size: tuple[int, int], bow: float) -> Image:
@@ -236,14 +185,3 @@ def _bowed(level: Image, matrix: NDArray[Any], size: tuple[int, int], bow: float
     share = np.clip((v + 0.5) / height, 0, 1)
     u -= np.float32(bow * width) * 4 * share * (1 - share)
     return cv2.remap(level, u, v, cv2.INTER_LINEAR)
-
-
-def _noise(grain: int) -> NDArray[np.float32]:
-    """Return the (1024, 1024, 4) bank of unit noise of a grain size, made once per process."""
-    if grain not in _noise_banks:
-        bank = np.random.default_rng(grain).standard_normal((1024, 1024, 4), np.float32)
-        if grain > 1:
-            soft = cv2.GaussianBlur(bank, (0, 0), 0.4 * grain)
-            bank = (soft / soft.std()).astype(np.float32)
-        _noise_banks[grain] = bank
-    return _noise_banks[grain]

@@ -56,8 +56,9 @@ def fractal(rng: Rng, size: tuple[int, int], *, coarse: float, fine: float = 1.0
     cell, weight = coarse, 1.0
     while cell >= fine:
         shape = (max(2, round(height / cell) + 1), max(2, round(width / cell) + 1))
-        grid: Field = rng.standard_normal(shape, np.float32)
-        total = total + weight * cv2.resize(grid, (width, height), interpolation=cv2.INTER_CUBIC)
+        grid = rng.standard_normal(shape, np.float32)
+        layer: Field = cv2.resize(grid, (width, height), interpolation=cv2.INTER_CUBIC)
+        total = total + weight * layer
         cell, weight = cell / 2, weight * 0.62
     total -= total.mean()
     unit: Field = total / (total.std() + 1e-6)
@@ -66,8 +67,8 @@ def fractal(rng: Rng, size: tuple[int, int], *, coarse: float, fine: float = 1.0
 
 def felt(rng: Rng, shape: tuple[int, int], colour: tuple[float, float, float]) -> Image:
     """Return felt of a BGR colour: short nap, faint wear in clouds."""
-    nap = rng.standard_normal(shape, np.float32)
-    nap = cv2.GaussianBlur(nap, (0, 0), float(rng.uniform(0.5, 1.2)))
+    fibres = rng.standard_normal(shape, np.float32)
+    nap = cv2.GaussianBlur(fibres, (0, 0), float(rng.uniform(0.5, 1.2)))
     nap = nap / nap.std() * rng.uniform(0.01, 0.07)
     wear = fractal(rng, shape, coarse=shape[0] / 3, fine=30) * rng.uniform(0.0, 0.05)
     return _coloured(1 + nap + wear, colour)
@@ -123,7 +124,7 @@ def _stripes(rng: Rng) -> Image:
     at = np.arange(size, dtype=np.float32)
     edges = np.sort(rng.uniform(0, size, int(rng.integers(6, 60))))
     tone = rng.uniform(0, 1, len(edges) + 1)[np.searchsorted(edges, at)].astype(np.float32)
-    mix = np.repeat(tone[None, :], size, axis=0)
+    mix: Field = np.repeat(tone[None, :], size, axis=0)
     if rng.random() < 0.4:
         mix = (mix + mix.T) / 2
     mix = mix + fractal(rng, (size, size), coarse=6, fine=1.5) * rng.uniform(0.02, 0.2)
@@ -139,8 +140,8 @@ def _tiles(rng: Rng) -> Image:
     row: Field = np.floor((y + warp) / tall)
     x = x + (row % 2) * wide * rng.choice([0.0, 0.5])
     column = np.floor((x + warp) / wide)
-    tone = np.sin(row * 12.99 + column * 78.23) * 43758.5
-    value: Field = 1 + (tone - np.floor(tone) - 0.5) * rng.uniform(0.05, 0.5)
+    tone: Field = np.sin(row * 12.99 + column * 78.23) * 43758.5
+    value = 1 + (tone - np.floor(tone) - 0.5) * rng.uniform(0.05, 0.5)
     value += fractal(rng, (size, size), coarse=30, fine=2) * rng.uniform(0.02, 0.15)
     joint = ((y + warp) % tall < 4) | ((x + warp) % wide < 4)
     value[joint] *= rng.uniform(0.3, 1.3)

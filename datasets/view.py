@@ -15,7 +15,7 @@ from datasets.paint import Points
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A pinhole over the plane z = 0: `matrix` (3, 3) mm to px, radial distortion about a centre."""
+    """A pinhole over the plane z = 0: `matrix` (3, 3) mm to px, then radial distortion."""
 
     matrix: Points
     distortion: float

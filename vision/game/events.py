@@ -1,14 +1,15 @@
 """What can happen at a table: the vocabulary between sight, supervisors and the rules.
 
-Inputs are what was seen or said; `step` folds them into a `Table` and answers with outputs, which
-are what the house is told. All are plain values: `at` is Unix time in milliseconds, taken by
-whoever made the event, never here. `order` is a card's place in the run of cards of this shoe
-(1 = first card out, the burn card included): it is the card's identity before its face is known.
+These are the inputs: what was seen or said. `step` folds them into a `Table` and answers with
+happenings (`vision.game.happenings`), which are what the house is told. All are plain values: `at`
+is Unix time in milliseconds, taken by whoever made the event, never here. `order` is a card's place
+in the run of cards of this shoe (1 = first card out, the burn card included): it is the card's
+identity before its face is known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from vision.game.cards import Card
@@ -30,8 +31,20 @@ class Slot(IntEnum):
         return self % 2 == 0
 
 
+class Winner(StrEnum):
+    """How a coup ended."""
+
+    PUNTO = "punto"
+    BANCO = "banco"
+    EGALITE = "egalite"
+
+
 class Role(StrEnum):
-    """Who may say what; see `domain.md` section 6 (5)."""
+    """Who speaks.
+
+    The dealer acknowledges and keys in what was not read, the inspector rules, surveillance reads,
+    acknowledges and holds, the engineer never touches a result.
+    """
 
     DEALER = "dealer"
     INSPECTOR = "inspector"
@@ -91,6 +104,21 @@ class CutCardOut(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Noticed(Event):
+    """Something that only sight or the machine can know: `code` is a fault code of `faults`.
+
+    `order` and `slot` name the card it concerns, where it concerns one; `detail` is a short phrase
+    for people; `over` says that what was noticed has ended (the light is back, the link is up).
+    """
+
+    code: str
+    order: int | None = None
+    slot: Slot | None = None
+    detail: str = ""
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ViewLost(Event):
     """The reader cannot see the table from here on; `reason` is a short phrase."""
 
@@ -124,8 +152,144 @@ class Stopped(Event):
 
 @dataclass(frozen=True, slots=True)
 class ShoeStarted(Event):
-    """A new shoe is in use; the run of cards begins again at order 1."""
+    """A new shoe is in use; the run of cards begins again at order 1.
+
+    `watch_burn`: the camera sees this shoe from its first card, so the burn is to be checked.
+    """
 
     shoe: str
-    by: str = ""
-    role: Role | None = None
+    watch_burn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeEnded(Event):
+    """The shoe is finished; `left` cards were counted in it (0: it ran empty)."""
+
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BetsClosed(Event):
+    """The bets are closed; a table that ever says so has its early deals reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultEntered(Event):
+    """The dealer keyed a result into the house's own system; `None` marks were not keyed."""
+
+    winner: Winner
+    punto_pair: bool | None = None
+    banco_pair: bool | None = None
+    three_giving_eight: bool | None = None
+    egalite_points: int | None = None
+
+
+# --- what a supervisor ordered -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Event):
+    """An order by a named person; `ref` is their own number for it, given back in the reply."""
+
+    by: str
+    role: Role
+    reason: str = field(default="", kw_only=True)
+    ref: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CoupCommand(Command):
+    """An order about one coup of this shoe."""
+
+    coup: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm(CoupCommand):
+    """The cards of the coup are as they were read: doubts about reading end."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectCard(CoupCommand):
+    """The card in that slot is `card`; a dealer may say so only of a card that is not read.
+
+    For an empty slot it enters a card that the camera never saw.
+    """
+
+    slot: Slot
+    card: Card
+
+
+@dataclass(frozen=True, slots=True)
+class VoidCoup(CoupCommand):
+    """The coup does not count; the next card out begins the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultStands(CoupCommand):
+    """The coup stands as it was dealt: its open alerts are rectified, its result is released."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldResult(CoupCommand):
+    """The result is not to be published until `ResultStands`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCard(CoupCommand):
+    """The card in `source` belongs in `target`, a slot of the other hand."""
+
+    source: Slot
+    target: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class BurnCard(CoupCommand):
+    """The last card of the coup, given where none was due, is burned."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarryCard(CoupCommand):
+    """The last card of the coup, given where none was due, becomes the first of the next coup."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeHand(CoupCommand):
+    """The coup is dealt without bets; it may be the coming one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewShoe(Command):
+    """A new shoe is in use (as `ShoeStarted`, by order)."""
+
+    shoe: str
+    watch_burn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UndoLast(Command):
+    """The last order about a coup of this shoe is taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertCommand(Command):
+    """An order about one alert."""
+
+    alert: str
+
+
+@dataclass(frozen=True, slots=True)
+class AckAlert(AlertCommand):
+    """The alert has been seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class RectifyAlert(AlertCommand):
+    """What the alert tells of has been put right by the remedy `R1` to `R12`."""
+
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAlert(AlertCommand):
+    """The alert is done with and may leave the desk."""

@@ -1,0 +1,239 @@
+"""What the house is told: the answers of `step`.
+
+Plain snapshot values, each carrying the whole of what a message about it says, so that whoever
+sends them needs no memory of the game. Nothing here knows of topics, schemas or sequence numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vision.game.cards import Card
+from vision.game.events import Role, Slot, Winner
+
+
+class Severity(StrEnum):
+    """How loud an alert is, and so who hears it."""
+
+    INFO = "info"
+    ADVISORY = "advisory"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Deadline(StrEnum):
+    """By when a fault is to be put right."""
+
+    NONE = "none"
+    NEXT_CARD = "next-card"
+    SETTLEMENT = "settlement"
+    NEXT_COUP = "next-coup"
+    SHOE_END = "shoe-end"
+
+
+class AlertState(StrEnum):
+    """The life of an alert."""
+
+    RAISED = "raised"
+    ACKNOWLEDGED = "acknowledged"
+    RECTIFIED = "rectified"
+    LAPSED = "lapsed"
+    CLOSED = "closed"
+
+
+class ResultState(StrEnum):
+    """The life of a result; `HELD` says that the coup has one but it is not to be shown yet."""
+
+    FINAL = "final"
+    CORRECTED = "corrected"
+    VOID = "void"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An output: something the house is told."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardSeen(Happening):
+    """One card did something: `event` is `out`, `placed`, `read`, `removed` or `keyed`.
+
+    For surveillance only. `coup` is 0 for a burn card; `slot` is `None` where it lies in none.
+    """
+
+    event: str
+    shoe: str
+    coup: int
+    order: int
+    slot: Slot | None
+    card: Card | None
+    confidence: float
+    second: Card | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoupLive(Happening):
+    """The running coup as the table shows it: exposed cards only, `None` for one not exposed.
+
+    `points` of a hand are `None` while a card of it is not exposed or it has fewer than two.
+    `expected` are the places where the next card may go; `complete`: no card is due.
+    """
+
+    shoe: str
+    coup: int
+    punto: tuple[Card | None, ...]
+    banco: tuple[Card | None, ...]
+    punto_points: int | None
+    banco_points: int | None
+    expected: tuple[Slot, ...]
+    complete: bool
+    free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A hand of a result; `points` is `None` where a card of it is unread."""
+
+    cards: tuple[Card | None, ...]
+    points: int | None
+    natural: bool
+    pair: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CoupResult(Happening):
+    """What a coup came to; a later one of the same coup has a higher `revision` and replaces it.
+
+    `winner` is `None` unless `state` is final or corrected. `why` is, for a held result, `unread`,
+    `review`, `view`, `hold` or `incomplete`, else empty. `faults` are the codes raised in the coup.
+    `by` and `reason` are those of the order that made this revision, if one did.
+    """
+
+    shoe: str
+    coup: int
+    revision: int
+    state: ResultState
+    why: str
+    winner: Winner | None
+    punto: Hand
+    banco: Hand
+    egalite_points: int | None
+    three_giving_eight: bool
+    faults: tuple[str, ...]
+    free: bool
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoupsChanged(Happening):
+    """The list of this shoe's coups changed: the latest revision of each, held ones left out.
+
+    Void coups are in it (for the roads to leave out), free hands too.
+    """
+
+    shoe: str
+    coups: tuple[CoupResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A fault told to people, as it now stands; its `id` stays the same all its life.
+
+    `expected` and `observed` are places; `order`, `card`, `second` and `confidence` are of the card
+    that gave rise to it; `exposed` says whether its face lies open. `check_card`: the fault would
+    not be one under the second-best reading of a card. `deadline` is the next one to pass, and
+    `deadline_at` when the last has passed; `in_time` is then whether it had been rectified, or
+    brought to management, before.
+    """
+
+    id: str
+    code: str
+    severity: Severity
+    state: AlertState
+    text: str
+    shoe: str
+    coup: int
+    raised_at: int
+    deadline: Deadline
+    audience: tuple[Role, ...]
+    order: int | None = None
+    slot: Slot | None = None
+    expected: tuple[Slot, ...] = ()
+    observed: Slot | None = None
+    exposed: bool | None = None
+    card: Card | None = None
+    second: Card | None = None
+    confidence: float | None = None
+    check_card: bool = False
+    deadline_at: int | None = None
+    in_time: bool | None = None
+    acknowledged_by: str = ""
+    acknowledged_at: int | None = None
+    by: str = ""
+    role: Role | None = None
+    remedy: str = ""
+    reason: str = ""
+    changed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AlertTold(Happening):
+    """An alert was raised (`first`) or changed."""
+
+    alert: Alert
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeChanged(Happening):
+    """The shoe as it stands; `left` and `unseen` are `None` until it has ended and been counted.
+
+    `out` counts cards seen to leave, `missed` those whose number was skipped, `burned` the burn
+    cards; `burn_due` is what the burn rule asks, the first card included, once known.
+    """
+
+    shoe: str
+    decks: int
+    out: int
+    missed: int
+    coups: int
+    burned: int
+    burn_due: int | None
+    cut_seen: bool
+    last_hand: bool
+    ended: bool
+    left: int | None
+    unseen: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChanged(Happening):
+    """The reader is `online`, `blind` or `stopped`."""
+
+    state: str
+    boot: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replied(Happening):
+    """An order was accepted or refused; `command` is its name, as in `CorrectCard`."""
+
+    ref: str
+    command: str
+    by: str
+    accepted: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored(Happening):
+    """An event made no sense and changed nothing."""
+
+    event: str
+    why: str

@@ -36,7 +36,7 @@ URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 def _from_folder(text: str, info: ValidationInfo) -> str:
     """Return a path as seen from the table file's folder; "", URLs and camera numbers stay."""
-    if not text or text.isdigit() or URL.match(text):
+    if text in {"", "system"} or text.isdigit() or URL.match(text):
         return text
     folder = (info.context or {}).get("folder", Path())
     return str(folder / Path(text).expanduser())
@@ -124,7 +124,11 @@ class Reading(Section):
 
 
 class Broker(Section):
-    """Where messages go. `password_env` names the environment variable that holds the password."""
+    """Where messages go.
+
+    `password_env` names the environment variable that holds the password; `tls_ca` may be `system`
+    for the authorities that this machine trusts.
+    """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
     host: str = Field(default="127.0.0.1", min_length=1)
@@ -133,6 +137,8 @@ class Broker(Section):
     username: str = ""
     password_env: str = ""
     tls_ca: PathText = ""
+    certificate: PathText = ""
+    key: PathText = ""
 
     def password(self) -> str:
         """Return the password from the environment, "" where none is named; ConfigurationError."""

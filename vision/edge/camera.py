@@ -11,8 +11,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -30,7 +29,7 @@ os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
 OPEN_TIMEOUT_S = 5.0
-BACK_OFF_S = (0.5, 1.0, 2.0, 4.0)
+PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +85,15 @@ class _Capture:
         except queue.Empty:
             return None
 
+    def is_lost(self, silent_s: float, stall_s: float) -> bool:
+        """Whether it failed, or has been silent for too long to be waited for."""
+        patience_s = stall_s if self.opened.is_set() else stall_s + OPEN_TIMEOUT_S
+        return self.failed.is_set() or silent_s >= patience_s
+
+    def complaint(self, stall_s: float) -> str:
+        """Say in a short phrase why no picture comes."""
+        return "camera lost" if self.failed.is_set() else f"no picture for {stall_s:g} s"
+
     def close(self) -> None:
         """Let the thread end when its `read()` returns; it may never do so."""
         self._closed.set()
@@ -125,48 +133,36 @@ class _Capture:
         return capture
 
 
-def _watched(source: str, wanted: Wanted, first: _Capture) -> Iterator[Shot | Outage]:
-    """Yield the newest pictures of a live source; say an outage once, and re-open until it ends."""
-    _await_opening(source, first)
-    attempts = _attempts(lambda: _Capture(source, wanted), first)
-    index, silent = 0, False
-    with closing(attempts):
-        for capture in attempts:
-            while (picture := _next_picture(capture, wanted.stall_s)) is not None:
-                image, at, taken_s = picture
-                silent = False
-                yield Shot(Frame(image, at, index), taken_s)
-                index += 1
-            if not silent:
-                ended = capture.failed.is_set()
-                reason = "camera lost" if ended else f"no picture for {wanted.stall_s:g} s"
-                yield Outage(now_ms(), reason)
-            silent = True
+def _watched(source: str, wanted: Wanted, capture: _Capture) -> Iterator[Shot | Outage]:
+    """Yield the newest pictures of a live source; while there are none, outages as time passes.
 
-
-def _attempts(capture: Callable[[], _Capture], first: _Capture) -> Generator[_Capture]:
-    """Yield the first capture, then a fresh one after each failure, with growing pauses."""
-    failures, current = 0, first
+    A source that fails or stalls is opened afresh, with growing pauses, for as long as it takes.
+    """
+    _await_opening(source, capture)
+    index, failures, reason = 0, 0, ""
+    heard_s = time.monotonic()
     try:
         while True:
-            yield current
-            current.close()
-            failures = 0 if current.opened.is_set() else failures + 1
-            time.sleep(BACK_OFF_S[min(failures, len(BACK_OFF_S) - 1)])
-            current = capture()
+            picture = capture.newest(0.2)
+            if picture is not None:
+                image, at, taken_s = picture
+                yield Shot(Frame(image, at, index), taken_s)
+                index, failures, reason, heard_s = index + 1, 0, "", time.monotonic()
+            elif capture.is_lost(time.monotonic() - heard_s, wanted.stall_s):
+                reason = reason or capture.complaint(wanted.stall_s)
+                capture.close()
+                for _ in range(2 ** min(failures, 3)):
+                    yield Outage(now_ms(), reason)
+                    time.sleep(PAUSE_S)
+                capture, failures, heard_s = (
+                    _Capture(source, wanted),
+                    failures + 1,
+                    time.monotonic(),
+                )
+            elif reason:
+                yield Outage(now_ms(), reason)
     finally:
-        current.close()
-
-
-def _next_picture(capture: _Capture, stall_s: float) -> tuple[Image, int, float] | None:
-    """Wait for a picture in short steps, so that a failed source is noticed at once."""
-    patience_s = stall_s if capture.opened.is_set() else OPEN_TIMEOUT_S + stall_s
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        picture = capture.newest(0.1)
-        if picture is not None or capture.failed.is_set():
-            return picture
-    return None
+        capture.close()
 
 
 def _await_opening(source: str, capture: _Capture) -> None:

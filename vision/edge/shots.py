@@ -21,7 +21,7 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """No picture comes from here on, at Unix time `at` (ms); `reason` is a short phrase."""
+    """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; said repeatedly."""
 
     at: int
     reason: str

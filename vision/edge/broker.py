@@ -27,6 +27,8 @@ from vision.errors import OutsideError
 HOST = "127.0.0.1"
 START_S = 10.0
 STOP_S = 10.0
+SETTLE_S = 3.0  # for passing on what has come in, before stopping
+CALM_LOOKS = 3
 
 # A page from elsewhere, open in a browser on this machine, could reach a loopback port: so the
 # WebSocket listener takes only pages that this machine itself serves, and programs (no origin).
@@ -160,10 +162,27 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
     async def close(self) -> None:
         """Shut down whatever has been started, a half-started broker included."""
         if self.transitions.state == "started":
+            await self._settle()
             await self.shutdown()
         else:
             for server in self._servers.values():
                 await server.close_instance()
+
+    async def _settle(self) -> None:
+        # amqtt acknowledges a message before it has passed it on, and drops the rest at shutdown:
+        # the last results of a run would not reach the displays.
+        deadline = self._loop.time() + SETTLE_S
+        calm = 0
+        while calm < CALM_LOOKS and self._loop.time() < deadline:
+            calm = 0 if self._is_busy() else calm + 1
+            await asyncio.sleep(0.01)
+
+    def _is_busy(self) -> bool:
+        waiting = any(
+            not session.delivered_message_queue.empty() for session, _ in self.sessions.values()
+        )
+        passing = any(not task.done() for task in self._tasks_queue)
+        return waiting or passing or not self._broadcast_queue.empty()
 
     async def _create_server_instance(
         self, name: str, kind: ListenerType, address: str, port: int, ssl_context: Any

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vision.game.cards import parse_cards
-from vision.game.outcome import Outcome, Winner
+from vision.game.events import Winner
+from vision.game.outcome import outcome_of
 from vision.game.roads import (
     Derived,
     Grid,
@@ -274,11 +275,11 @@ def test_counts_count_everything_once() -> None:
 
 def test_road_coup_of_two_hands() -> None:
     """What a road shows is read from the hands: winner, pairs on two cards, natural."""
-    coup = RoadCoup.of(3, Outcome(parse_cards("Ks Kd"), parse_cards("4h 5h")))
+    coup = RoadCoup.of(3, outcome_of(parse_cards("Ks Kd"), parse_cards("4h 5h")))
     assert coup == RoadCoup(3, Winner.BANCO, punto_pair=True, banco_pair=False, natural=True)
-    coup = RoadCoup.of(4, Outcome(parse_cards("As 9d 9c"), parse_cards("2h 2d 5c")))
+    coup = RoadCoup.of(4, outcome_of(parse_cards("As 9d 9c"), parse_cards("2h 2d 5c")))
     assert coup == RoadCoup(4, Winner.EGALITE, banco_pair=True)
-    assert RoadCoup.of(5, Outcome(parse_cards("As 7d"), parse_cards("2h 4d"))).natural
+    assert RoadCoup.of(5, outcome_of(parse_cards("As 7d"), parse_cards("2h 4d"))).natural
 
 
 def test_payload_of_a_new_shoe_is_empty_but_complete() -> None:

@@ -1,9 +1,9 @@
 """Roads: bead plate, big road, the three derived roads, "ask the road", counts.
 
-A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` starts afresh, which is how
-a correction is drawn. Void coups are not in the list, free hands are. Layout (columns and rows on
-the board, dragon tails) and meaning (streaks) are kept apart: derived roads look at streaks only.
-It must not know cards, faults or who looks.
+A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` starts afresh, which
+is how a correction is drawn. Void coups are not in the list, free hands are. Layout (columns and
+rows on the board, dragon tails) and meaning (streaks) are kept apart: derived roads look at streaks
+only. It must not know cards, faults or who looks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from vision.game.outcome import Outcome, Winner, is_natural, is_pair
+from vision.game.events import Winner
+from vision.game.outcome import Outcome
 
 DEFAULT_ROWS = 6
 
@@ -49,14 +50,8 @@ class RoadCoup:
 
     @classmethod
     def of(cls, coup: int, outcome: Outcome) -> RoadCoup:
-        """Reduce two finished hands to what a road shows of them."""
-        return cls(
-            coup=coup,
-            winner=outcome.winner,
-            punto_pair=is_pair(outcome.punto),
-            banco_pair=is_pair(outcome.banco),
-            natural=is_natural(outcome.punto) or is_natural(outcome.banco),
-        )
+        """Reduce an outcome to what a road shows of it."""
+        return cls(coup, outcome.winner, outcome.punto_pair, outcome.banco_pair, outcome.natural)
 
 
 @dataclass(frozen=True, slots=True)

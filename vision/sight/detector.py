@@ -1,22 +1,39 @@
 """Cards in a picture: what lies where, with four corners.
 
-Knows pixels only; it is given an `infer` callable and never opens a model file.
+Letterbox, decoding of the network's oriented boxes, suppression of doubles, and the way back to
+pixels of the full picture. Knows pixels only; it is given an `infer` callable and never opens a
+model file.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vision.sight.frame import Points
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.sight.frame import Image, Points
+
+Tensor = NDArray[np.float32]
+Infer = Callable[[Tensor], Tensor]
+
+STRIDE = 32
+PADDING = 114
 
 
 class Kind(StrEnum):
-    """What a detection shows."""
+    """What a detection shows; the order is the network's class order."""
 
     FACE = "face"
     BACK = "back"
     CUT = "cut"
+
+
+KINDS = tuple(Kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,3 +47,105 @@ class Detection:
     quad: Points
     kind: Kind
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Letterbox:
+    """How a picture was scaled and padded to fit the network: `x_net = x * scale + left`."""
+
+    scale: float
+    left: int
+    top: int
+    width: int
+    height: int
+
+    @classmethod
+    def fit(cls, width: int, height: int, size: int) -> Letterbox:
+        """Fit a picture into `size` pixels on its longer side, padded to whole strides."""
+        scale = size / max(width, height)
+        inner_w, inner_h = max(1, round(width * scale)), max(1, round(height * scale))
+        net_w, net_h = (math.ceil(side / STRIDE) * STRIDE for side in (inner_w, inner_h))
+        return cls(scale, (net_w - inner_w) // 2, (net_h - inner_h) // 2, net_w, net_h)
+
+    def apply(self, image: Image) -> Tensor:
+        """Return the picture as the network wants it: 1 x 3 x H x W, RGB, 0 to 1.
+
+        Shrinking averages areas, as the training pictures were made: plain bilinear sampling
+        would skip most pixels of a 1080p frame.
+        """
+        inner_w = max(1, round(image.shape[1] * self.scale))
+        inner_h = max(1, round(image.shape[0] * self.scale))
+        method = cv2.INTER_AREA if self.scale < 1 else cv2.INTER_LINEAR
+        inner = cv2.resize(image, (inner_w, inner_h), interpolation=method)
+        canvas = np.full((self.height, self.width, 3), PADDING, np.uint8)
+        canvas[self.top : self.top + inner_h, self.left : self.left + inner_w] = inner
+        return cv2.dnn.blobFromImage(canvas, 1 / 255, swapRB=True)
+
+    def back(self, points: Points) -> Points:
+        """Return network points (… x 2) as points of the picture."""
+        offset = np.array([self.left, self.top], np.float32)
+        return ((points - offset) / np.float32(self.scale)).astype(np.float32)
+
+
+class Detector:
+    """Finds cards; one pass over the picture for each of `sizes` (longer side, pixels).
+
+    `infer` maps 1 x 3 x H x W to 1 x (4 + classes + 1) x N: centre x, centre y, width, height,
+    one score per class, angle in radians. Detections under `threshold` are dropped; of two that
+    overlap by more than `overlap` (intersection over union) the weaker is.
+    """
+
+    def __init__(
+        self,
+        infer: Infer,
+        *,
+        sizes: tuple[int, ...] = (416,),
+        threshold: float = 0.4,
+        overlap: float = 0.6,
+    ) -> None:
+        self._infer = infer
+        self._sizes = sizes
+        self._threshold = threshold
+        self._overlap = overlap
+
+    def __call__(self, image: Image, sizes: tuple[int, ...] | None = None) -> tuple[Detection, ...]:
+        """Return the cards of a picture (H x W x 3, BGR), surest first."""
+        found: list[Detection] = []
+        for size in sizes or self._sizes:
+            box = Letterbox.fit(image.shape[1], image.shape[0], size)
+            found += decode(self._infer(box.apply(image)), box, self._threshold)
+        return suppress(found, self._overlap)
+
+
+def decode(output: Tensor, box: Letterbox, threshold: float) -> list[Detection]:
+    """Turn the network's output (1 x (5 + classes) x N) into detections in picture pixels."""
+    rows = output[0].T
+    scores = rows[:, 4 : 4 + len(KINDS)]
+    kinds = scores.argmax(axis=1)
+    best = scores[np.arange(len(rows)), kinds]
+    keep = best >= threshold
+    quads = box.back(corners(rows[keep, :4], rows[keep, -1]))
+    return [
+        Detection(quad, KINDS[kind], float(score))
+        for quad, kind, score in zip(quads, kinds[keep], best[keep], strict=True)
+    ]
+
+
+def corners(boxes: Tensor, angles: Tensor) -> Points:
+    """Return N x 4 x 2 corners of N oriented boxes (cx, cy, w, h; radians), short side first."""
+    centre, size = boxes[:, :2], boxes[:, 2:4]
+    wide = size[:, 0] > size[:, 1]
+    angle = np.where(wide, angles + np.float32(math.pi / 2), angles)
+    half = np.sort(size, axis=1) / 2
+    across = np.stack([np.cos(angle), np.sin(angle)], axis=1) * half[:, :1]
+    along = np.stack([-np.sin(angle), np.cos(angle)], axis=1) * half[:, 1:]
+    points = [-across - along, across - along, across + along, along - across]
+    return np.stack([centre + point for point in points], axis=1).astype(np.float32)
+
+
+def suppress(found: list[Detection], overlap: float) -> tuple[Detection, ...]:
+    """Keep the surest of detections that cover the same place, whatever their kind."""
+    found = sorted(found, key=lambda d: -d.score)
+    boxes = [cv2.minAreaRect(d.quad) for d in found]
+    kept = cv2.dnn.NMSBoxesRotated(boxes, [d.score for d in found], 0.0, overlap)
+    return tuple(found[i] for i in sorted(int(i) for i in np.asarray(kept).reshape(-1)))

@@ -1,0 +1,32 @@
+"""Model cards: what a model file is, and what it was measured to do. Written, never typed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def write_card(model: Path, card: dict[str, Any]) -> Path:
+    """Write `NAME.toml` beside `NAME.onnx` with the file's SHA-256; tables come last."""
+    plain = {key: value for key, value in card.items() if not isinstance(value, dict)}
+    tables = {key: value for key, value in card.items() if isinstance(value, dict)}
+    lines = [f'sha256 = "{hashlib.sha256(model.read_bytes()).hexdigest()}"']
+    lines += [f"{key} = {_toml(value)}" for key, value in plain.items()]
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
+    path = model.with_suffix(".toml")
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() else json.dumps(key)
+
+
+def _toml(value: object) -> str:
+    # JSON's strings, numbers, booleans and flat lists are TOML's too.
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,83 @@
+"""Cards in a single picture, without a table: what `shoe-reader read` says.
+
+One look decides, so the reader abstains below a stated confidence instead of waiting for more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from vision.eyes import Eyes
+from vision.game.cards import Card
+from vision.sight.detector import Kind
+from vision.sight.frame import Image, Points
+
+# One pass sees the whole picture small; the others find small cards in large pictures.
+PASSES = (416, 832, 1248)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StillCard:
+    """A card in a picture; `card` is `None` where the reader declines or the back is up."""
+
+    quad: Points
+    kind: Kind
+    card: Card | None
+    confidence: float
+
+    def as_json(self) -> dict[str, object]:
+        """Return the card as `read --json` prints it; the quad in pixels, clockwise."""
+        return {
+            "card": str(self.card) if self.card else None,
+            "face": "up" if self.kind is Kind.FACE else "down",
+            "confidence": round(self.confidence, 4),
+            "quad": [[round(float(x), 1), round(float(y), 1)] for x, y in self.quad],
+        }
+
+
+def passes_for(image: Image) -> tuple[int, ...]:
+    """Return the detector sizes worth running on a picture: never far beyond its own size."""
+    longest = max(image.shape[:2])
+    return tuple(size for size in PASSES if size == PASSES[0] or size <= 1.3 * longest)
+
+
+def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ...]:
+    """Find and read the cards of a picture (H x W x 3, BGR).
+
+    A face is named only if the probability of error is at most `bound` (0 to 1).
+    The cut card is no playing card and is left out.
+    """
+    found = [d for d in eyes.detector(image, passes_for(image)) if d.kind is not Kind.CUT]
+    faces = [d for d in found if d.kind is Kind.FACE]
+    looks = dict(zip(map(id, faces), eyes.classifier(image, [d.quad for d in faces]), strict=True))
+    cards = []
+    for detection in found:
+        look = looks.get(id(detection))
+        if look is None:
+            cards.append(StillCard(detection.quad, detection.kind, None, detection.score))
+            continue
+        best = int(np.argmax(look.log_p))
+        confidence = look.readable * float(np.exp(look.log_p[best]))
+        card = Card.of(best) if confidence >= 1 - bound else None
+        cards.append(StillCard(detection.quad, detection.kind, card, confidence))
+    return tuple(cards)
+
+
+def annotate(image: Image, cards: tuple[StillCard, ...]) -> Image:
+    """Return a copy of the picture with every card outlined and named."""
+    picture = image.copy()
+    scale = max(image.shape[:2]) / 1400
+    weight = max(1, round(2 * scale))
+    for card in cards:
+        down = card.kind is Kind.BACK
+        colour = (200, 120, 0) if down else (0, 160, 0) if card.card else (0, 0, 230)
+        cv2.polylines(picture, [card.quad.astype(np.int32)], True, colour, weight, cv2.LINE_AA)
+        words = "back" if down else f"{card.card or '?'} {card.confidence:.2f}"
+        x, y = card.quad.mean(axis=0)
+        corner = (int(x - 30 * scale), int(y))
+        for tint, width in (((255, 255, 255), 4 * weight), (colour, weight)):
+            cv2.putText(picture, words, corner, cv2.FONT_HERSHEY_SIMPLEX, 0.7 * scale, tint, width)
+    return picture

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from vision.game.cards import Card
+from vision.game.outcome import Winner
 
 
 class Slot(IntEnum):
@@ -29,14 +30,6 @@ class Slot(IntEnum):
     def is_punto(self) -> bool:
         """Whether the place belongs to the Punto hand."""
         return self % 2 == 0
-
-
-class Winner(StrEnum):
-    """How a coup ended."""
-
-    PUNTO = "punto"
-    BANCO = "banco"
-    EGALITE = "egalite"
 
 
 class Role(StrEnum):

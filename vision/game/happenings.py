@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vision.game.cards import Card
-from vision.game.events import Role, Slot, Winner
+from vision.game.events import Role, Slot
+from vision.game.outcome import Winner
 
 
 class Severity(StrEnum):

@@ -1,0 +1,73 @@
+"""The part of a house's rules that decides how a coup and a shoe are dealt and watched.
+
+A profile holds one. Must not know wagers, odds or files; durations are milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vision.game.events import Slot
+from vision.game.tableau import DEAL_ORDER, STANDARD, Tableau
+
+
+class Dealing(StrEnum):
+    """How faces come to lie open."""
+
+    FACE_UP = "face-up"
+    FACE_DOWN = "face-down"
+    PUNTO_FIRST = "punto-first"
+
+
+class BurnKind(StrEnum):
+    """How many cards are burned at the start of a shoe."""
+
+    NONE = "none"
+    VALUE = "value"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class BurnRule:
+    """The burn: none, as many as the first card counts, or a fixed number.
+
+    With `VALUE` the first card is shown and as many more are burned as it counts: an ace `ace` (1
+    or 11), tens and court cards ten. With `FIXED`, `cards` in all.
+    """
+
+    kind: BurnKind = BurnKind.VALUE
+    cards: int = 0
+    ace: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a coup and a shoe are dealt, and how long the reader waits before it says something.
+
+    `cut_depth`: cards behind the cut card. `coups_after_cut`: full coups still dealt after the one
+    in which the cut card appears. `confidence_gate`: below it (0 to 1) a read whose second-best
+    reading would decide otherwise is reported.
+    """
+
+    decks: int = 8
+    deal_order: tuple[Slot, ...] = DEAL_ORDER
+    dealing: Dealing = Dealing.FACE_UP
+    tableau: Tableau = STANDARD
+    burn: BurnRule = BurnRule()
+    cut_depth: int = 14
+    coups_after_cut: int = 1
+    confidence_gate: float = 0.99
+    due_after_ms: int = 5_000
+    unaccounted_after_ms: int = 8_000
+    unread_after_ms: int = 10_000
+    removed_after_ms: int = 3_000
+
+    def __post_init__(self) -> None:
+        if sorted(self.deal_order) != sorted(DEAL_ORDER):
+            raise ValueError("a deal order names each of the first two places of both hands once")
+
+    @property
+    def cards(self) -> int:
+        """How many cards the shoe holds."""
+        return 52 * self.decks

@@ -1,0 +1,199 @@
+"""The tableau as data, and the two questions put to it: whose is the next card, whose could it be.
+
+Theory of operation. A hand is the points of its cards in the order in which they left the shoe,
+`None` for a card whose face is not known. `next_slot` is the state machine of a coup: the two hands
+are its state, the place of the next card its only output, `None` when the coup is complete. With
+unread cards the hands stand for many states; `expected` is the set of what `next_slot` says over
+all of them, and nothing is wrong as long as what happens lies in that set. Must not know a camera,
+a fault or a shoe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vision.game.events import Slot
+
+Points = tuple[int | None, ...]
+
+DEAL_ORDER = (Slot.PUNTO_1, Slot.BANCO_1, Slot.PUNTO_2, Slot.BANCO_2)
+TEN = tuple(range(10))
+
+
+@dataclass(frozen=True, slots=True)
+class Tableau:
+    """The drawing rules: `D` for draws, `S` for stands.
+
+    `punto` has a letter for each Punto total 0 to 7. `banco` has a row for each Banco total 0 to 7,
+    in it a letter for each Punto third card counting 0 to 9 and one for Punto having stood. There
+    is no row for 8 and 9: a natural ends the coup. ValueError where a letter or row is missing.
+    """
+
+    punto: str
+    banco: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.punto) != 8 or len(self.banco) != 8:
+            raise ValueError("a tableau has a cell for Punto and a row for Banco at each of 0 to 7")
+        for total, row in enumerate((self.punto, *self.banco), start=-1):
+            if set(row) - {"D", "S"} or (total >= 0 and len(row) != 11):
+                name = "Punto's row" if total < 0 else f"Banco's row {total}"
+                raise ValueError(
+                    f"{name} of the tableau is '{row}': write D or S for each card 0 to 9 given to "
+                    "Punto, and one more for Punto having stood"
+                )
+
+    def punto_draws(self, total: int) -> bool:
+        """Whether Punto draws on a two-card total of 0 to 9, Banco having no natural."""
+        return total <= 7 and self.punto[total] == "D"
+
+    def banco_draws(self, total: int, third: int | None) -> bool:
+        """Whether Banco draws on a two-card total after Punto's third card (`None`: stood)."""
+        return total <= 7 and self.banco[total][10 if third is None else third] == "D"
+
+
+def row_of(name: str, draws: Iterable[int], stands: Iterable[int]) -> str:
+    """Return a row of a tableau, ten letters, from the cards on which it draws and stands.
+
+    ValueError where they are not a partition of 0 to 9: it names the row, the cards and the cure.
+    """
+    drawn, stood = set(draws), set(stands)
+    twice, never, odd = drawn & stood, set(TEN) - drawn - stood, (drawn | stood) - set(TEN)
+    if odd:
+        raise ValueError(f"{name} names {_listed(odd)}: cards count 0 to 9; take them out")
+    if twice or never:
+        wrong = [f"{_listed(twice)} as both draw and stand"] if twice else []
+        wrong += [f"{_listed(never)} in neither"] if never else []
+        raise ValueError(
+            f"{name} has {' and '.join(wrong)}: put each card from 0 to 9 in exactly one of the two"
+        )
+    return "".join("D" if card in drawn else "S" for card in TEN)
+
+
+def _listed(cards: set[int]) -> str:
+    return ", ".join(str(card) for card in sorted(cards))
+
+
+STANDARD = Tableau(
+    # "PLAYER HAVING Baccarat (0)-1-2-3-4-5 Draws; 6-7 STANDS" (sheets 0 to 2).
+    punto="DDDDDDSS",
+    # The last letter of each row: "If the player does not draw a third card, then the banker's hand
+    # stands on 6 or more and takes a third card on a total of 5 or less." (sheets 3 and 4; sheets
+    # 0 to 2 leave it out)
+    banco=(
+        # "If the bank's total is 2 or less then bank draws a card, regardless of what the players
+        # third card is." (sheets 3 and 4; sheets 0 to 2 leave the rows 0 to 2 out)
+        "DDDDDDDDDDD",
+        "DDDDDDDDDDD",
+        "DDDDDDDDDDD",
+        # "BANK HAVING 3 DRAWS WHEN GIVING 0-1-2-3-4-5-6-7-9 STANDS WHEN GIVING 8"
+        "DDDDDDDDSDD",
+        # "4 DRAWS 2-3-4-5-6-7 STANDS 0-1-8-9"
+        "SSDDDDDDSSD",
+        # "5 DRAWS 4-5-6-7 STANDS 0-1-2-3-8-9"
+        "SSSSDDDDSSD",
+        # "6 DRAWS 6-7 STANDS 0-1-2-3-4-5-8-9"
+        "SSSSSSDDSSS",
+        # "7 STANDS STANDS"
+        "SSSSSSSSSSS",
+    ),
+)
+
+
+def next_slot(
+    punto: tuple[int, ...],
+    banco: tuple[int, ...],
+    tableau: Tableau = STANDARD,
+    order: tuple[Slot, ...] = DEAL_ORDER,
+) -> Slot | None:
+    """Return the place of the next card given the points of both hands, or `None` when complete.
+
+    Cards beyond what the tableau allows do not change what is due.
+    """
+    first = opening(len(punto), len(banco), order)
+    if first is not None:
+        return first
+    third = punto[2] if len(punto) > 2 else None
+    return due(tableau, sum(punto[:2]) % 10, sum(banco[:2]) % 10, (third, len(banco) > 2))
+
+
+def opening(punto: int, banco: int, order: tuple[Slot, ...] = DEAL_ORDER) -> Slot | None:
+    """Return the place of the next of the first four cards, given how many each hand has."""
+    for slot in order:
+        if (punto if slot.is_punto else banco) <= slot // 2:
+            return slot
+    return None
+
+
+def due(tableau: Tableau, punto: int, banco: int, drawn: tuple[int | None, bool]) -> Slot | None:
+    """Return the place of the next card after the first four, or `None` when complete.
+
+    `punto` and `banco` are two-card totals; `drawn` is what Punto's third card counts, if it has
+    one, and whether Banco has a third card.
+    """
+    third, banco_has = drawn
+    # "If either hand has an 8 or 9 a Natural is declared and no more cards are drawn" (sheet 0).
+    if punto >= 8 or banco >= 8:
+        return None
+    if tableau.punto_draws(punto):
+        if third is None:
+            return Slot.PUNTO_3
+    else:
+        third = None
+    return Slot.BANCO_3 if tableau.banco_draws(banco, third) and not banco_has else None
+
+
+def expected(
+    punto: Points,
+    banco: Points,
+    tableau: Tableau = STANDARD,
+    order: tuple[Slot, ...] = DEAL_ORDER,
+) -> frozenset[Slot | None]:
+    """Return every place where the next card may go; `None` in it: the coup may be complete.
+
+    An unread card could be any that makes the cards dealt so far legal; where none does, any.
+    """
+    first = opening(len(punto), len(banco), order)
+    if first is not None:
+        return frozenset((first,))
+    return _expected(tableau, total(punto), total(banco), (punto[2:3], len(banco) > 2))
+
+
+@lru_cache(maxsize=65536)
+def _expected(
+    tableau: Tableau, punto: int | None, banco: int | None, drawn: tuple[Points, bool]
+) -> frozenset[Slot | None]:
+    thirds, banco_has = drawn
+    legal: set[Slot | None] = set()
+    anyhow: set[Slot | None] = set()
+    for two in each(punto):
+        for other in each(banco):
+            for third in each(thirds[0]) if thirds else (None,):
+                place = due(tableau, two, other, (third, banco_has))
+                anyhow.add(place)
+                if _is_legal(tableau, (two, other), third, banco_has):
+                    legal.add(place)
+    return frozenset(legal or anyhow)
+
+
+def _is_legal(
+    tableau: Tableau, totals: tuple[int, int], third: int | None, banco_has: bool
+) -> bool:
+    """Whether the third cards that were dealt were due."""
+    punto, banco = totals
+    if third is not None and due(tableau, punto, banco, (None, False)) is not Slot.PUNTO_3:
+        return False
+    return not banco_has or due(tableau, punto, banco, (third, False)) is Slot.BANCO_3
+
+
+def total(hand: Points) -> int | None:
+    """Return the total of a hand's first two cards, `None` where one of them is unread."""
+    first, second = hand[:2]
+    return None if first is None or second is None else (first + second) % 10
+
+
+def each(points: int | None) -> tuple[int, ...]:
+    """Return every value that the points could have."""
+    return TEN if points is None else (points,)

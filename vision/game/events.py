@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from vision.game.cards import Card
-from vision.game.outcome import Winner
 
 
 class Slot(IntEnum):
@@ -30,6 +29,14 @@ class Slot(IntEnum):
     def is_punto(self) -> bool:
         """Whether the place belongs to the Punto hand."""
         return self % 2 == 0
+
+
+class Winner(StrEnum):
+    """How a coup ended."""
+
+    PUNTO = "punto"
+    BANCO = "banco"
+    EGALITE = "egalite"
 
 
 class Role(StrEnum):

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vision.game.cards import Card
-from vision.game.events import Role, Slot
-from vision.game.outcome import Winner
+from vision.game.events import Role, Slot, Winner
 
 
 class Severity(StrEnum):

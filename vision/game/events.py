@@ -140,9 +140,14 @@ class TimePassed(Event):
 
 @dataclass(frozen=True, slots=True)
 class Started(Event):
-    """The reader began a run; `boot` names it in every message."""
+    """The reader began a run; `boot` names it in every message.
+
+    `version` is the program's; `models` are what reads, each as name and hash.
+    """
 
     boot: str
+    version: str = ""
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,38 @@
+# Two commands do everything: `make demo` and `make test`. System packages are installed where missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check slow wheel lock clean
+
+demo: $(VENV)/run.done
+	$(BIN)/shoe-reader demo
+
+test: $(VENV)/dev.done
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+# What a developer runs between commits: no slow tests, no browser, no broker.
+check: $(VENV)/dev.done
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow and not train and not browser and not mosquitto"
+
+wheel: $(VENV)/dev.done
+	$(BIN)/python -m build --wheel
+
+$(VENV)/run.done: pyproject.toml
+	sh deploy/system-packages.sh run
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/dev.done: pyproject.toml
+	sh deploy/system-packages.sh test
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,train]"
+	touch $@ $(VENV)/run.done
+
+clean:
+	rm -rf $(VENV) build dist runs out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Image = NDArray[Any]  # uint8: (h, w, 3) BGR, (h, w, 4) BGRA or (h, w) mask
 
+Pair = Sequence[float] | NDArray[Any]
+
 _SHIFT = 4
 _noise_banks: dict[int, NDArray[np.float32]] = {}
 
@@ -29,7 +31,7 @@ def lit(image: Image, field: NDArray[np.float32], *, lift: float = 0.0) -> Image
     return cv2.convertScaleAbs(product, beta=lift)
 
 
-def glare(image: Image, centre: Sequence[float], radii: Sequence[float], strength: float) -> None:
+def glare(image: Image, centre: Pair, radii: Pair, strength: float) -> None:
     """Add a soft white patch (an ellipse, radii in px) of `strength` 0 to 1, in place."""
     cx, cy = centre
     rx, ry = radii

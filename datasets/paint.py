@@ -13,11 +13,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.exposure import Image, blurred, glare, jpeg, lit, motion_blurred, noisy
+from datasets.exposure import Image, Pair, blurred, glare, jpeg, lit, motion_blurred, noisy
 
 __all__ = [
-    "Footprint", "Image", "Points", "blurred", "fill", "glare", "inks", "jpeg", "lay", "level_for", "lit",
-    "motion_blurred", "noisy", "paste", "pyramid", "shadow",
+    "Footprint", "Image", "Points", "blurred", "fill", "glare", "inks", "jpeg", "lay", "level_for",
+    "lit", "motion_blurred", "noisy", "paste", "pyramid", "shadow",
 ]  # fmt: skip
 
 Points = NDArray[Any]  # float (n, 2) px
@@ -68,8 +68,8 @@ def lay(
     Returns the window x0, y0, x1, y1 it touched and its opacity there, None outside the picture.
 
     `quad` is (4, 2) px clockwise as seen, point 0 the top left corner of the upright card.
-    `tint` (4, 4) maps its premultiplied BGRA colours, see `inks`; `bow` bends the card about its short axis: the height of the
-    long edges' middle as a share of the card's width (corners stay where they are).
+    `tint` (4, 4) maps its premultiplied BGRA colours, see `inks`. `bow` bends the card about its
+    short axis: the sag of the long edges as a share of the card's width (corners stay).
     """
     level = level_for(levels, quad)
     window = _window(image, quad, margin=2 + round(abs(bow) * _length(quad, 0, 1)))
@@ -122,7 +122,7 @@ def fill(image: Image, polygon: Points, colour: Sequence[float], *, opacity: flo
 
 
 def shadow(
-    image: Image, polygon: Points, *, soft: float, strength: float, offset: Sequence[float] = (0, 0)
+    image: Image, polygon: Points, *, soft: float, strength: float, offset: Pair = (0, 0)
 ) -> None:
     """Darken what lies under a polygon (n, 2) px moved by `offset` px, in place.
 

@@ -1,0 +1,87 @@
+"""Decks made ready to be laid on pictures: pyramids of faces and backs, kept while in use.
+
+Train and test packs differ in face design and in backs. Must not know of scenes or labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from datasets import decks
+from datasets.paint import Image, pyramid
+from vision.errors import ConfigurationError
+from vision.game.cards import DECK
+
+Rng = np.random.Generator
+Levels = tuple[Image, ...]
+HEIGHT_PX = 378
+_ACTIVE = 4
+_KEEP = 300
+NAMES = tuple(str(card) for card in DECK)
+
+
+class Pack:
+    """One face design and the backs of its split."""
+
+    def __init__(self, name: str) -> None:
+        deck = _deck(name)
+        self.name = name
+        self.split = deck.split
+        self.size_mm = deck.size_mm
+
+    def face(self, card: str) -> Levels:
+        """Return the pyramid of a face by its text (`As`)."""
+        return _face(self.name, card)
+
+    def back(self, which: int) -> Levels:
+        """Return the pyramid of one of the split's backs, any number."""
+        names = decks.back_names(self.split)
+        return _back(names[which % len(names)])
+
+
+def cut_card() -> Levels:
+    """Return the pyramid of the plain cut card."""
+    return _cut()
+
+
+def packs(split: str, names: Sequence[str] | None = None) -> tuple[Pack, ...]:
+    """Return the packs of a split, or those named; ConfigurationError where there are none."""
+    found = tuple(Pack(name) for name in (names or decks.deck_names(split)))
+    if not found:
+        raise ConfigurationError(f"no {split} decks; name folders of card files in SHOE_READER_ART")
+    return found
+
+
+def hands_of(rng: Rng, found: Sequence[Pack], *, every: int) -> Iterator[tuple[Pack, ...]]:
+    """Yield for ever the few packs in use; one of them changes after each `every` draws.
+
+    A few at a time, because drawn pyramids of all of them would not fit a process.
+    """
+    active = [found[int(i)] for i in rng.permutation(len(found))[:_ACTIVE]]
+    while True:
+        for _ in range(every):
+            yield tuple(active)
+        active[int(rng.integers(len(active)))] = found[int(rng.integers(len(found)))]
+
+
+@lru_cache(maxsize=8)
+def _deck(name: str) -> decks.Deck:
+    return decks.load_deck(name, HEIGHT_PX)
+
+
+@lru_cache(maxsize=_KEEP)
+def _face(name: str, card: str) -> Levels:
+    return pyramid(np.ascontiguousarray(_deck(name).faces[card]))
+
+
+@lru_cache(maxsize=40)
+def _back(name: str) -> Levels:
+    return pyramid(np.ascontiguousarray(decks.load_back(name, HEIGHT_PX)))
+
+
+@lru_cache(maxsize=1)
+def _cut() -> Levels:
+    return pyramid(np.ascontiguousarray(decks.cut_card(HEIGHT_PX)))

@@ -1,0 +1,57 @@
+"""Contact sheets of what training sees: `python -m datasets.sheet stills|crops OUT.png`.
+
+Labels are drawn on. Knows the generators; must not change what they make.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from datasets.paint import Image
+from datasets.scene import Still, stills
+
+_INKS = {"face": (60, 220, 60), "back": (240, 120, 40), "cut": (40, 200, 240)}
+
+
+def drawn(still: Still) -> Image:
+    """Return a copy of the still with its quads (first edge thick), names and visible shares."""
+    image = cv2.resize(still.image, None, fx=1.5, fy=1.5, interpolation=cv2.INTER_LINEAR)
+    for label in still.labels:
+        corners = np.round(label.quad * 1.5).astype(np.int32)
+        ink = _INKS[label.kind]
+        cv2.polylines(image, [corners], True, ink, 1, cv2.LINE_AA)
+        cv2.line(image, corners[0].tolist(), corners[1].tolist(), (0, 0, 255), 2)
+        text = f"{label.card or ''} {label.visible:.1f}"
+        cv2.putText(image, text, corners.mean(axis=0).astype(int).tolist(), 0, 0.35, ink, 1)
+    return image
+
+
+def montage(tiles: list[Image], columns: int) -> Image:
+    """Return tiles of one size in rows of `columns`, the last row filled with black."""
+    tiles = tiles + [np.zeros_like(tiles[0])] * (-len(tiles) % columns)
+    rows = [np.hstack(tiles[i : i + columns]) for i in range(0, len(tiles), columns)]
+    return np.vstack(rows)
+
+
+def main() -> None:
+    """Write the sheet the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m datasets.sheet", description=__doc__)
+    parser.add_argument("what", choices=("stills", "crops"))
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--split", choices=("train", "test"), default="train")
+    parser.add_argument("--plain", action="store_true", help="draw no labels")
+    args = parser.parse_args()
+    chosen = islice(stills(args.seed, split=args.split), args.count)
+    tiles = [still.image if args.plain else drawn(still) for still in chosen]
+    cv2.imwrite(str(args.out), montage(tiles, 4))
+
+
+if __name__ == "__main__":
+    main()

@@ -33,6 +33,8 @@ BARRED_IN_PURE_ROOMS = {
     "subprocess", "sys", "threading", "time",
 }  # fmt: skip
 PURE = ("vision/game", "vision/wire")
+# Writing a moment as text needs a calendar.
+EXCEPTIONS = {"vision/wire": {"datetime"}}
 
 
 def room_of(path: Path) -> str:
@@ -72,7 +74,8 @@ def test_module_imports_only_what_its_room_may(path: Path) -> None:
         elif top not in STANDARD:
             assert "*" in others or top in others, f"{room} may not import {name}"
         elif room in PURE:
-            assert top not in BARRED_IN_PURE_ROOMS, f"{room} may not import {name}"
+            barred = BARRED_IN_PURE_ROOMS - EXCEPTIONS.get(room, set())
+            assert top not in barred, f"{room} may not import {name}"
 
 
 def test_every_room_has_modules() -> None:

@@ -1,12 +1,44 @@
-"""Messages: what the house is told, and in which words.
+"""Messages: what the house is told, and on which topic.
 
-Pure: happenings in, messages out. It knows the topics and the fields of the contract
-(`deploy/mqtt.md`) and nothing of brokers, files or clocks.
+Pure: events and happenings in, messages out, each with the next number. It knows the contract
+(`deploy/mqtt.md`) and nothing of brokers, files or clocks: the same log gives the same bytes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from vision.game.bets import Betting
+from vision.game.events import Event, Started
+from vision.game.happenings import (
+    AlertState,
+    AlertTold,
+    CardSeen,
+    CoupLive,
+    CoupResult,
+    CoupsChanged,
+    Happening,
+    Ignored,
+    Replied,
+    ShoeChanged,
+    StatusChanged,
+)
+from vision.wire_log import canonical
+from vision.wire_payloads import (
+    alert_payload,
+    card_payload,
+    iso,
+    live_payload,
+    reply_payload,
+    result_payload,
+    roads_content,
+    shoe_payload,
+    topic_level,
+)
+
+SCHEMA = 1
+PREFIX = "casino/{site}/table/{table}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +55,129 @@ class Message:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Who speaks, and how far: what a table's messages have in common, `seq` of the last one.
+
+    `profile` names the rules and their hash, as `punto-banco sha256:...`.
+    """
+
+    site: str
+    table: str
+    profile: str
+    betting: Betting
+    boot: str = ""
+    version: str = ""
+    models: tuple[str, ...] = ()
+    seq: int = 0
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of every topic of this table."""
+        return PREFIX.format(site=self.site, table=self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A message before it has its number; no content clears the topic."""
+
+    topic: str
+    content: Mapping[str, object] | None
+    retain: bool = False
+
+
+def tell(
+    line: Line, event: Event, happenings: Iterable[Happening]
+) -> tuple[Line, tuple[Message, ...]]:
+    """Return what the house is told because of an event, and the line after it."""
+    if isinstance(event, Started):
+        line = replace(line, boot=event.boot, version=event.version, models=event.models)
+    messages: list[Message] = []
+    for happening in happenings:
+        for draft in _drafts(line, happening):
+            line = replace(line, seq=line.seq + 1)
+            messages.append(_message(line, draft, happening.at))
+    return line, tuple(messages)
+
+
+def last_will(line: Line, at: int) -> Message:
+    """Return what the broker is to say when the reader vanishes; `at` is when the line opened."""
+    content = _status(line, "offline", "connection lost")
+    return _message(line, _Draft("status", content, retain=True), at)
+
+
+def health(line: Line, at: int, values: Mapping[str, object]) -> Message:
+    """Return a health message; it is not logged and takes no number of its own."""
+    return _message(line, _Draft("health", values, retain=True), at)
+
+
+def answer(line: Line, reply: Replied) -> Message:
+    """Return the answer to an order of which the log knows nothing; it takes no number."""
+    return _message(line, _Draft("cmd/reply", reply_payload(reply)), reply.at)
+
+
 def message_line(message: Message) -> str:
     """Return the message as one JSON object without a line end; an empty payload is null."""
     payload = message.payload.decode() or "null"
     retain = "true" if message.retain else "false"
-    topic = message.topic  # names of site and table are restricted, so it needs no escapes
+    topic = message.topic  # its levels are restricted, so it needs no escapes
     return f'{{"topic":"{topic}","payload":{payload},"qos":{message.qos},"retain":{retain}}}'
+
+
+def _drafts(line: Line, happening: Happening) -> tuple[_Draft, ...]:
+    match happening:
+        case CardSeen():
+            return (_Draft("card", card_payload(happening)),)
+        case CoupLive():
+            return (_Draft("coup/live", live_payload(happening), retain=True),)
+        case CoupResult():
+            content = result_payload(happening, line.betting)
+            return (_Draft("coup/result", content, retain=True),)
+        case CoupsChanged():
+            return (_Draft("roads", roads_content(happening), retain=True),)
+        case AlertTold():
+            return _alert_drafts(happening)
+        case ShoeChanged():
+            return (_Draft("shoe", shoe_payload(happening), retain=True),)
+        case StatusChanged():
+            return (_Draft("status", _status(line, happening.state, happening.why), retain=True),)
+        case Replied():
+            return (_Draft("cmd/reply", reply_payload(happening)),)
+        case Ignored():
+            return ()
+        case _:
+            raise TypeError(f"no message is known for {type(happening).__name__}")
+
+
+def _alert_drafts(told: AlertTold) -> tuple[_Draft, ...]:
+    content = alert_payload(told.alert)
+    own = f"alert/{topic_level(told.alert.id)}"
+    if told.alert.state is AlertState.CLOSED:
+        return (_Draft(own, content), _Draft(own, None, retain=True))
+    standing = _Draft(own, content, retain=True)
+    return (_Draft("alert", content), standing) if told.first else (standing,)
+
+
+def _status(line: Line, state: str, why: str) -> dict[str, object]:
+    return {
+        "state": state,
+        "why": why,
+        "version": line.version,
+        "models": list(line.models),
+        "profile": line.profile,
+    }
+
+
+def _message(line: Line, draft: _Draft, at: int) -> Message:
+    topic = line.prefix + draft.topic
+    if draft.content is None:
+        return Message(topic, b"", 1, draft.retain, line.seq)
+    whole = {
+        "schema": SCHEMA,
+        "table": line.table,
+        "boot": line.boot,
+        "seq": line.seq,
+        "at": iso(at),
+        **draft.content,
+    }
+    return Message(topic, canonical(whole).encode(), 1, draft.retain, line.seq)

@@ -1,11 +1,15 @@
 """Indices, pips and card outlines as shapes of our own, drawn without any font.
 
-Shapes are masks, uint8 0 to 255, anti-aliased by drawing them four times too large. Knows
-nothing of where on a card a shape goes.
+Shapes are masks, uint8 0 to 255, anti-aliased by drawing them too large. An index is a skeleton
+of strokes drawn with a pen that may be wider than high, which gives thick and thin strokes.
+Knows nothing of where on a card a shape goes.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import cv2
@@ -13,9 +17,92 @@ import numpy as np
 from numpy.typing import NDArray
 
 Image = NDArray[Any]  # uint8: (h, w, 4) BGRA, (h, w, 3) BGR or (h, w) mask
+Points = NDArray[Any]  # float (n, 2)
 
-_OVER = 4
 CORNER = 0.037  # corner radius of a card as a part of its height: about 3.2 mm of 88
+_OVER = 4
+_SHIFT = 4
+
+# Strokes in a box of 100 x 100, y down, in the notation of SVG paths (M L C, absolute).
+_SIX = "M88 14 C70 -9 1 -8 1 58 C1 114 99 114 99 68 C99 26 12 28 2 62"
+_BOWL = "C76 46 99 50 99 73 C99 109 6 109 1 78"
+STROKES: dict[str, tuple[str, ...]] = {
+    "A": ("M0 100 L50 0 L100 100", "M17 66 L83 66"),
+    "2": ("M4 27 C4 -9 97 -9 97 28 C97 54 40 66 1 100 L99 100",),
+    "3": ("M4 21 C12 -8 95 -8 93 24 C91 43 66 46 42 46 " + _BOWL,),
+    "3flat": ("M4 0 L92 0 L42 43 " + _BOWL,),
+    "4": ("M74 100 L74 0 L0 70 L100 70",),
+    "5": ("M90 0 L17 0 L10 46 C28 30 99 28 99 67 C99 110 12 108 1 80",),
+    "6": (_SIX,),
+    "7": ("M1 0 L99 0 C62 38 42 68 37 100",),
+    "8": ("M50 47 C-7 45 -7 0 50 0 C107 0 107 45 50 47",
+          "M50 47 C-18 49 -18 100 50 100 C118 100 118 49 50 47"),
+    "T": ("M0 20 L20 0 L20 100", "M73 0 C39 0 39 100 73 100 C107 100 107 0 73 0"),
+    "J": ("M76 0 L76 68 C76 112 4 110 1 72",),
+    "Q": ("M50 0 C-16 0 -16 100 50 100 C116 100 116 0 50 0", "M52 68 L98 100"),
+    "K": ("M5 0 L5 100", "M94 0 L5 64", "M34 43 L99 100"),
+}
+SERIFS: dict[str, tuple[str, ...]] = {
+    "A": ("M-12 100 L18 100", "M82 100 L112 100"),
+    "4": ("M54 100 L94 100",),
+    "5": ("M90 0 L90 8",),
+    "7": ("M1 0 L1 16",),
+    "T": ("M2 100 L38 100",),
+    "J": ("M48 0 L104 0",),
+    "K": ("M-9 0 L20 0", "M-9 100 L20 100", "M78 0 L108 0", "M82 100 L112 100"),
+}
+_STEM = "C46 88 40 96 29 100 L71 100 C60 96 54 88 53 72 "
+PIPS: dict[str, dict[str, str]] = {
+    "round": {
+        "h": "M50 100 C32 72 0 54 0 26 C0 9 12 0 26 0 C38 0 47 8 50 20 "
+             "C53 8 62 0 74 0 C88 0 100 9 100 26 C100 54 68 72 50 100",
+        "s": "M50 0 C38 24 0 42 0 66 C0 91 36 92 47 72 " + _STEM
+             + "C64 92 100 91 100 66 C100 42 62 24 50 0",
+        "d": "M50 0 C60 20 75 36 91 50 C75 64 60 80 50 100 C40 80 25 64 9 50 C25 36 40 20 50 0",
+    },
+    "plain": {
+        "h": "M50 98 C40 82 4 58 3 30 C2 10 16 2 28 2 C40 2 48 12 50 22 "
+             "C52 12 60 2 72 2 C84 2 98 10 97 30 C96 58 60 82 50 98",
+        "s": "M50 0 C44 14 6 38 5 62 C4 84 40 90 48 68 L44 100 L56 100 L52 68 "
+             "C60 90 96 84 95 62 C94 38 56 14 50 0",
+        "d": "M50 0 L88 50 L50 100 L12 50 L50 0",
+    },
+}
+_CLUBS = {"round": (23.5, 77.0, 62.0), "plain": (22.0, 75.0, 60.0)}  # radius, x, y of the leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """How indices are drawn: widths as parts of the glyph's height, slant as x per y."""
+
+    across: float = 0.14  # thickness of upright strokes
+    along: float = 0.14  # thickness of level strokes
+    serifs: bool = False
+    square: bool = False
+    slant: float = 0.0
+    flat_three: bool = False
+
+
+@cache
+def outline(path: str) -> Points:
+    """Return points along a path of M, L and C steps, float (n, 2) in the path's own units."""
+    points: list[NDArray[Any]] = []
+    for command, rest in re.findall(r"([MLC])([^MLC]*)", path):
+        xy = np.array([float(n) for n in rest.split()]).reshape(-1, 2)
+        if command == "C":
+            t = np.linspace(0, 1, 17)[1:, None]
+            a, b, c, d = points[-1], *xy
+            points.extend((1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b
+                          + 3 * (1 - t) * t**2 * c + t**3 * d)
+        else:
+            points.extend(xy)
+    return np.array(points)
+
+
+def fill(mask: Image, polygon: Points, *, color: Any = 255) -> None:
+    """Fill a polygon given in pixels of the picture, in place."""
+    fixed = np.round(polygon * 2**_SHIFT).astype(np.int32)
+    cv2.fillPoly(mask, [fixed], color, lineType=cv2.LINE_AA, shift=_SHIFT)
 
 
 def rounded_mask(height: int, width: int, *, radius: float = CORNER, inset: float = 0.0) -> Image:
@@ -26,3 +113,69 @@ def rounded_mask(height: int, width: int, *, radius: float = CORNER, inset: floa
     dy = np.maximum(np.abs(y - height / 2) - (height / 2 - r - m), 0)
     edge = r - np.hypot(dx, dy) + 0.5
     return (np.clip(edge, 0, 1) * 255).astype(np.uint8)
+
+
+@cache
+def pip(suit: str, height: int, width: int, family: str = "round") -> Image:
+    """Return the mask of a suit (`c d h s`) that fills height x width pixels."""
+    size = np.array([width, height], np.float64) * _OVER
+    big = np.zeros((height * _OVER, width * _OVER), np.uint8)
+    if suit == "c":
+        _club(big, size, family)
+    else:
+        fill(big, outline(PIPS[family][suit]) / 100 * size)
+    return np.asarray(cv2.resize(big, (width, height), interpolation=cv2.INTER_AREA))
+
+
+def _club(big: Image, size: NDArray[Any], family: str) -> None:
+    radius, x, y = _CLUBS[family]
+    turn = np.linspace(0, 2 * np.pi, 49)[:, None]
+    circle = np.hstack([np.cos(turn), np.sin(turn)]) * radius
+    for centre in ((50, radius), (100 - x, y), (x, y)):
+        fill(big, (circle + centre) / 100 * size)
+    fill(big, outline("M42 34 L58 34 L66 66 L34 66 L42 34") / 100 * size)
+    stem = "M47 60 " + _STEM + "L53 60" if family == "round" else "M48 60 L43 100 L57 100 L52 60"
+    fill(big, outline(stem) / 100 * size)
+
+
+@cache
+def glyph(rank: str, height: int, width: int, pen: Pen) -> Image:
+    """Return the mask of an index (`A 2-9 T J Q K`, T drawn as 10), about height x width pixels.
+
+    Serifs and slant may widen the mask; a ten is two fifths wider.
+    """
+    if rank == "9":
+        upright = Pen(pen.across, pen.along, pen.serifs, pen.square, pen.slant)
+        return np.ascontiguousarray(glyph("6", height, width, upright)[::-1, ::-1])
+    key = "3flat" if rank == "3" and pen.flat_three else rank
+    strokes = STROKES[key] + (SERIFS.get(rank, ()) if pen.serifs else ())
+    wider, thinner = (1.4, 0.82) if rank == "T" else (1.0, 1.0)
+    box = np.array([width * wider, height], np.float64)
+    nib = np.array([pen.across * thinner, pen.along]) * height
+    lines = [outline(s) / 100 * (box - nib) + nib / 2 for s in strokes]
+    lines = [line + np.outer((height / 2 - line[:, 1]) * pen.slant, (1, 0)) for line in lines]
+    return _stroke(lines, nib, height, square=pen.square)
+
+
+def _stroke(lines: list[Points], nib: NDArray[Any], height: int, *, square: bool) -> Image:
+    """Draw lines with a nib of (width, height) px, in a mask just wide enough."""
+    left = min(float(line[:, 0].min()) for line in lines) - nib[0] / 2
+    right = max(float(line[:, 0].max()) for line in lines) + nib[0] / 2
+    width = int(np.ceil(right - left)) + 1
+    lines = [(line - (left, 0)) * _OVER for line in lines]
+    across, along = np.maximum(np.round(nib * _OVER), 1).astype(int)
+    if square:
+        big = np.zeros((height * _OVER, width * _OVER), np.uint8)
+        _polylines(big, lines, 1)
+        kernel = np.ones((along, across), np.uint8)
+        big = np.asarray(cv2.dilate(big, kernel))
+    else:  # a round nib in a picture stretched upwards is a flat nib in the end
+        stretch = across / along
+        big = np.zeros((round(height * _OVER * stretch), width * _OVER), np.uint8)
+        _polylines(big, [line * (1, stretch) for line in lines], int(across))
+    return np.asarray(cv2.resize(big, (width, height), interpolation=cv2.INTER_AREA))
+
+
+def _polylines(mask: Image, lines: list[Points], thickness: int) -> None:
+    fixed = [np.round(line * 2**_SHIFT).astype(np.int32) for line in lines]
+    cv2.polylines(mask, fixed, False, 255, thickness, cv2.LINE_8, _SHIFT)

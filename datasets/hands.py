@@ -16,12 +16,12 @@ import numpy as np
 from datasets.paint import Image, Points, fill, pyramid
 
 Rng = np.random.Generator
-FRAME_MM = (320.0, 640.0)
+FRAME_MM = (320.0, 860.0)
 # The middle of a card held between thumb and fingers, in the frame.
 GRIP_MM = (160.0, 108.0)
 _BANK = {"train": 48, "test": 16}
 _SEED = {"train": 31_000, "test": 52_000}
-_SCALE = 1.0  # px per mm
+_SCALE = 0.8  # px per mm
 _SKINS_BGR = (
     (190, 205, 238), (170, 190, 230), (140, 170, 220), (115, 150, 205), (95, 130, 190),
     (75, 105, 165), (60, 85, 140), (45, 62, 105), (35, 45, 78),
@@ -58,14 +58,13 @@ def _banked(split: str, which: int) -> Hand:
 def _draw(rng: Rng) -> Hand:
     """Draw the arm, the palm and four fingers below, the thumb above."""
     size = (int(FRAME_MM[1] * _SCALE), int(FRAME_MM[0] * _SCALE), 3)
-    skin = np.clip(
-        np.array(_SKINS_BGR[rng.integers(len(_SKINS_BGR))]) + rng.normal(0, 8, 3), 8, 250
-    )
+    tone = np.array(_SKINS_BGR[rng.integers(len(_SKINS_BGR))]) * rng.uniform(0.85, 1.08)
+    skin = np.clip(tone + rng.normal(0, 3, 3), 8, 250)
     side = -1.0 if rng.random() < 0.5 else 1.0
     lower, upper = (np.zeros(size, np.uint8) for _ in range(2))
     opaque, thumb_mask = (np.zeros(size[:2], np.uint8) for _ in range(2))
     wrist = np.array([160.0 + side * rng.uniform(-15, 25), 265.0])
-    elbow = np.array([160.0 + rng.normal(0, 60), 660.0])
+    elbow = np.array([160.0 + rng.normal(0, 40), 880.0])
     _limb(lower, opaque, [wrist, elbow], [56, 78], skin)
     palm = np.array([160.0 + side * rng.uniform(10, 25), 195.0])
     _limb(lower, opaque, [wrist, palm, palm - np.array([side * 4, 42])], [54, 76, 80], skin)

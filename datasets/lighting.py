@@ -28,7 +28,7 @@ def lighted(rng: Rng, image: Image, view: View, extent_mm: tuple[float, float]) 
         pool = np.exp(-((x - cx) ** 2 + (y - cy) ** 2) / rng.uniform(0.1, 1.2))
         field = field + rng.uniform(-0.35, 0.5) * pool
     cast = np.exp(rng.normal(0, 0.09, 3) * rng.choice([0.4, 1.0, 2.0]))
-    gain = np.exp(rng.normal(-0.08, 0.22)) if rng.random() < 0.85 else rng.uniform(0.25, 1.9)
+    gain = np.exp(rng.normal(0.06, 0.22)) if rng.random() < 0.85 else rng.uniform(0.25, 1.9)
     colours = np.clip(field, 0.15, 2.5)[:, :, None] * (cast / cast.mean() * gain)
     lift = max(0.0, rng.normal(2, 8))
     bright = lit(image, colours.astype(np.float32), lift=lift)
@@ -50,10 +50,10 @@ def finished(rng: Rng, image: Image) -> Image:
         image = motion_blurred(image, length=1 + rng.exponential(2.5), angle=rng.uniform(0, 3.14))
     elif chance < 0.7:
         amount = rng.uniform(0.2, 1.0)
-        image = cv2.addWeighted(image, 1 + amount, cv2.GaussianBlur(image, (0, 0), 1.0), -amount, 0)
+        image = cv2.addWeighted(image, 1 + amount, cv2.blur(image, (3, 3)), -amount, 0)
     if rng.random() < 0.75:
         grain = int(rng.choice([1, 1, 2, 3]))
-        image = noisy(image, rng, sigma=rng.exponential(4.5), chroma=rng.random(), grain=grain)
+        image = noisy(image, rng, sigma=min(rng.exponential(4.0), 14.0), chroma=rng.random(), grain=grain)
     if rng.random() < 0.7:
         image = jpeg(image, int(rng.integers(35, 97)))
     return image

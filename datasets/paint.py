@@ -134,7 +134,8 @@ def shadow(
         return
     mask = _mask(moved, window)
     if soft >= 0.4:
-        mask = cv2.GaussianBlur(mask, (0, 0), float(soft))
+        box = (round(2 * soft) | 1,) * 2
+        mask = cv2.blur(cv2.blur(mask, box), box)
     keep = cv2.bitwise_not(cv2.convertScaleAbs(mask, alpha=strength))
     part = _part(image, window)
     cv2.multiply(part, cv2.merge([keep] * 3), dst=part, scale=1 / 255)

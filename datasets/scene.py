@@ -154,8 +154,9 @@ class _Canvas:
             self._put(held[0].above, held[1], lift=4.0)
 
     def hand(self, tip: Points) -> None:
-        """Lay a hand with its arm over what is there."""
-        held, quad = self._grip(tip, self._rng.uniform(-np.pi, np.pi))
+        """Lay a hand over what is there, its arm leaving the picture on the nearer side."""
+        way = np.arctan2(-tip[0], tip[1]) + self._rng.normal(0, 0.5)
+        held, quad = self._grip(tip, way)
         self._put(held.below, quad, lift=25.0)
         self._put(held.above, quad, lift=0.0)
 
@@ -184,7 +185,7 @@ class _Canvas:
         return tuple(found)
 
     def _grip(self, tip: Points, angle: float) -> tuple[hands.Hand, Points]:
-        """Return a hand and its frame in px, the arm leaving the picture the nearer way."""
+        """Return a hand and its frame in px, the fingers at `tip`."""
         chosen = hands.hand(self._rng, split=self._split)
         frame = hands.frame_quad(tip, angle, scale=self._rng.uniform(0.85, 1.1))
         return chosen, self.view.project(frame)

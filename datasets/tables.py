@@ -28,12 +28,13 @@ def background(rng: Rng, shape: tuple[int, int], *, split: str = "train") -> Ima
     height, width = shape
     which = int(rng.integers(_BANK[split]))
     texture = _banked(split, which)
-    zoom = float(np.exp(rng.uniform(np.log(0.55), np.log(1.6)))) * max(height, width) / 416
-    turn = cv2.getRotationMatrix2D((0, 0), float(rng.uniform(0, 360)), zoom)
-    turn[:, 2] = rng.uniform(-BANK_PX, BANK_PX, 2)
-    image = cv2.warpAffine(
-        texture, turn, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT
-    )
+    reach = float(np.hypot(height, width))
+    zoom = reach / BANK_PX * float(np.exp(rng.uniform(0.0, 0.9)))
+    slack = (BANK_PX - reach / zoom) / 2
+    at = BANK_PX / 2 + rng.uniform(-slack, slack, 2)
+    turn = cv2.getRotationMatrix2D((at[0], at[1]), float(rng.uniform(0, 360)), zoom)
+    turn[:, 2] += (width / 2, height / 2) - at
+    image = cv2.warpAffine(texture, turn, (width, height), flags=cv2.INTER_LINEAR)
     return cv2.transform(image, recolour(rng, 0.25))
 
 
@@ -80,7 +81,7 @@ def felt_colour(rng: Rng) -> tuple[float, float, float]:
         [rng.normal(65, 12), rng.normal(108, 8), rng.normal(0, 6), rng.uniform(0, 180)]
     )
     saturation = rng.uniform(70, 235)
-    value = rng.uniform(35, 170)
+    value = rng.uniform(45, 190)
     pixel = np.array([[[hue % 180, saturation, value]]], np.uint8)
     blue, green, red = (float(c) for c in cv2.cvtColor(pixel, cv2.COLOR_HSV2BGR)[0, 0])
     return blue, green, red

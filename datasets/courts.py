@@ -15,7 +15,7 @@ from datasets.glyphs import Image, Points, fill, outline, pip
 
 Color = tuple[int, int, int]  # BGR
 STYLES = ("classic", "ornate", "modern")
-_OVER = 3
+_OVER = 2
 _SKIN: Color = (196, 218, 240)
 
 

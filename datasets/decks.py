@@ -10,14 +10,14 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import art
+from datasets import art, courts, designs, faces, glyphs, sheets
 from datasets.backs import back_names, cut_card, load_back
 from datasets.glyphs import Image
 from vision.errors import ConfigurationError
@@ -25,10 +25,16 @@ from vision.game.cards import DECK
 
 __all__ = ["Deck", "back_names", "cut_card", "deck_names", "load_back", "load_deck"]
 
+OWN = "Apache-2.0"
+RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
 Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
-_HELD_OUT = ("spatz_horizontal",)
-_LICENCES = {"knoll": "public domain", "spatz_vertical": "public domain",
-             "spatz_horizontal": "public domain"}
+_HELD_OUT = (*designs.HELD_OUT, "spatz_horizontal", "gnome-bellot", "gnome-tigullio",
+             "kde-standard")
+_LICENCES = {
+    "knoll": "public domain",
+    "spatz_vertical": "public domain",
+    "spatz_horizontal": "public domain",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +94,44 @@ def load_deck(name: str, height_px: int = 504) -> Deck:
 
 @cache
 def _registry() -> dict[str, _Entry]:
-    found: dict[str, _Entry] = {}
+    found = {name: _own_entry(name, design) for name, design in designs.DESIGNS.items()}
+    for number in range(RANDOM_DECKS):
+        name = f"random-{number:02d}"
+        found[name] = _own_entry(name, designs.random_design(np.random.default_rng(number)))
     for folder in art_folders():
         for deck in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())):
             if len(art.card_files(deck)) == len(DECK):
                 found.setdefault(deck.name, _folder_entry(deck))
+    for name, sheet in sheets.installed_sheets().items():
+        found[name] = _Entry(
+            _split(name), sheet.licence, partial(sheets.sheet_faces, sheet), repr(sheet)
+        )
     return found
+
+
+def _split(name: str) -> str:
+    return "test" if name in _HELD_OUT else "train"
+
+
+def _own_entry(name: str, design: faces.Design) -> _Entry:
+    def draw(height: int) -> tuple[NDArray[Any], tuple[float, float]]:
+        return faces.draw_deck(design, height), design.size
+
+    return _Entry(_split(name), OWN, draw, repr(design))
 
 
 def _folder_entry(folder: Path) -> _Entry:
     files = art.card_files(folder).values()
     source = "".join(f"{p.name}{p.stat().st_size}{p.stat().st_mtime_ns}" for p in files)
-    split = "test" if folder.name in _HELD_OUT else "train"
     licence = _LICENCES.get(folder.name, "unknown")
-    return _Entry(split, licence, lambda height: art.folder_faces(folder, height), source)
+    return _Entry(_split(folder.name), licence, partial(art.folder_faces, folder), source)
+
+
+@cache
+def _code() -> str:
+    """Return the text of the drawing modules: a deck is drawn anew when they change."""
+    return "".join(Path(str(m.__file__)).read_text("utf-8")
+                   for m in (art, courts, faces, glyphs, sheets))
 
 
 def cache_folder() -> Path:
@@ -111,15 +141,15 @@ def cache_folder() -> Path:
 
 
 def _cached(name: str, entry: _Entry, height: int) -> tuple[NDArray[Any], tuple[float, float]]:
-    text = entry.source + Path(art.__file__).read_text()
+    text = entry.source + _code()
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = cache_folder() / f"{Path(name).name}-{height}-{digest}.npy"
     if not path.exists():
-        pixels, size = entry.draw(height)
+        pixels, _ = entry.draw(height)
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.npy")
-        np.save(partial, pixels)
-        partial.replace(path)
+        part = path.with_suffix(f".{os.getpid()}.npy")
+        np.save(part, pixels)
+        part.replace(path)
     pixels = np.load(path, mmap_mode="r")
     height_px, width_px = pixels.shape[1:3]
     return pixels, (round(art.CARD_HEIGHT_MM * width_px / height_px, 1), art.CARD_HEIGHT_MM)

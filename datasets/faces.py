@@ -139,7 +139,9 @@ def _pips(sheet: _Sheet, rank: str, suit: str, ink: Color) -> None:
     right, bottom = index_span(d)
     if rank == "A":
         size = d.spade_ace if suit == "s" else d.ace
-        size = min(size, (w - 2 * right) * 1.05 if suit != "s" else w * 0.62)
+        if suit != "s" and not d.beside:
+            size = min(size, (w - 2 * right) * 1.05)
+        size = min(size, w * 0.62)
         sheet.stamp(pip(suit, sheet.px(size), sheet.px(size * 0.9), d.pip_family),
                     (w / 2, h / 2), ink)
         if suit == "s" and size > 25:

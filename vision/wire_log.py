@@ -58,8 +58,8 @@ def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
     return Record(number, body, chain_hash(previous, body))
 
 
-def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]]]:
-    """Yield each record with its parsed body; BrokenChainError at the first that does not fit."""
+def verified(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """Yield each record's content; BrokenChainError at the first that does not fit."""
     previous = GENESIS
     for expected, record in enumerate(records):
         if record.number != expected:
@@ -70,7 +70,23 @@ def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]
         if content.get("n") != expected:
             raise BrokenChainError(expected, f"calls itself record {content.get('n')}")
         previous = record.hash
-        yield record, content
+        yield content
+
+
+def header_of(records: Iterable[Record]) -> dict[str, Any]:
+    """Return what the log says of itself in record 0; BrokenChainError when it says nothing."""
+    header = next(verified(records), {}).get("log")
+    if not isinstance(header, dict):
+        raise BrokenChainError(0, "is not the header of a log")
+    return header
+
+
+def identity(header: Mapping[str, object]) -> dict[str, object]:
+    """Return the part of a header by which two logs are of the same table and the same rules.
+
+    The text of the rules is left out: their hash is in, and a comment makes no other rules.
+    """
+    return {key: value for key, value in header.items() if key != "rules"}
 
 
 def record_line(record: Record) -> str:

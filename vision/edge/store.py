@@ -24,7 +24,8 @@ from vision.wire_log import (
     LOG_VERSION,
     BrokenChainError,
     Record,
-    canonical,
+    header_of,
+    identity,
     said_digest,
     seal,
     verified,
@@ -70,7 +71,7 @@ class Store:
             with explained("open", path):
                 self._db = open_for_writing(path)
                 self._db.executescript(TABLES)
-                self._number, self._head = self._begin(header)
+            self._number, self._head = self._begin(header)
         except BaseException:
             self._lock.close()
             raise
@@ -98,15 +99,16 @@ class Store:
 
         OutsideError naming the first record that was changed.
         """
-        try:
-            for _, content in verified(self._records()):
+        with self._unchanged():
+            for content in verified(self._records()):
                 if "event" in content:
                     yield event_from_json(content["event"])
-        except (BrokenChainError, ValueError) as error:
-            raise OutsideError(
-                f"the log {self._path} was changed: {error}; keep it as evidence, run shoe-reader "
-                "audit on it, and restore a back-up or move it away to begin a new log"
-            ) from error
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the log was opened with: which table, which rules."""
+        with self._unchanged():
+            return header_of(self._records())
 
     def pending(self, after: int, limit: int) -> list[Message]:
         """Return at most `limit` unacknowledged messages with `seq` above `after`, in order."""
@@ -144,20 +146,18 @@ class Store:
         self._lock.close()
 
     def _begin(self, header: Mapping[str, object]) -> tuple[int, str]:
-        wanted = {"log": {"version": LOG_VERSION, **header}}
-        last = self._db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
-        if last is None:
-            first = seal(0, GENESIS, wanted)
+        last = self._read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
+        if not last:
+            first = seal(0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
             with self._transaction():
                 self._insert(first)
             return 0, first.hash
-        body = self._db.execute("SELECT body FROM log ORDER BY n LIMIT 1").fetchone()[0]
-        if body != canonical({"n": 0, **wanted}):
+        if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
                 f"[log] path: {self._path} is the log of another table or of other rules; give "
                 "this table its own file, or move the old log away to begin a new one"
             )
-        return last[0], last[1]
+        return last[0][0], last[0][1]
 
     def _insert(self, record: Record) -> None:
         self._db.execute(
@@ -187,6 +187,16 @@ class Store:
         ):
             yield from (Record(*row) for row in rows)
             number = rows[-1][0]
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        try:
+            yield
+        except (BrokenChainError, ValueError) as error:
+            raise OutsideError(
+                f"the log {self._path} was changed: {error}; keep it as evidence, run shoe-reader "
+                "audit on it, and restore a back-up or move it away to begin a new log"
+            ) from error
 
     def _read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
         with self._mutex, explained("read", self._path):

@@ -1,0 +1,1 @@
+"""The results board: a display like any other, fed by MQTT, shown by any browser."""

@@ -8,6 +8,7 @@ It must not know wagers placed, profiles' files or how tables are printed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -74,10 +75,10 @@ def full_shoe(decks: int) -> tuple[int, ...]:
 def remaining(decks: int, gone: Sequence[Card]) -> tuple[int, ...]:
     """Return the ranks left when those cards have gone; ValueError if one was never there."""
     left = list(full_shoe(decks))
-    for card in gone:
-        left[card.rank - 1] -= 1
-        if left[card.rank - 1] < 0:
-            raise ValueError(f"{card} is one card of its rank more than {decks} decks hold")
+    for card, copies in Counter(gone).items():
+        if copies > decks:
+            raise ValueError(f"{copies} copies of {card} have gone; {decks} decks hold {decks}")
+        left[card.rank - 1] -= copies
     return tuple(left)
 
 

@@ -117,6 +117,11 @@ PUNTO_BANCO = Sheet(
     egalites="150-1, 215-1, 225-1, 200-1, 120-1, 110-1, 45-1, 45-1, 80-1, 80-1",
     defects=(
         Defect(
+            "Individual Egalites",
+            "MUST be accompanied by a Bank or Player wager",
+            "sheets 0 and 2 also let an Egalite wager qualify; here it does not",
+        ),
+        Defect(
             "Electronic terminals",
             "any malfunction or computer error will void all wagers",
             "it binds wagers on terminals; on a live table the supervisor decides (order VoidCoup)",
@@ -204,7 +209,7 @@ SIX_OR_EIGHT = Sheet(
     title="Six or eight decks",
     profile="six-or-eight",
     decks=(6, 8),
-    deal_order=None,
+    deal_order="first to the player and then the banker",
     punto=(),
     banco=(),
     rules=(

@@ -1,0 +1,97 @@
+"""`shoe-reader odds`: exact probabilities and house edges of one profile or of all.
+
+Prints only; counting and wording are the game's. For the back office: odds from what is left of a
+shoe are never to be shown at a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from vision.errors import ConfigurationError
+from vision.game.cards import Card, parse_cards
+from vision.game.figures import published_figures
+from vision.game.guide import (
+    CONVENTION,
+    Table,
+    edge_table,
+    figures_table,
+    guide_html,
+    guide_markdown,
+    probabilities,
+)
+from vision.game.odds import count, edges, remaining
+from vision.game.profile import Profile
+from vision.profiles import load_profile, profile_names
+
+HELP = "exact probabilities and house edges of a profile, or the guide for players"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "profile",
+        nargs="*",
+        help="a packaged profile or the path of a .toml file; none: all packaged ones",
+    )
+    parser.add_argument("--decks", type=int, help="another number of decks than the profile's")
+    parser.add_argument(
+        "--gone",
+        default="",
+        metavar="CARDS",
+        help='cards that have left the shoe, as in "As Td 9h" (back office only)',
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="the tables in Markdown")
+    form.add_argument(
+        "--guide", choices=("markdown", "html"), help="the players' Guide to the House Edge"
+    )
+    form.add_argument(
+        "--published",
+        action="store_true",
+        help="every figure that the rule sheets publish, ours, and the convention of each",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what was asked for."""
+    if args.published:
+        print(figures_table(published_figures()).markdown())
+        return 0
+    if args.decks is not None and not 1 <= args.decks <= 12:
+        raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
+    gone = _gone(args.gone)
+    if gone and args.guide:
+        raise ConfigurationError("--guide: is of a full shoe; leave out --gone")
+    names = args.profile or profile_names()
+    print("\n\n".join(_told(load_profile(name), args, gone) for name in names))
+    return 0
+
+
+def _gone(text: str) -> tuple[Card, ...]:
+    try:
+        return parse_cards(text)
+    except ValueError as error:
+        raise ConfigurationError(f"--gone: {error}") from error
+
+
+def _told(profile: Profile, args: argparse.Namespace, gone: Sequence[Card]) -> str:
+    decks = args.decks or profile.rules.decks
+    try:
+        counts = count(remaining(decks, gone), profile.rules.tableau)
+    except ValueError as error:
+        raise ConfigurationError(f"--gone: {error}") from error
+    found = edges(counts, profile.betting)
+    if args.guide == "markdown":
+        return guide_markdown(profile, decks, found)
+    if args.guide == "html":
+        return guide_html(profile, decks, found)
+    shoe = f"{decks} decks, {len(gone)} cards gone" if gone else f"{decks} decks, full shoe"
+    tables = (probabilities(counts), edge_table(found))
+    return "\n\n".join((f"{profile.name}: {profile.title}. {shoe}.", *_shown(tables, args)))
+
+
+def _shown(tables: Sequence[Table], args: argparse.Namespace) -> tuple[str, ...]:
+    form = Table.markdown if args.markdown else Table.text
+    return (*(form(table) for table in tables), CONVENTION)

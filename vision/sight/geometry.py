@@ -6,9 +6,11 @@ y down as seen. Knows nothing of what a card shows, of time, or of files.
 
 from __future__ import annotations
 
+import cmath
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import cast
 
 import cv2
 import numpy as np
@@ -27,6 +29,10 @@ class Homography:
     """The map between the picture and the table plane; `matrix` takes pixels to millimetres."""
 
     matrix: NDArray[np.float64]
+    _inverse: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_inverse", np.linalg.inv(self.matrix))
 
     @classmethod
     def fit(cls, image_px: ArrayLike, table_mm: ArrayLike) -> Homography:
@@ -54,10 +60,10 @@ class Homography:
 
     def to_px(self, points: ArrayLike) -> Points:
         """Take millimetres (n x 2, or one point) to pixels of the same shape."""
-        return _project(np.linalg.inv(self.matrix), points)
+        return _project(self._inverse, points)
 
 
-def _project(matrix: NDArray[np.floating[Any]], points: ArrayLike) -> Points:
+def _project(matrix: NDArray[np.float64], points: ArrayLike) -> Points:
     xy = np.asarray(points, np.float64)
     lifted = xy @ matrix[:, :2].T + matrix[:, 2]
     return np.asarray(lifted[..., :2] / lifted[..., 2:], np.float32)
@@ -78,7 +84,7 @@ class Pose:
 
     def distance(self, other: Pose) -> float:
         """Return the distance of the centres, in millimetres."""
-        return float(np.hypot(self.x - other.x, self.y - other.y))
+        return math.hypot(self.x - other.x, self.y - other.y)
 
     def turn(self, other: Pose) -> float:
         """Return the angle between the long axes, 0 to 90 degrees."""
@@ -88,11 +94,13 @@ class Pose:
 
 def card_rectangle(pose: Pose, size_mm: tuple[float, float] = POKER_MM) -> Points:
     """Return the corners (4 x 2 mm) of a card, clockwise as seen, edge 0-1 a short side."""
-    angle = np.radians(pose.angle)
-    along = np.array([np.cos(angle), np.sin(angle)]) * size_mm[1] / 2
-    across = np.array([np.sin(angle), -np.cos(angle)]) * size_mm[0] / 2
-    corners = [-along - across, -along + across, along + across, along - across]
-    return np.asarray(np.array(corners) + np.array(pose.centre), np.float32)
+    angle = math.radians(pose.angle)
+    ux, uy = math.cos(angle) * size_mm[1] / 2, math.sin(angle) * size_mm[1] / 2
+    vx, vy = math.sin(angle) * size_mm[0] / 2, -math.cos(angle) * size_mm[0] / 2
+    signs = ((-1, -1), (-1, 1), (1, 1), (1, -1))
+    return np.array(
+        [(pose.x + a * ux + b * vx, pose.y + a * uy + b * vy) for a, b in signs], np.float32
+    )
 
 
 def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> tuple[Pose, float]:
@@ -101,18 +109,20 @@ def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> t
     `quad_mm` is 4 x 2, clockwise; either side may come first. Returns the pose and the root mean
     square distance of the corners in mm (closed form: rigid Procrustes fit, no scale).
     """
-    quad = np.asarray(quad_mm, np.float64)
-    centre = quad.mean(axis=0)
-    offsets = (quad - centre) @ np.array([1.0, 1.0j])
-    template = card_rectangle(Pose(0.0, 0.0, 0.0), size_mm).astype(np.float64) @ np.array([1, 1j])
+    corners = [complex(float(x), float(y)) for x, y in quad_mm]
+    centre = sum(corners) / 4
+    half_long, half_short = size_mm[1] / 2, size_mm[0] / 2
+    template = [complex(-half_long, half_short), complex(-half_long, -half_short)]
+    template += [-template[0], -template[1]]
     fits = []
     for start in (0, 1):
-        turned = np.roll(offsets, -start)
-        angle = float(np.angle(np.vdot(template, turned)))
-        misfit = float(np.sqrt(np.mean(np.abs(turned - template * np.exp(1j * angle)) ** 2)))
-        fits.append((misfit, float(np.degrees(angle)) % 180.0))
+        turned = [corners[(start + i) % 4] - centre for i in range(4)]
+        pull = sum(t.conjugate() * c for t, c in zip(template, turned, strict=True))
+        turn = pull / abs(pull) if pull else 1.0
+        squares = (abs(c - t * turn) ** 2 for t, c in zip(template, turned, strict=True))
+        fits.append((math.sqrt(sum(squares) / 4), math.degrees(cmath.phase(turn)) % 180.0))
     misfit, degrees = min(fits)
-    return Pose(float(centre[0]), float(centre[1]), degrees), misfit
+    return Pose(centre.real, centre.imag, degrees), misfit
 
 
 def polygon(points: ArrayLike) -> Points:
@@ -221,12 +231,16 @@ class TableView:
 def box_around(quad_px: Points) -> Points:
     """Return the smallest turned box around a quad, clockwise, edge 0-1 a short side."""
     box = cv2.boxPoints(cv2.minAreaRect(np.asarray(quad_px, np.float32)))
-    first, second = np.linalg.norm(box[1] - box[0]), np.linalg.norm(box[2] - box[1])
-    return np.roll(box, -1 if first > second else 0, axis=0).astype(np.float32)
+    first, second = math.dist(box[0], box[1]), math.dist(box[1], box[2])
+    order = (1, 2, 3, 0) if first > second else (0, 1, 2, 3)
+    return np.asarray(box[order, :], np.float32)
 
 
 def _is_box(quad_px: Points) -> bool:
-    edges = np.roll(quad_px, -1, axis=0) - quad_px
-    lengths = np.maximum(np.linalg.norm(edges, axis=1), 1e-6)
-    cosines = np.abs(np.sum(edges * np.roll(edges, -1, axis=0), axis=1))
-    return bool(np.all(cosines / (lengths * np.roll(lengths, -1)) < 0.01))
+    corners = [complex(float(x), float(y)) for x, y in quad_px]
+    edges = [corners[(i + 1) % 4] - corners[i] for i in range(4)]
+    for one, other in zip(edges, [*edges[1:], edges[0]], strict=True):
+        along = (one.conjugate() * other).real
+        if abs(along) > 0.01 * max(abs(one) * abs(other), 1e-6):
+            return False
+    return True

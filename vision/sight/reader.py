@@ -1,0 +1,229 @@
+"""Turn tracks into card events: out, placed, read, removed, one run of cards a shoe.
+
+A face is read once, when the fused looks leave no more than the stated error; until then it is
+looked at, and a face that lies open too long without is openly unread. Knows no rules of the
+game: it never asks what card would make sense, only how many copies the shoe still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.cards import Card
+from vision.game.events import (
+    CardOut,
+    CardPlaced,
+    CardRead,
+    CardRemoved,
+    CutCardOut,
+    Event,
+    ViewBack,
+    ViewLost,
+)
+from vision.sight.blindness import Watch
+from vision.sight.classifier import Look
+from vision.sight.detector import Kind
+from vision.sight.evidence import FACES, Evidence, Opinion
+from vision.sight.frame import Frame, Image, Points
+from vision.sight.geometry import Pose, TableView, rectify
+from vision.sight.track import Track
+
+Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
+
+AGAIN_MS = 400
+UNREAD_MS = 3000
+LEAST_TRIES = 5
+SHIFT_MM = 3.0
+TURN_DEGREES = 3.0
+ANOTHER_PLACE_MM = 20.0
+PATCH = (16, 22)
+CHANGED_LEVELS = 10.0
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """What the reader knows of one card that is out."""
+
+    order: int
+    evidence: Evidence = field(default_factory=Evidence)
+    placed_at: int | None = None
+    read: Card | None = None
+    told_unread: bool = False
+    tries: int = 0
+    open_since: int | None = None
+    looked_at: int | None = None
+    pose: Pose | None = None
+    patch: NDArray[np.float32] | None = None
+
+
+class Reader:
+    """Card events from the tracks of each frame.
+
+    `classify` looks at quads (4 x 2 pixels) of a picture; a read is given only when the
+    probability of error is at most `error_bound`. `decks` sets the copies of a face in the shoe.
+    """
+
+    def __init__(
+        self, view: TableView, classify: Classify, *, error_bound: float = 1e-5, decks: int = 8
+    ) -> None:
+        self._view = view
+        self._classify = classify
+        self._error_bound = error_bound
+        self._decks = decks
+        self._open: dict[int, _Open] = {}
+        self._cut: set[int] = set()
+        self._watch = Watch()
+        self.begin_shoe()
+
+    def begin_shoe(self, *, order: int = 1, read: Iterable[Card] = ()) -> None:
+        """Begin a run of cards; after a restart, with the next `order` and the cards read."""
+        self._order = order
+        self._left = np.full(FACES, float(self._decks))
+        for card in read:
+            self._left[card.index] -= 1
+        self._cut_told = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a card is out whose face is not settled: keep looking though nothing moves."""
+        return any(card.read is None and not card.told_unread for card in self._open.values())
+
+    @property
+    def blind(self) -> str | None:
+        """Why the table cannot be seen, or `None`."""
+        return self._watch.reason
+
+    def update(self, tracks: Sequence[Track], frame: Frame) -> tuple[Event, ...]:
+        """Return what happened by this frame; `tracks` come in the order they left the shoe."""
+        events: list[Event] = []
+        if self._watch.look(frame.image, frame.at):
+            reason = self._watch.reason
+            events.append(ViewBack(frame.at) if reason is None else ViewLost(frame.at, reason))
+        for track in tracks:
+            events += self._out(track, frame.at)
+        for track in tracks:
+            events += self._placed(track, frame.at)
+        events += self._look(tracks, frame)
+        for track in tracks:
+            events += self._settle(track, frame.at)
+        return tuple(events)
+
+    def _out(self, track: Track, at: int) -> list[Event]:
+        if track.id in self._open or track.id in self._cut:
+            return []
+        if track.kind is Kind.CUT:
+            self._cut.add(track.id)
+            told, self._cut_told = self._cut_told, True
+            return [] if told else [CutCardOut(at)]
+        card = self._open[track.id] = _Open(self._order)
+        self._order += 1
+        return [CardOut(at, card.order)]
+
+    def _placed(self, track: Track, at: int) -> list[Event]:
+        card = self._open.get(track.id)
+        if card is None or track.placed_at is None or track.placed_at == card.placed_at:
+            return []
+        card.placed_at = track.placed_at
+        return [CardPlaced(at, card.order, track.slot)]
+
+    # --- looking at faces ------------------------------------------------------------------------
+
+    def _look(self, tracks: Sequence[Track], frame: Frame) -> list[Event]:
+        for track in tracks:
+            self._note_open(track, frame.at)
+        wanted = [track for track in tracks if self._wants_look(track, frame.at)]
+        if not wanted:
+            return []
+        looks = self._classify(frame.image, [track.quad for track in wanted])
+        events: list[Event] = []
+        for track, look in zip(wanted, looks, strict=True):
+            card = self._open[track.id]
+            card.looked_at = frame.at
+            card.tries += 1
+            changed = self._differs(card, track, frame.image)
+            card.evidence.add(look.log_p, look.readable, changed=changed)
+            events += self._conclude(card, frame.at)
+        return events
+
+    def _note_open(self, track: Track, at: int) -> None:
+        """Keep since when a face lies open; a card turned down again has not been open."""
+        card = self._open.get(track.id)
+        if card is None or not track.seen or not track.resting:
+            return
+        if track.kind is not Kind.FACE:
+            card.open_since, card.tries = None, 0
+        elif card.open_since is None:
+            card.open_since = at
+
+    def _wants_look(self, track: Track, at: int) -> bool:
+        card = self._open.get(track.id)
+        if card is None or track.gone or not track.seen or not track.resting:
+            return False
+        if track.kind is not Kind.FACE:
+            return False
+        settled = card.read is not None
+        return not settled or card.looked_at is None or at - card.looked_at >= AGAIN_MS
+
+    def _differs(self, card: _Open, track: Track, image: Image) -> bool:
+        """Whether this look is a new one; forgets the old ones if the card lies elsewhere."""
+        small = cv2.cvtColor(rectify(image, track.quad, PATCH), cv2.COLOR_BGR2GRAY)
+        patch = small.astype(np.float32)
+        before, pose = card.patch, card.pose
+        if before is None or pose is None:
+            card.patch, card.pose = patch, track.pose
+            return True
+        if pose.distance(track.pose) > ANOTHER_PLACE_MM and track.resting:
+            card.evidence = Evidence()
+        changed = (
+            pose.distance(track.pose) > SHIFT_MM
+            or pose.turn(track.pose) > TURN_DEGREES
+            or float(np.abs(patch - before).mean()) > CHANGED_LEVELS
+        )
+        if changed:
+            card.patch, card.pose = patch, track.pose
+        return changed
+
+    def _conclude(self, card: _Open, at: int) -> list[Event]:
+        opinion = self._opinion(card)
+        if opinion is None or opinion.error > self._error_bound or opinion.best == card.read:
+            return []
+        if card.read is not None:
+            self._left[card.read.index] += 1
+        card.read = opinion.best
+        self._left[card.read.index] -= 1
+        return [CardRead(at, card.order, card.read, opinion.confidence, opinion.second)]
+
+    def _opinion(self, card: _Open) -> Opinion | None:
+        left = self._left.copy()
+        if card.read is not None:
+            left[card.read.index] += 1
+        return card.evidence.opinion(left)
+
+    def _settle(self, track: Track, at: int) -> list[Event]:
+        """Say openly what stays unread, and what has gone."""
+        if track.gone:
+            self._cut.discard(track.id)
+        card = self._open.get(track.id)
+        if card is None:
+            return []
+        events: list[Event] = []
+        shown = card.open_since is not None and card.tries >= LEAST_TRIES
+        late = card.open_since is not None and at - card.open_since >= UNREAD_MS
+        if card.read is None and shown and (late or track.gone) and not card.told_unread:
+            card.told_unread = True
+            events.append(self._unread(card, at))
+        if track.gone:
+            del self._open[track.id]
+            events.append(CardRemoved(at, card.order))
+        return events
+
+    def _unread(self, card: _Open, at: int) -> CardRead:
+        opinion = self._opinion(card)
+        if opinion is None:
+            return CardRead(at, card.order, None, 0.0)
+        return CardRead(at, card.order, None, opinion.confidence, opinion.best)

@@ -1,0 +1,223 @@
+"""Follow every card from the shoe's mouth to its slot to the discard, whatever covers it.
+
+A sighting is nothing until it proves to be a card: it comes out of the mouth and moves on, or it
+comes to rest on the layout. A card that is no longer seen is missing, not gone: it goes when it
+is seen in the discard, or when its place shows the bare table. Knows no faces and no rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vision.sight.association import Sighting, match, sightings_of
+from vision.sight.detector import Detection, Kind
+from vision.sight.frame import Image, Points
+from vision.sight.geometry import TableView, distance_inside, shared_area
+from vision.sight.ground import Ground, Sight
+from vision.sight.track import Followed, Track
+
+MOUTH_MARGIN_MM = 25.0
+MAX_MOUTH_MARGIN_MM = 120.0
+SPEED_MM_MS = 0.6
+LEFT_MOUTH_MM = 40.0
+PLACED_MS = 200
+PLACED_NOWHERE_MS = 1000
+FOUND_MS = 300
+FOUND_DOUBTFUL_MS = 1200
+TENTATIVE_MS = 400
+AFTER_CLEARING_MS = 2000
+SAME_FLIGHT_MS = 600
+BARE_MS = 500
+BARE_UNTURNED_MS = 4000
+BLIND_ABSENCE_MS = 2500
+COVER_STEADY_MS = 8000
+LOST_IN_FLIGHT_MS = 5000
+MOVED_MM = 20.0
+NEVER = -(10**15)
+
+
+class Tracker:
+    """Tracks on the table plane from the detections of each frame, at any frame rate."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        self._ground = Ground(view)
+        self._cards: list[Followed] = []
+        self._number = 0
+        self._cleared_at = NEVER
+        self._sees_ground = False
+        self._at = 0
+
+    def update(
+        self, detections: Sequence[Detection], at: int, image: Image | None = None
+    ) -> tuple[Track, ...]:
+        """Take the detections of a frame; return the cards that are out, in the order they left.
+
+        With the `image` absence is seen (the bare table shows); without it a card is taken for
+        gone after 2.5 s out of sight.
+        """
+        found = sightings_of(self._view, detections)
+        self._follow(found, at)
+        self._sees_ground = image is not None
+        if image is not None:
+            lying = [self._place(card) for card in self._cards if card.rest or card.placed]
+            self._ground.observe(image, at, lying)
+        for card in self._cards:
+            if card.out_at is None:
+                self._try_out(card, at)
+        self._cards = [card for card in self._cards if card.out_at is not None or not card.gone]
+        for card in self._cards:
+            if card.out_at is not None:
+                self._try_placed(card, at)
+                self._try_gone(card, at)
+        tracks = tuple(self._track(card, at) for card in self._out())
+        self._cards = [card for card in self._cards if not card.gone]
+        return tracks
+
+    def _out(self) -> list[Followed]:
+        out = [card for card in self._cards if card.out_at is not None]
+        return sorted(out, key=lambda card: (card.out_at or 0, card.born_at, card.id))
+
+    def _track(self, card: Followed, at: int) -> Track:
+        pose = card.rest if card.rest is not None else card.pose
+        return Track(
+            id=card.id,
+            pose=pose,
+            quad=self._view.quad_px(pose),
+            kind=Kind.CUT if card.is_cut else card.kind,
+            seen=card.seen_at == at,
+            resting=card.resting,
+            out_at=card.out_at or at,
+            placed_at=card.placed_at,
+            slot=card.slot,
+            gone=card.gone,
+        )
+
+    def _place(self, card: Followed) -> Points:
+        return self._view.rectangle(card.rest or card.placed or card.pose)
+
+    def _follow(self, found: Sequence[Sighting], at: int) -> None:
+        margin = min(MOUTH_MARGIN_MM + SPEED_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
+        self._at = at
+        pairs = match(self._cards, found, at)
+        for i, j in pairs.items():
+            card = self._cards[i]
+            card.see(found[j], at)
+            card.face_seen |= card.kind is Kind.FACE
+            card.gone = self._view.in_discard(card.pose)
+        for j in sorted(set(range(len(found))) - set(pairs.values())):
+            if not self._view.in_discard(found[j].pose):
+                self._number += 1
+                mouth = self._view.in_mouth(found[j].pose, margin)
+                new = Followed.begin(self._number, found[j], at, from_mouth=mouth)
+                self._cards.append(new)
+        for card in self._cards:
+            if card.out_at is None and at - card.seen_at > TENTATIVE_MS:
+                card.gone = True
+
+    # --- from a sighting to a card ---------------------------------------------------------------
+
+    def _try_out(self, card: Followed, at: int) -> None:
+        if card.gone or card.seen_at != at or card.sightings < 2:
+            return
+        if self._left_the_mouth(card):
+            self._come_out(card, self._lost_in_flight(card, at, SAME_FLIGHT_MS), at)
+        elif self._lies_on_the_layout(card, at):
+            self._come_out(card, self._lost_in_flight(card, at) or self._carried(card), at)
+
+    def _left_the_mouth(self, card: Followed) -> bool:
+        if not card.from_mouth or self._view.in_mouth(card.pose) or not card.moved(LEFT_MOUTH_MM):
+            return False
+        mouth = self._view.mouth
+        return distance_inside(card.pose.centre, mouth) < distance_inside(card.first.centre, mouth)
+
+    def _lies_on_the_layout(self, card: Followed, at: int) -> bool:
+        if card.rest is None or card.sightings < 3 or self._view.in_mouth(card.rest, 0.0):
+            return False
+        if self._view.in_discard(card.rest):
+            return False
+        if self._view.slot_of(card.rest) is None:
+            return card.moved(3 * MOVED_MM) and at - card.rest_since >= FOUND_DOUBTFUL_MS
+        doubtful = self._beside_another(card) or at - self._cleared_at < AFTER_CLEARING_MS
+        return at - card.rest_since >= (FOUND_DOUBTFUL_MS if doubtful else FOUND_MS)
+
+    def _beside_another(self, card: Followed) -> bool:
+        """Whether a known card lies at the same place: then this may be that card, seen twice."""
+        mine, area = self._place(card), self._view.card_mm[0] * self._view.card_mm[1]
+        slot = self._view.slot_of(card.rest or card.pose)
+        return any(
+            (slot is not None and other.slot is slot and other.placed is not None)
+            or shared_area(mine, self._place(other)) > 0.35 * area
+            for other in self._cards
+            if other is not card and other.out_at is not None and not other.gone
+        )
+
+    def _lost_in_flight(
+        self, found: Followed, at: int, since_out_ms: int | None = None
+    ) -> Followed | None:
+        """Return the first card that left the shoe, was never laid down and is out of sight."""
+        for card in self._out():
+            recent = since_out_ms is None or at - (card.out_at or 0) <= since_out_ms
+            if card.placed is None and card.seen_at < at and not card.gone and recent:
+                return card if card.is_cut == found.is_cut else None
+        return None
+
+    def _carried(self, found: Followed) -> Followed | None:
+        """Return a card taken from its place unseen: that is bare, or `found` lies on it."""
+        slot = self._view.slot_of(found.rest or found.pose)
+        for card in self._out():
+            missing = card.placed is not None and self._at - card.seen_at >= FOUND_MS
+            returned = slot is not None and card.slot is slot
+            bare = card.absent_since is not None
+            if missing and (bare or returned) and not card.gone and card.is_cut == found.is_cut:
+                return card
+        return None
+
+    def _come_out(self, card: Followed, earlier: Followed | None, at: int) -> None:
+        if earlier is not None:
+            earlier.take_over(card)
+            card.gone = True
+            return
+        if card.from_mouth:
+            for other in self._cards:
+                # The next card comes when the last hands are cleared: no need to wait longer.
+                bare = other.absent_since is not None and other.absent_since < at
+                other.gone |= bare and other.face_seen
+        card.out_at = at
+
+    # --- where it lies, and when it has gone -----------------------------------------------------
+
+    def _try_placed(self, card: Followed, at: int) -> None:
+        if card.rest is None or card.seen_at != at or self._view.in_mouth(card.rest):
+            return
+        slot = self._view.slot_of(card.rest)
+        if at - card.rest_since < (PLACED_NOWHERE_MS if slot is None else PLACED_MS):
+            return
+        if card.placed is None or card.placed.distance(card.rest) > MOVED_MM:
+            if card.placed is None or slot is not card.slot:
+                card.placed_at, card.slot = at, slot
+            card.placed = card.rest
+        card.patch = self._ground.remember(self._view.rectangle(card.rest))
+
+    def _try_gone(self, card: Followed, at: int) -> None:
+        if not card.gone and card.seen_at != at:
+            card.gone = self._absent(card, at)
+        if card.gone:
+            self._cleared_at = at
+
+    def _absent(self, card: Followed, at: int) -> bool:
+        if card.placed is None:
+            alone = all(other.placed is None or other.is_cut for other in self._out())
+            return alone and at - card.seen_at > LOST_IN_FLIGHT_MS
+        if not self._sees_ground:
+            return at - card.seen_at > BLIND_ABSENCE_MS
+        place = self._view.rectangle(card.placed)
+        sight = self._ground.sight(place, card.patch)
+        if sight is not Sight.FELT:
+            card.absent_since = None
+            unseen = min(at - card.seen_at, self._ground.steady_ms(place, at))
+            return sight is Sight.COVERED and unseen > COVER_STEADY_MS
+        card.absent_since = card.absent_since if card.absent_since is not None else at
+        # A card whose face was never seen has been picked up to be turned, not cleared.
+        patience = BARE_MS if card.face_seen else BARE_UNTURNED_MS
+        return at - max(card.absent_since, card.seen_at) >= patience

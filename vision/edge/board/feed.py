@@ -26,6 +26,8 @@ from vision.edge.mqtt_link import (
 
 PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads", "health")
 ALERTS = ("alert", "alert/+")
+# A last will bears the number of the moment when it was left with the broker: always take these.
+UNNUMBERED = ("status", "health")
 RETRY_S = 0.5
 PAYLOAD_LIMIT = 256 * 1024
 KEPT_RESULTS = 120
@@ -132,7 +134,10 @@ class Feed:
             self._tell(topic, None)
             return
         payload = _parsed(message.payload)
-        if payload is not None and _is_news(self._state.get(_key(topic, payload)), payload):
+        if payload is None:
+            return
+        known = self._state.get(_key(topic, payload))
+        if topic in UNNUMBERED or _is_news(known, payload):
             self._tell(topic, payload)
 
     def _tell(self, topic: str, payload: Payload | None) -> None:

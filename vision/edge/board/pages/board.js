@@ -162,7 +162,7 @@ function renderRoads() {
   const rows = roads.rows ?? 6;
   const portrait = innerWidth < innerHeight;
   replace("bead", beadPlate(roads.bead_plate ?? [], rows, 14));
-  replace("big", bigRoad(roads.big_road ?? [], rows, portrait ? 20 : 26, roads.leading_ties ?? 0));
+  replace("big", bigRoad(roads.big_road ?? [], rows, portrait ? 14 : 26, roads.leading_ties ?? 0));
 }
 
 function renderCounts() {

@@ -31,10 +31,10 @@ export function cardFace(text) {
   svg.append(shape("rect", { width: 63, height: 88, rx: 5, fill: "#fffefa" }));
   const figure = rank === "T" ? "10" : rank;
   const index = shape("text", {
-    x: 31.5, y: 43, fill: suit[1], "font-size": 48, "font-weight": 700, "text-anchor": "middle",
+    x: 31.5, y: 41, fill: suit[1], "font-size": 46, "font-weight": 700, "text-anchor": "middle",
   }, figure);
   if (figure === "10") { index.setAttribute("textLength", 50); index.setAttribute("lengthAdjust", "spacingAndGlyphs"); }
-  svg.append(index, shape("path", { d: suit[2], fill: suit[1], transform: "translate(14.5 48) scale(.34)" }));
+  svg.append(index, shape("path", { d: suit[2], fill: suit[1], transform: "translate(14.5 50) scale(.34)" }));
   return svg;
 }
 

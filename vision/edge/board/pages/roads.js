@@ -18,9 +18,9 @@ export function bigRoad(cells, rows, columns, leadingTies) {
   // Egalites before the first decision wait in the corner where its mark will come.
   const first = cells.length || !leadingTies ? [] : [{ col: 0, row: 0, winner: "egalite", ties: leadingTies }];
   return grid("Big road", [...cells, ...first], rows, columns, (cell, x, y) => [
+    ...ties(cell.ties ?? 0, x, y),
     shape("circle", { cx: x, cy: y, r: 0.37, fill: "none", stroke: cell.winner === "egalite" ? "none" : COLOURS[cell.winner], "stroke-width": 0.12 }),
     ...(cell.winner === "egalite" ? [] : [letter(cell, x, y, COLOURS[cell.winner], 0.44)]),
-    ...ties(cell.ties ?? 0, x, y),
     ...pairs(cell, x, y, 0.1),
   ]);
 }
@@ -49,6 +49,8 @@ function rule(path) {
 function letter(cell, x, y, colour, size) {
   return shape("text", {
     x, y: y + size * 0.36, fill: colour, "font-size": size, "font-weight": 700, "text-anchor": "middle",
+    // A halo in the ground's colour keeps the letter apart from a slash behind it.
+    stroke: colour === "#fff" ? "none" : "#f4f7f2", "stroke-width": 0.14, "paint-order": "stroke",
   }, LETTERS[cell.winner]);
 }
 
@@ -63,6 +65,6 @@ function pairs(cell, x, y, radius) {
 function ties(count, x, y) {
   if (!count) return [];
   const slash = shape("path", { d: `M${x - 0.4} ${y + 0.4}L${x + 0.4} ${y - 0.4}`, stroke: COLOURS.egalite, "stroke-width": 0.11 });
-  const number = shape("text", { x: x + 0.3, y: y + 0.44, fill: COLOURS.egalite, "font-size": 0.38, "font-weight": 800, "text-anchor": "middle" }, count);
+  const number = shape("text", { x: x - 0.3, y: y + 0.46, fill: COLOURS.egalite, stroke: "#f4f7f2", "stroke-width": 0.12, "paint-order": "stroke", "font-size": 0.38, "font-weight": 800, "text-anchor": "middle" }, count);
   return count > 1 ? [slash, number] : [slash];
 }

@@ -12,8 +12,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from datasets.crops import UNREADABLE, crops
 from datasets.paint import Image
 from datasets.scene import Still, stills
+from vision.game.cards import Card
 
 _INKS = {"face": (60, 220, 60), "back": (240, 120, 40), "cut": (40, 200, 240)}
 
@@ -29,6 +31,14 @@ def drawn(still: Still) -> Image:
         text = f"{label.card or ''} {label.visible:.1f}"
         cv2.putText(image, text, corners.mean(axis=0).astype(int).tolist(), 0, 0.35, ink, 1)
     return image
+
+
+def named(crop: Image, label: int) -> Image:
+    """Return a copy of the crop with its label below."""
+    text = "-" if label == UNREADABLE else str(Card.of(label))
+    framed = cv2.copyMakeBorder(crop, 0, 16, 2, 2, cv2.BORDER_CONSTANT)
+    cv2.putText(framed, text, (34, crop.shape[0] + 13), 0, 0.5, (90, 255, 90), 1, cv2.LINE_AA)
+    return framed
 
 
 def montage(tiles: list[Image], columns: int) -> Image:
@@ -48,9 +58,13 @@ def main() -> None:
     parser.add_argument("--split", choices=("train", "test"), default="train")
     parser.add_argument("--plain", action="store_true", help="draw no labels")
     args = parser.parse_args()
-    chosen = islice(stills(args.seed, split=args.split), args.count)
-    tiles = [still.image if args.plain else drawn(still) for still in chosen]
-    cv2.imwrite(str(args.out), montage(tiles, 4))
+    tiles: list[Image]
+    if args.what == "crops":
+        tiles = [named(*pair) for pair in islice(crops(args.seed, split=args.split), args.count)]
+    else:
+        chosen = islice(stills(args.seed, split=args.split), args.count)
+        tiles = [still.image if args.plain else drawn(still) for still in chosen]
+    cv2.imwrite(str(args.out), montage(tiles, 16 if args.what == "crops" else 4))
 
 
 if __name__ == "__main__":

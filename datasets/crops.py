@@ -1,0 +1,103 @@
+"""Crops for the classifier: one card photographed small, then rectified as the reader does it.
+
+Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. A label is the
+card's class number, or `UNREADABLE` where a person could not tell. Must not train anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.packs import Pack, hands_of, packs
+from datasets.paint import Image, Points
+from datasets.snapshot import CORNERS, Snapshot, snapshot
+from vision.sight.geometry import rectify
+
+Rng = np.random.Generator
+UNREADABLE = 52
+CROP_SIZE = (96, 136)
+SEED_FAMILY = {"train": 1, "test": 2}
+_INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
+_FLAWED, _CLEAR = 17.0, 22.0
+
+
+def crops(
+    seed: int,
+    *,
+    split: str = "train",
+    size: tuple[int, int] = CROP_SIZE,
+    decks: Sequence[str] = (),
+) -> Iterator[tuple[Image, int]]:
+    """Yield crops for ever; the same seed, split and decks give the same crops."""
+    rng = np.random.default_rng([SEED_FAMILY[split], 1, seed])
+    for active in hands_of(rng, packs(split, decks or None), every=256):
+        yield crop(rng, active, size=size, split=split)
+
+
+def crop(
+    rng: Rng,
+    decks: Sequence[Pack],
+    *,
+    size: tuple[int, int] = CROP_SIZE,
+    split: str = "train",
+) -> tuple[Image, int]:
+    """Return one crop, BGR of (width, height) px, and its label 0 to 52.
+
+    A card neither clearly readable nor clearly not is thrown away and another one is taken.
+    """
+    while True:
+        shot = snapshot(rng, decks, split=split)
+        label = label_of(shot)
+        if label is not None:
+            return cut(rng, shot, size), label
+
+
+def label_of(shot: Snapshot) -> int | None:
+    """Return what a person could read: a class number, UNREADABLE, or None where in doubt."""
+    if shot.card is None or shot.sharp_px < _FLAWED:
+        return UNREADABLE
+    indices = max(_seen(shot, _INDEX), _seen(shot, 1 - _INDEX))
+    whole = _seen(shot, CORNERS)
+    if whole < 0.35 and indices < 0.3:
+        return UNREADABLE
+    if shot.sharp_px >= _CLEAR and (indices > 0.93 or whole > 0.85):
+        return shot.card
+    return None
+
+
+def cut(rng: Rng, shot: Snapshot, size: tuple[int, int]) -> Image:
+    """Cut the card out by a quad as a detector finds it: rarely exact, either end up."""
+    quad = shot.quad if rng.random() < 0.5 else smallest_box(shot.quad)
+    middle = quad.mean(axis=0)
+    reach = float(np.hypot(*(quad[0] - quad[2]))) / 1.72
+    loose = float(rng.choice([0.008, 0.02, 0.035, 0.06], p=[0.25, 0.35, 0.3, 0.1]))
+    common = rng.normal(0, loose, 2) * reach
+    found = middle + (quad - middle) * np.exp(rng.normal(0.01, loose, 2).mean())
+    found = found + common + rng.normal(0, 0.5 * loose, (4, 2)) * reach
+    if rng.random() < 0.5:
+        found = np.roll(found, 2, axis=0)
+    # `rectify` counts pixel centres as whole numbers, the picture's corner as -0.5.
+    return np.asarray(rectify(shot.image, (found - 0.5).astype(np.float32), size))
+
+
+def smallest_box(quad: Points) -> NDArray[np.float32]:
+    """Return the smallest turned rectangle around a quad, its corners in the quad's order."""
+    box = cv2.boxPoints(cv2.minAreaRect(quad.astype(np.float32)))
+    turns = [np.roll(way, k, axis=0) for way in (box, box[::-1]) for k in range(4)]
+    best = min(turns, key=lambda turn: float(np.abs(turn - quad).sum()))
+    return np.asarray(best, np.float32)
+
+
+def _seen(shot: Snapshot, region: Points) -> float:
+    """Return the share 0 to 1 of a region of the card (unit coordinates) that nothing covers."""
+    corners = np.array(CORNERS, np.float32)
+    matrix = cv2.getPerspectiveTransform(corners, shot.quad.astype(np.float32))
+    outline = cv2.perspectiveTransform(region.astype(np.float32)[None], matrix)[0]
+    mask = np.zeros(shot.clear.shape, np.uint8)
+    cv2.fillConvexPoly(mask, np.round((outline - 0.5) * 16).astype(np.int32), 1, cv2.LINE_8, 4)
+    area = max(float(cv2.contourArea(outline)), 1.0)
+    return min(1.0, float(np.count_nonzero(mask & shot.clear)) / area)

@@ -22,6 +22,7 @@ from vision.game.cards import DECK, RANK_LETTERS
 SUFFIXES = (".svg", ".svgz", ".png", ".jpg", ".jpeg", ".webp")
 CARD_HEIGHT_MM = 88.0
 _TRIM = 0.011  # of the width, off each side: the hairline printed round most drawn cards
+_TRIM_MOST = 0.03
 _RANK_WORDS = dict(zip(RANK_LETTERS, "ace two three four five six seven eight nine ten jack queen "
                        "king".split(), strict=True))
 _SHORT = re.compile(r"(?P<r>10|1[123]?|[2-9]|[atjqk])[ _-]?(?P<s>[cdhs])")
@@ -106,14 +107,25 @@ def size_mm(art: Image) -> tuple[float, float]:
 
 def finish(art: Image, height: int, width: int) -> Image:
     """Return art on white card of that size in pixels, edge trimmed and corners rounded."""
-    trim = max(1, round(art.shape[1] * _TRIM))
-    art = art[trim:-trim, trim:-trim]
     alpha = art[:, :, 3:].astype(np.float32) / 255
     paper = (art[:, :, :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
+    paper = _trimmed(paper)
     shrinking = paper.shape[0] >= height
     way = cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC
     face = cv2.resize(paper, (width, height), interpolation=way)
     return np.dstack([face, rounded_mask(height, width)])
+
+
+def _trimmed(paper: Image) -> Image:
+    """Cut off the edge, and on until the printed outline is gone."""
+    width = paper.shape[1]
+    trim = max(1, round(width * _TRIM))
+    while trim < width * _TRIM_MOST:
+        sides = (paper[trim], paper[-trim - 1], paper[:, trim], paper[:, -trim - 1])
+        if min(float(np.median(side)) for side in sides) > 215:
+            break
+        trim += 1
+    return paper[trim:-trim, trim:-trim]
 
 
 def folder_faces(folder: Path, height: int) -> tuple[NDArray[Any], tuple[float, float]]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import art, courts, designs, faces, glyphs, sheets
+from datasets import art, courts, designs, faces, glyphs, reindex, sheets
 from datasets.backs import back_names, cut_card, load_back
 from datasets.glyphs import Image
 from vision.errors import ConfigurationError
@@ -27,6 +27,7 @@ __all__ = ["Deck", "back_names", "cut_card", "deck_names", "load_back", "load_de
 
 OWN = "Apache-2.0"
 RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
+REINDEXED_DECKS = 24  # installed art under other indices, for training only
 Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
 _HELD_OUT = (*designs.HELD_OUT, "spatz_horizontal", "gnome-bellot", "gnome-tigullio",
              "kde-standard")
@@ -106,7 +107,28 @@ def _registry() -> dict[str, _Entry]:
         found[name] = _Entry(
             _split(name), sheet.licence, partial(sheets.sheet_faces, sheet), repr(sheet)
         )
-    return found
+    return found | _reindexed(found)
+
+
+def _reindexed(found: Mapping[str, _Entry]) -> dict[str, _Entry]:
+    bases = {n: _Entry("train", s.licence, partial(sheets.sheet_faces, s), repr(s))
+             for n, s in sheets.reindexable_sheets().items()}
+    bases |= {n: found[n] for n in ("knoll",) if n in found}
+    names = sorted(bases)
+    made: dict[str, _Entry] = {}
+    for number in range(REINDEXED_DECKS if names else 0):
+        name = names[number % len(names)]
+        made[f"reindexed-{number:02d}"] = _reindexed_entry(name, bases[name], number)
+    return made
+
+
+def _reindexed_entry(name: str, base: _Entry, number: int) -> _Entry:
+    def draw(height: int) -> tuple[NDArray[Any], tuple[float, float]]:
+        pixels, size = _cached(name, base, height)
+        return reindex.reindex(pixels, size, seed=number), size
+
+    fonts = "".join(p.name for p in reindex.index_fonts())
+    return _Entry("train", base.licence, draw, f"{base.source} {number} {fonts}")
 
 
 def _split(name: str) -> str:
@@ -131,7 +153,7 @@ def _folder_entry(folder: Path) -> _Entry:
 def _code() -> str:
     """Return the text of the drawing modules: a deck is drawn anew when they change."""
     return "".join(Path(str(m.__file__)).read_text("utf-8")
-                   for m in (art, courts, faces, glyphs, sheets))
+                   for m in (art, courts, faces, glyphs, reindex, sheets))
 
 
 def cache_folder() -> Path:

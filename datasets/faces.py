@@ -67,16 +67,18 @@ class Design:
     border: float = 0.0  # line round every face, this far from the edge
 
 
-class _Sheet:
-    """One card being drawn; lengths come in mm."""
+class Sheet:
+    """One card being drawn, BGR; lengths come in mm."""
 
-    def __init__(self, design: Design, height: int) -> None:
+    def __init__(self, design: Design, height: int, *, image: Image | None = None) -> None:
         self.design = design
         self.scale = height / design.size[1]
         self.width = round(design.size[0] * self.scale)
-        self.image: Image = np.full((height, self.width, 3), design.paper, np.uint8)
+        blank = np.full((height, self.width, 3), design.paper, np.uint8)
+        self.image: Image = blank if image is None else image
 
     def px(self, mm: float) -> int:
+        """Return a length in whole pixels, at least 2."""
         return max(2, round(mm * self.scale))
 
     def stamp(self, mask: Image, centre: tuple[float, float], color: Color, *, turned: bool = False
@@ -114,7 +116,7 @@ def draw_face(card: str, design: Design, height: int = 504) -> Image:
     `card` is rank and suit as in `As`, `Td`.
     """
     rank, suit = card
-    sheet = _Sheet(design, height)
+    sheet = Sheet(design, height)
     ink = dict(design.inks)[suit]
     w, h = design.size
     if design.border:
@@ -124,7 +126,7 @@ def draw_face(card: str, design: Design, height: int = 504) -> Image:
         _pips(sheet, rank, suit, ink)
     else:
         _court(sheet, rank, suit, ink)
-    _indices(sheet, rank, suit, ink)
+    stamp_indices(sheet, rank, suit, mark=index_mark(sheet, rank), halo=rank in "JQK")
     return np.dstack([sheet.image, rounded_mask(height, sheet.width)])
 
 
@@ -133,7 +135,7 @@ def draw_deck(design: Design, height: int = 504) -> NDArray[Any]:
     return np.stack([draw_face(str(card), design, height) for card in DECK])
 
 
-def _pips(sheet: _Sheet, rank: str, suit: str, ink: Color) -> None:
+def _pips(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
     d = sheet.design
     w, h = d.size
     right, bottom = index_span(d)
@@ -165,7 +167,7 @@ def _pips(sheet: _Sheet, rank: str, suit: str, ink: Color) -> None:
         sheet.stamp(mask, (w / 2 + x * dx, h / 2 - top * (1 - y)), ink)
 
 
-def _ornament(sheet: _Sheet, size: float) -> None:
+def _ornament(sheet: Sheet, size: float) -> None:
     """Engrave the ace of spades: an inner line and a small spade."""
     d = sheet.design
     middle = (d.size[0] / 2, d.size[1] / 2 - size * 0.01)
@@ -174,7 +176,7 @@ def _ornament(sheet: _Sheet, size: float) -> None:
         sheet.stamp(mask, middle, color)
 
 
-def _court(sheet: _Sheet, rank: str, suit: str, ink: Color) -> None:
+def _court(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
     d = sheet.design
     w, h = d.size
     left = min(max(index_span(d)[0] + 0.9, w * 0.13), w * 0.24)
@@ -189,28 +191,30 @@ def _court(sheet: _Sheet, rank: str, suit: str, ink: Color) -> None:
                           d.frame_color, min(d.frame, 0.45))
 
 
-def _indices(sheet: _Sheet, rank: str, suit: str, ink: Color) -> None:
-    d = sheet.design
-    w = d.size[0]
-    height, width = d.index
+def index_mark(sheet: Sheet, rank: str) -> Image:
+    """Return the mask of the design's own index for a rank."""
+    height, width = sheet.design.index
     squeeze = 0.86 if rank == "T" else 1.0  # a ten must not run into the pips
-    mark = glyph(rank, sheet.px(height), sheet.px(width * squeeze), d.pen)
+    return glyph(rank, sheet.px(height), sheet.px(width * squeeze), sheet.design.pen)
+
+
+def stamp_indices(sheet: Sheet, rank: str, suit: str, *, mark: Image, halo: bool) -> None:
+    """Stamp rank (a mask) and suit in all corners the design says, on a halo of paper or not."""
+    d = sheet.design
+    w, ink = d.size[0], dict(d.inks)[suit]
     small = pip(suit, sheet.px(d.index_suit), sheet.px(d.index_suit * 0.9), d.pip_family)
-    x = max(d.index_at[0], mark.shape[1] / sheet.scale / 2 + 1.1)
-    y = d.index_at[1] + height / 2
+    wide, high = mark.shape[1] / sheet.scale, mark.shape[0] / sheet.scale
+    x, y = max(d.index_at[0], wide / 2 + 1.1), d.index_at[1] + high / 2
     if d.beside:
-        suit_at = (x + (mark.shape[1] / sheet.scale + d.index_suit * 0.9) / 2 + d.gap, y)
+        suit_at = (x + (wide + d.index_suit * 0.9) / 2 + d.gap, y)
     else:
-        suit_at = (x, d.index_at[1] + height + d.gap + d.index_suit / 2)
-    halo = np.ones((sheet.px(1.4), sheet.px(1.4)), np.uint8)
-    pieces = ((mark, (x, y)), (small, suit_at))
+        suit_at = (x, d.index_at[1] + high + d.gap + d.index_suit / 2)
+    pieces = [(mark, (x, y), ink), (small, suit_at, ink)]
+    if halo:
+        nib = np.ones((sheet.px(1.4), sheet.px(1.4)), np.uint8)
+        around = [(cv2.dilate(np.pad(m, sheet.px(0.7)), nib), at, d.paper) for m, at, _ in pieces]
+        pieces = around + pieces
     for turned in (False, True):
         for mirrored in (False, True)[: d.corners // 2]:
-            for mask, (cx, cy) in pieces:
-                at = (w - cx if mirrored else cx, cy)
-                if rank in "JQK":
-                    around = np.pad(mask, sheet.px(0.7))
-                    sheet.stamp(cv2.dilate(around, halo), at, d.paper, turned=turned)
-            for mask, (cx, cy) in pieces:
-                at = (w - cx if mirrored else cx, cy)
-                sheet.stamp(mask, at, ink, turned=turned)
+            for mask, (cx, cy), color in pieces:
+                sheet.stamp(mask, (w - cx if mirrored else cx, cy), color, turned=turned)

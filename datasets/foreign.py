@@ -1,115 +1,141 @@
-"""Faces no reader should name: jokers, tarot-like trumps, game cards, blanks and advertising.
+"""Faces that are no playing card of the 52: jokers, tarot-like, game, blank and visiting cards.
 
-Banked per split like other sprites. Must not draw any of the 52 faces' corner indices.
+Negatives for training: the reader must leave them unread. Knows nothing of decks or scenes.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import cv2
 import numpy as np
 
-from datasets.clutter import FONTS, colour, print_suit
-from datasets.paint import Image, pyramid
+from datasets.courts import Color, Court, court_figure
+from datasets.faces import Design, Sheet
+from datasets.glyphs import Image, Pen, glyph, outline, rounded_mask
 
-Rng = np.random.Generator
-_BANK = {"train": 72, "test": 24}
-_SEED = {"train": 61_000, "test": 82_000}
-_WIDTH, _HEIGHT = 190, 266
-_TRUMPS = ("0", "I", "II", "III", "V", "VI", "IX", "XI", "XIV", "XVII", "XX", "XXI")
-_JOKERS = ("JOKER", "JOLLY", "BUE", "Joker", "J O K E R", "RULES", "CASINO")
+_WIDTH, _HEIGHT = 63.0, 88.0
+_BRIGHT: tuple[Color, ...] = ((50, 50, 210), (200, 120, 30), (60, 160, 50), (40, 200, 240))
 
 
-def foreign(rng: Rng, *, split: str = "train") -> tuple[Image, ...]:
-    """Return the pyramid of one of the split's foreign faces."""
-    return _banked(split, int(rng.integers(_BANK[split])))
+def foreign_faces(height_px: int = 504) -> dict[str, Image]:
+    """Return faces that must not be read as any card, BGRA, by name."""
+    faces: dict[str, Image] = {"blank": _card(_sheet(height_px))}
+    for number in range(6):
+        faces[f"joker-{number}"] = _joker(height_px, number)
+    for number in range(6):
+        faces[f"tarot-{number}"] = _tarot(height_px, number)
+    for number, color in enumerate(_BRIGHT):
+        faces[f"game-{number}"] = _game(height_px, str(number + 3), color)
+    for number in range(4):
+        faces[f"visiting-{number}"] = _visiting(height_px, number)
+    return faces
 
 
-@lru_cache(maxsize=128)
-def _banked(split: str, which: int) -> tuple[Image, ...]:
-    rng = np.random.default_rng(_SEED[split] + which)
-    paper = (250, 252, 252) if rng.random() < 0.7 else colour(rng, low=120)
-    image = np.empty((_HEIGHT, _WIDTH, 3), np.uint8)
-    image[:] = paper
-    (_joker, _trump, _game, _blank, _joker, _advert)[which % 6](rng, image)
-    mask = np.zeros((_HEIGHT, _WIDTH), np.uint8)
-    radius = int(rng.integers(4, 16))
-    inner = (radius, radius), (_WIDTH - 1 - radius, _HEIGHT - 1 - radius)
-    cv2.rectangle(mask, *inner, 255, -1)
-    cv2.rectangle(mask, *inner, 255, 2 * radius)
-    return pyramid(np.dstack([image, mask]))
+def _sheet(height: int, paper: Color = (252, 252, 252)) -> Sheet:
+    return Sheet(Design(paper=paper), height)
 
 
-def _joker(rng: Rng, image: Image) -> None:
-    """Draw a figure of coloured shapes and a word down the corners."""
-    ink = (20, 20, 20) if rng.random() < 0.5 else (40, 30, 200)
-    word = str(rng.choice(_JOKERS))
-    _figure(rng, image, (40, 50, 150, 216))
-    if rng.random() < 0.6:
-        for letter, glyph in enumerate(word.replace(" ", "")[:6]):
-            cv2.putText(image, glyph, (8, 26 + letter * 19), 2, 0.55, ink, 1, cv2.LINE_AA)
-    else:
-        cv2.putText(image, word, (12, 30), int(rng.choice(FONTS)), 0.8, ink, 2, cv2.LINE_AA)
-    _twice(image, ink)
+def _card(sheet: Sheet) -> Image:
+    height, width = sheet.image.shape[:2]
+    return np.dstack([sheet.image, rounded_mask(height, width)])
 
 
-def _trump(rng: Rng, image: Image) -> None:
-    """Draw a framed scene with a roman number."""
-    cv2.rectangle(image, (12, 12), (177, 253), colour(rng, high=120), int(rng.integers(1, 5)))
-    _figure(rng, image, (20, 34, 170, 226))
-    trump = str(rng.choice(_TRUMPS))
-    cv2.putText(image, trump, (95 - 9 * len(trump), 30), 3, 0.8, (20, 20, 20), 1, cv2.LINE_AA)
+def _words(sheet: Sheet, text: str, at: tuple[float, float], *, size: float, color: Color) -> None:
+    """Write text, left end of its baseline at a point in mm, `size` mm high."""
+    scale = size * sheet.scale / 22
+    place = (round(at[0] * sheet.scale), round(at[1] * sheet.scale))
+    cv2.putText(sheet.image, text, place, cv2.FONT_HERSHEY_TRIPLEX, scale, color,
+                max(1, round(scale * 1.5)), cv2.LINE_AA)
 
 
-def _game(rng: Rng, image: Image) -> None:
-    """Draw a colour game's card: a vivid ground, an ellipse, a big sign in the middle."""
-    ground = colour(rng, low=40, high=220)
-    cv2.rectangle(image, (8, 8), (181, 257), ground, -1)
-    cv2.ellipse(image, (95, 133), (70, 115), 25, 0, 360, (245, 250, 250), -1, cv2.LINE_AA)
-    sign = str(rng.choice(["+2", "+4", "R", "X", "?", "<>", "0", "1", "12", "W"]))
-    cv2.putText(image, sign, (95 - 24 * len(sign), 158), 2, 2.4, ground, 6, cv2.LINE_AA)
-    cv2.putText(image, sign, (14, 34), 2, 0.8, (250, 250, 250), 2, cv2.LINE_AA)
-    _twice(image, None)
+def _joker(height: int, number: int) -> Image:
+    ink: Color = ((40, 30, 190), (30, 26, 26), (120, 40, 110))[number % 3]
+    sheet = _sheet(height)
+    for turned in (False, True):
+        for place, letter in enumerate("JOKER"):
+            mark = _letter(letter, sheet)
+            sheet.stamp(mark, (5.0, 8 + 6.2 * place), ink, turned=turned)
+    paints = tuple(_BRIGHT[(number + i) % 4] for i in range(3))
+    style = ("classic", "modern")[number % 2]
+    figure = court_figure("J", "s", (sheet.px(40), sheet.px(64)),
+                          Court(style, paints, seed=100 + number), ink=(252, 252, 252))
+    y, x = round(12 * sheet.scale), round(11.5 * sheet.scale)
+    sheet.image[y : y + figure.shape[0], x : x + figure.shape[1]] = figure
+    for turn in np.linspace(0, 2 * np.pi, 7)[:-1] + number:
+        star = (_WIDTH / 2 + 17 * np.cos(turn), _HEIGHT / 2 + 30 * np.sin(turn))
+        sheet.stamp(_star(sheet), star, ink)
+    return _card(sheet)
 
 
-def _blank(rng: Rng, image: Image) -> None:
-    """Leave the card blank, or with a frame or one ornament in the middle."""
-    if rng.random() < 0.5:
-        cv2.rectangle(image, (14, 14), (175, 251), colour(rng), int(rng.integers(1, 4)))
-    if rng.random() < 0.4:
-        cv2.circle(image, (95, 133), int(rng.integers(10, 60)), colour(rng), -1, cv2.LINE_AA)
+def _letter(letter: str, sheet: Sheet) -> Image:
+    """Return the mask of a letter of JOKER."""
+    height, width = sheet.px(4.6), sheet.px(3.4)
+    pen = Pen(0.15, 0.13)
+    if letter in "JK":
+        return glyph(letter, height, width, pen)
+    mask = np.zeros((height * 4, width * 4), np.uint8)
+    paths = {"O": ("M50 5 C-8 5 -8 95 50 95 C108 95 108 5 50 5",),
+             "E": ("M92 7 L10 7 L10 93 L92 93", "M10 50 L80 50"),
+             "R": ("M10 98 L10 7 L55 7 C104 7 104 52 55 52 L10 52", "M52 52 L94 98")}[letter]
+    for path in paths:
+        points = np.round(outline(path) / 100 * (width * 4, height * 4) * 16).astype(np.int32)
+        cv2.polylines(mask, [points], False, 255, round(height * 0.55), cv2.LINE_AA, 4)
+    return np.asarray(cv2.resize(mask, (width, height), interpolation=cv2.INTER_AREA))
 
 
-def _advert(rng: Rng, image: Image) -> None:
-    """Print lines of text, a logo and at times a suit in the middle."""
-    for line in range(int(rng.integers(2, 12))):
-        text = "".join(rng.choice(list("abcdefghilmnoprstuv ."), int(rng.integers(5, 22))))
-        scale = rng.uniform(0.3, 0.8)
-        cv2.putText(image, text, (14, 34 + line * 20), int(rng.choice(FONTS)), scale,
-                    colour(rng, high=120), 1, cv2.LINE_AA)  # fmt: skip
-    if rng.random() < 0.4:
-        print_suit(image, int(rng.integers(4)), (95, 150), 70, colour(rng, high=160))
+def _star(sheet: Sheet) -> Image:
+    size = sheet.px(5)
+    turn = np.arange(10) * np.pi / 5 - np.pi / 2
+    radius = np.where(np.arange(10) % 2, 0.2, 0.5)
+    points = np.stack([np.cos(turn), np.sin(turn)], axis=1) * radius[:, None] + 0.5
+    mask = np.zeros((size * 4, size * 4), np.uint8)
+    cv2.fillPoly(mask, [np.round(points * size * 4).astype(np.int32)], 255)
+    return np.asarray(cv2.resize(mask, (size, size), interpolation=cv2.INTER_AREA))
 
 
-def _figure(rng: Rng, image: Image, box: tuple[int, int, int, int]) -> None:
-    """Fill a box x0, y0, x1, y1 with the coloured polygons and discs of a picture."""
-    x0, y0, x1, y1 = box
-    for _ in range(int(rng.integers(6, 26))):
-        middle = rng.uniform((x0, y0), (x1, y1))
-        tone = colour(rng)
-        if rng.random() < 0.4:
-            at = (int(middle[0]), int(middle[1]))
-            cv2.circle(image, at, int(rng.integers(3, 24)), tone, -1, cv2.LINE_AA)
-        else:
-            corners = middle + rng.normal(0, 22, (int(rng.integers(3, 6)), 2))
-            clipped = np.clip(corners, (x0, y0), (x1, y1)).astype(np.int32)
-            cv2.fillPoly(image, [clipped], tone, cv2.LINE_AA)
+def _tarot(height: int, number: int) -> Image:
+    sheet = _sheet(height, (190, 225, 240))
+    paints = tuple(_BRIGHT[(number + 2 * i) % 4] for i in range(3))
+    figure = court_figure("KQJ"[number % 3], "h", (sheet.px(53), sheet.px(140)),
+                          Court("ornate", paints, paper=(170, 215, 235), seed=50 + number),
+                          ink=(170, 215, 235))
+    upper = figure[: sheet.px(68)]
+    y, x = round(9 * sheet.scale), round(5 * sheet.scale)
+    sheet.image[y : y + upper.shape[0], x : x + upper.shape[1]] = upper
+    sheet.outline((5, 9, 58, 77), (30, 30, 30), 0.5)
+    _words(sheet, ("IX", "XIV", "VII", "XXI", "III", "XII")[number], (26, 7), size=4,
+           color=(30, 30, 30))
+    name = ("THE HERMIT", "THE STAR", "CHARIOT", "THE WORLD", "THE MOON", "JUSTICE")[number]
+    _words(sheet, name, (12, 84), size=4, color=(30, 30, 30))
+    return _card(sheet)
 
 
-def _twice(image: Image, ink: tuple[int, int, int] | None) -> None:
-    """Make the lower half the upper one turned by 180 degrees, at times with a line between."""
-    half = image.shape[0] // 2
-    image[half:] = image[:half][::-1, ::-1]
-    if ink is not None:
-        cv2.line(image, (20, half), (169, half), ink, 1, cv2.LINE_AA)
+def _game(height: int, digit: str, color: Color) -> Image:
+    sheet = _sheet(height)
+    s = sheet.scale
+    inner = rounded_mask(*sheet.image.shape[:2], inset=0.04) > 127
+    sheet.image[inner] = color
+    middle = (round(31.5 * s), round(44 * s))
+    cv2.ellipse(sheet.image, middle, (round(19 * s), round(36 * s)), 25, 0, 360, (252, 252, 252),
+                -1, cv2.LINE_AA)
+    pen = Pen(0.2, 0.18, slant=0.15)
+    sheet.stamp(glyph(digit, sheet.px(34), sheet.px(22), pen), (31.5, 44), color)
+    for turned in (False, True):
+        sheet.stamp(glyph(digit, sheet.px(11), sheet.px(7), pen), (10, 12), (252, 252, 252),
+                    turned=turned)
+    return _card(sheet)
+
+
+def _visiting(height: int, number: int) -> Image:
+    rng = np.random.default_rng(number)
+    sheet = _sheet(height, ((250, 250, 250), (60, 50, 40), (225, 240, 245), (235, 225, 215))[number])
+    ink: Color = (240, 240, 240) if number == 1 else (70, 50, 40)
+    sheet.outline((8, 10, 20, 22), _BRIGHT[number], 3.0)
+    for line in range(6):
+        x, y = 8.0, 38.0 + 6 * line
+        long = float(rng.uniform(20, 45))
+        while x < long:
+            step = float(rng.uniform(2, 7))
+            sheet.outline((x, y, x + step, y + 0.9), ink, 0.9)
+            x += step + 1.8
+    _words(sheet, ("Table 12", "Gallery", "Valet", "Bistro")[number], (24, 18), size=5, color=ink)
+    return _card(sheet)

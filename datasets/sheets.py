@@ -43,23 +43,35 @@ _GNOME = Path("/usr/share/aisleriot/cards")
 _KDE = Path("/usr/share/carddecks")
 _GPL3, _GPL2 = "GPL-3.0-or-later (gnome-cards-data)", "GPL-2.0-or-later (kdegames-card-data-kf5)"
 _GNOME_NAMES = (
-    "anglo", "anglo_bitmap", "anglo_modern", "anglo_poker", "atlasnye", "bellot", "berlin",
-    "dondorf", "gnomangelo", "gnomangelo_bitmap", "guyenne-classic", "lattmann", "neoclassical",
-    "orell", "ornamental", "paris", "plastic", "rheinland", "simplistic", "tango", "tigullio",
+    "anglo", "anglo_bitmap", "anglo_modern", "anglo_poker", "atlasnye", "bellot", "dondorf",
+    "gnomangelo", "gnomangelo_bitmap", "neoclassical", "orell", "ornamental", "paris", "plastic",
+    "tango", "tigullio",
 )
+_SMALL_INDEX = ("anglo", "anglo_bitmap", "anglo_modern", "anglo_poker", "atlasnye", "gnomangelo",
+                "gnomangelo_bitmap", "neoclassical", "orell", "paris", "plastic")
 _ALL = {
     **{f"gnome-{name}": Sheet(_GNOME / f"{name}.svgz", _GPL3) for name in _GNOME_NAMES},
     "kde-standard": Sheet(_KDE / "svg-standard/standard.svgz", _GPL2, "shcd", _ACE_HIGH, 4),
     "kde-penguins": Sheet(_KDE / "svg-penguins/penguins.svgz", _GPL2, "cshd", _ACE_HIGH, 0),
     "kde-jolly-royal": Sheet(_KDE / "svg-jolly-royal/jolly-royal.svgz", _GPL2, "chds", rows=0),
     "kde-white": Sheet(_KDE / "svg-nicu-white/white.svgz", _GPL2, "cdhs", "23456789TAJQK", 0),
-    "kde-oxygen-white": Sheet(_KDE / "svg-oxygen-white/oxygen-white.svgz", _GPL2, "chds", rows=0),
+}
+# Foreign letters (B D K) or a spoilt index: of use only under other indices.
+_ONLY_REINDEXED = {
+    f"gnome-{name}": Sheet(_GNOME / f"{name}.svgz", _GPL3)
+    for name in ("berlin", "lattmann", "rheinland", "simplistic")
 }
 
 
 def installed_sheets() -> dict[str, Sheet]:
     """Return the decks of Debian's packages that are installed, by name."""
     return {name: sheet for name, sheet in _ALL.items() if sheet.path.is_file()}
+
+
+def reindexable_sheets() -> dict[str, Sheet]:
+    """Return the installed decks whose corners are small enough to be given other indices."""
+    small = {n: s for n, s in _ALL.items() if n.removeprefix("gnome-") in _SMALL_INDEX}
+    return {n: s for n, s in (small | _ONLY_REINDEXED).items() if s.path.is_file()}
 
 
 def sheet_faces(sheet: Sheet, height: int) -> tuple[NDArray[Any], tuple[float, float]]:

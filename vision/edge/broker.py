@@ -178,11 +178,16 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
             await asyncio.sleep(0.01)
 
     def _is_busy(self) -> bool:
-        waiting = any(
-            not session.delivered_message_queue.empty() for session, _ in self.sessions.values()
+        # Whether a client has acknowledged does not count: amqtt misses an acknowledgement that
+        # comes at once, and waits 5 s for it.
+        sessions = [session for session, _ in self.sessions.values()]
+        waiting = any(not session.delivered_message_queue.empty() for session in sessions)
+        unsent = any(
+            message.publish_packet is None
+            for session in sessions
+            for message in session.inflight_out.values()
         )
-        passing = any(not task.done() for task in self._tasks_queue)
-        return waiting or passing or not self._broadcast_queue.empty()
+        return waiting or unsent or not self._broadcast_queue.empty()
 
     async def _create_server_instance(
         self, name: str, kind: ListenerType, address: str, port: int, ssl_context: Any

@@ -1,0 +1,121 @@
+"""Other people's MQTT programs, for the tests of the link: Debian's mosquitto and its clients."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
+HAS_CLIENTS = (
+    shutil.which("mosquitto_sub") is not None and shutil.which("mosquitto_pub") is not None
+)
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until the condition holds; AssertionError when it never does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+class Listener:
+    """A foreign client (mosquitto_sub) and what it has heard: topic, retained, payload."""
+
+    def __init__(self, port: int, topic: str, *options: str) -> None:
+        command = ["mosquitto_sub", "-p", str(port), "-t", topic, "-q", "1", *options]
+        self.heard: list[tuple[str, bool, str]] = []
+        self._process = subprocess.Popen(
+            [*command, "-F", '{"topic":"%t","retain":%r,"payload":%p}'],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            said = json.loads(line.replace('"payload":}', '"payload":null}'))
+            payload = "" if said["payload"] is None else json.dumps(said["payload"])
+            self.heard.append((said["topic"], bool(said["retain"]), payload))
+
+    def payloads(self, topic_end: str) -> list[Any]:
+        """Return the payloads heard on topics that end so; None for an empty one."""
+        found = [payload for topic, _, payload in self.heard if topic.endswith(topic_end)]
+        return [json.loads(payload) if payload else None for payload in found]
+
+    def stop(self) -> None:
+        """End the client."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join(5)
+
+
+@contextlib.contextmanager
+def listening(port: int, topic: str, *options: str) -> Iterator[Listener]:
+    """Give a foreign client that is subscribed."""
+    listener = Listener(port, topic, *options)
+    try:
+        time.sleep(0.3)
+        yield listener
+    finally:
+        listener.stop()
+
+
+class Mosquitto:
+    """A real mosquitto on a free port, with the configuration lines given."""
+
+    def __init__(self, folder: Path, *lines: str, port: int | None = None) -> None:
+        self.port = port or free_port()
+        self._config = folder / f"mosquitto-{self.port}.conf"
+        rules = lines or (f"listener {self.port} 127.0.0.1", "allow_anonymous true")
+        self._config.write_text("\n".join(rules).replace("PORT", str(self.port)) + "\n")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until its port answers."""
+        self._process = subprocess.Popen(
+            [str(MOSQUITTO), "-c", str(self._config)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(self._answers)
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "mosquitto ended"
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self, *, in_order: bool = False) -> None:
+        """Kill it, as a power cut would, or let it save what it knows."""
+        if self._process is not None:
+            if in_order:
+                self._process.terminate()
+            else:
+                self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> Mosquitto:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -29,12 +29,13 @@ def load_profile(name: str) -> Profile:
     Raises ConfigurationError naming the file, what is wrong and the cure.
     """
     try:
-        return parse_profile(_text_of(name), Path(name).name.removesuffix(SUFFIX))
+        return parse_profile(profile_text(name), Path(name).name.removesuffix(SUFFIX))
     except ProfileError as error:
         raise ConfigurationError(str(error)) from error
 
 
-def _text_of(name: str) -> str:
+def profile_text(name: str) -> str:
+    """Return the text of a profile, as `load_profile` finds it; ConfigurationError likewise."""
     if name in profile_names():
         return (files("vision.game") / "profiles" / (name + SUFFIX)).read_text(encoding="utf-8")
     if not name.endswith(SUFFIX):

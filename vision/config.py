@@ -42,6 +42,11 @@ def _from_folder(text: str, info: ValidationInfo) -> str:
     return str(folder / Path(text).expanduser())
 
 
+def _profile(text: str, info: ValidationInfo) -> str:
+    """Return a profile's name as it is, its file as seen from the table file's folder."""
+    return _from_folder(text, info) if text.endswith(".toml") else text
+
+
 def _topic_level(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", text):
         raise PydanticCustomError(
@@ -110,11 +115,16 @@ class View(Section):
 
 
 class Models(Section):
-    """Model files; empty for the packaged ones. `threads` is what one inference may use."""
+    """Model files; empty for the packaged ones.
+
+    `threads` is what one inference may use; `looks_per_s` is how often the detector looks at most,
+    in the time of the pictures.
+    """
 
     detector: PathText = ""
     classifier: PathText = ""
     threads: int = Field(default=1, ge=1, le=64)
+    looks_per_s: float = Field(default=15.0, gt=0, le=240)
 
 
 class Reading(Section):
@@ -170,7 +180,7 @@ class TableConfig(Section):
 
     site: TopicLevel
     table: TopicLevel
-    profile: str = Field(default="punto-banco", min_length=1)
+    profile: Annotated[str, AfterValidator(_profile), Field(min_length=1)] = "punto-banco"
     dealing: Literal["face-up", "face-down", "punto-first"] = "face-up"
     camera: Camera
     view: View
@@ -211,3 +221,9 @@ def load(path: Path) -> TableConfig:
     if faults:
         raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
     return config
+
+
+def with_source(config: TableConfig, source: str) -> TableConfig:
+    """Return the settings with another source; a path is taken from the working folder."""
+    camera = config.camera.model_copy(update={"source": source})
+    return config.model_copy(update={"camera": camera})

@@ -35,11 +35,13 @@ class Pace:
         """Wait until the frame is due and return it."""
         if self._began_s is None:
             self._began_s = time.monotonic()
+        taken_s = time.monotonic()
         if self._speed > 0:
-            due_s = self._began_s + index / fps / self._speed
-            time.sleep(max(0.0, due_s - time.monotonic()))
+            # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
+            taken_s = self._began_s + index / fps / self._speed
+            time.sleep(max(0.0, taken_s - time.monotonic()))
         frame = Frame(image, self._start_ms + round(1000 * index / fps), index)
-        return Shot(frame, time.monotonic())
+        return Shot(frame, taken_s)
 
 
 def open_video(path: Path) -> cv2.VideoCapture:

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-RECENT = 100_000
+RECENT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,22 @@ class Metrics:
     def cpu_share(self) -> float:
         """Return the processor time of this process over the run, 1.0 for one whole core."""
         return round((time.process_time() - self._began_cpu_s) / max(self.wall_s(), 1e-6), 2)
+
+    def health(self) -> dict[str, object]:
+        """Return the figures that the topic `health` tells; the outbox's is added by its owner."""
+        frame, event = self.frame.spread(), self.event.spread()
+        return {
+            "fps": self.fps(),
+            "frames": self.frames,
+            "looked": self.looked,
+            "cards_out": self.cards_out,
+            "cards_read": self.cards_read,
+            "cards_unread": self.cards_unread,
+            "outages": self.outages,
+            "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
+            "event_ms": {"p50": event.p50_ms, "p99": event.p99_ms},
+            "cpu_share": self.cpu_share(),
+        }
 
     def summary(self) -> str:
         """Return the closing lines of a run, for people."""

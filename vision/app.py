@@ -1,0 +1,173 @@
+"""The composition root and the one loop: pictures in, events folded, made durable, told.
+
+Everything that decides lives elsewhere; here it is put together and kept going.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from vision.config import Models, TableConfig
+from vision.edge.camera import Wanted, open_source
+from vision.edge.metrics import Metrics
+from vision.edge.shots import Outage, Shot, now_ms
+from vision.eyes import Eyes, open_eyes
+from vision.game.events import (
+    CardOut,
+    CardRead,
+    Event,
+    ShoeStarted,
+    TimePassed,
+    ViewBack,
+    ViewLost,
+)
+from vision.journal import Journal, Outputs, read_cards
+from vision.profiles import load_profile
+from vision.watching import Watcher
+from vision.wire_fold import Step
+
+HEALTH_EVERY_S = 1.0
+
+
+class Listener(Protocol):
+    """Who follows a run."""
+
+    def told(self, step: Step) -> None:
+        """Take a step that has been made durable."""
+
+    def tick(self, metrics: Metrics) -> None:
+        """Take the figures after a picture."""
+
+
+class App:
+    """One reader at one table, for one run."""
+
+    def __init__(
+        self,
+        config: TableConfig,
+        outputs: Outputs,
+        listener: Listener,
+        *,
+        speed: float = 1.0,
+    ) -> None:
+        """Open models, log and source, in the order in which their faults are cheapest to mend.
+
+        `speed` paces a file (1: real time, 0: as fast as it goes).
+        """
+        self._config = config
+        self._listener = listener
+        self.metrics = Metrics()
+        eyes = _eyes(config.models)
+        self._models = tuple(f"{name} sha256:{digest}" for name, digest in eyes.hashes.items())
+        decks = load_profile(config.profile).rules.decks
+        self._watcher = Watcher(config, eyes, decks=decks)
+        self._shots = open_source(config.camera.source, wanted(config), speed=speed)
+        self._journal = Journal(config, outputs)
+        self._shoes = 0
+        self._lost = False
+        self._at = now_ms()
+        self._health_due_s = 0.0
+
+    @property
+    def complaint(self) -> str:
+        """Why the broker has no connection, for people; empty when all is well."""
+        return self._journal.complaint
+
+    def run(self) -> None:
+        """Read the source to its end; whatever ends it, the run is closed in order."""
+        with self._journal:
+            self._tell_all(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
+            try:
+                self._begin()
+                for shot in self._shots:
+                    self._take(shot)
+                    self._listener.tick(self.metrics)
+            finally:
+                self._tell_all(self._journal.stop(self._at))
+
+    def _begin(self) -> None:
+        """Go on with the shoe of the log, or begin the first one."""
+        if self._journal.table.shoe is None:
+            name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
+            self._advance([ShoeStarted(self._at, name)])
+        else:
+            table = self._journal.table
+            self._shoes = table.shoes
+            self._watcher.begin_shoe(table.next_order, read_cards(table))
+
+    def _take(self, shot: Shot | Outage) -> None:
+        began_s = time.monotonic()
+        seen = self._seen(shot)
+        events = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
+        self._advance(events)
+        ended_s = time.monotonic()
+        if isinstance(shot, Shot):
+            self.metrics.frame.add(ended_s - began_s)
+            if seen:
+                self.metrics.event.add(ended_s - shot.taken_s)
+        if ended_s >= self._health_due_s:
+            self._health_due_s = ended_s + HEALTH_EVERY_S
+            self._journal.say_health(now_ms(), self.metrics.health())
+
+    def _seen(self, shot: Shot | Outage) -> list[Event]:
+        """Return what the camera saw, its own loss and return included."""
+        if isinstance(shot, Outage):
+            self._at = max(self._at, shot.at)
+            if self._lost:
+                return []
+            self._lost = True
+            self.metrics.outages += 1
+            return [ViewLost(self._at, shot.reason)]
+        self._at = shot.frame.at
+        events: list[Event] = [ViewBack(self._at)] if self._lost else []
+        self._lost = False
+        events += self._watcher.see(shot.frame)
+        self.metrics.frames += 1
+        self.metrics.looked = self._watcher.looked
+        return events
+
+    def _time_passed(self) -> Iterator[Event]:
+        due = self._journal.table.waits_until
+        if due is not None and due <= self._at:
+            yield TimePassed(self._at)
+
+    def _advance(self, events: list[Event]) -> None:
+        if not events:
+            return
+        self._count(events)
+        self._tell_all(self._journal.take(events))
+        table = self._journal.table
+        if table.shoes != self._shoes:
+            self._shoes = table.shoes
+            self._watcher.begin_shoe(table.next_order)
+
+    def _count(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, CardOut):
+                self.metrics.cards_out += 1
+            elif isinstance(event, CardRead):
+                self.metrics.cards_read += event.card is not None
+                self.metrics.cards_unread += event.card is None
+
+    def _tell_all(self, steps: tuple[Step, ...]) -> None:
+        for step in steps:
+            self._listener.told(step)
+
+
+def _eyes(models: Models) -> Eyes:
+    return open_eyes(_path(models.detector), _path(models.classifier), threads=models.threads)
+
+
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
+def wanted(config: TableConfig) -> Wanted:
+    """Return what the table's camera is asked for."""
+    camera = config.camera
+    return Wanted(camera.width, camera.height, camera.fps, camera.stall_s)

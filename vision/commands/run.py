@@ -1,0 +1,80 @@
+"""`shoe-reader run`: watch one table, live or from a file."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vision.app import App
+from vision.config import TableConfig, load, with_source
+from vision.console import Console
+from vision.edge.broker import EmbeddedBroker
+from vision.edge.camera import is_live
+from vision.errors import ConfigurationError
+from vision.journal import Outputs
+
+HELP = "watch a table: a camera, a stream, a video file or a folder of pictures"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
+    parser.add_argument(
+        "--source",
+        metavar="S",
+        help="instead of [camera] source: camera number, rtsp:// or http:// address, video file "
+        "or folder of pictures",
+    )
+    parser.add_argument(
+        "--messages", type=Path, metavar="F", help="also write every message to this file"
+    )
+    parser.add_argument("--no-broker", action="store_true", help="publish to no broker")
+    parser.add_argument("--fast", action="store_true", help="read a file as fast as it goes")
+    parser.add_argument(
+        "--log",
+        type=Path,
+        metavar="F",
+        help="the log; by default [log] path for a live source, and for a file a new log beside "
+        "it that bears the time of the run",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until the source ends or the run is interrupted; the summary comes in any case."""
+    config = load(args.table)
+    if args.source is not None:
+        config = with_source(config, args.source)
+    live = is_live(config.camera.source)
+    if live and args.fast:
+        raise ConfigurationError("--fast: a live source cannot be hurried; leave it out")
+    publish = not args.no_broker and config.broker.kind != "none"
+    outputs = Outputs(args.log or _log(config, live=live), args.messages, publish=publish)
+    console = Console(fps=config.camera.fps)
+    app = App(config, outputs, console, speed=0.0 if args.fast else 1.0)
+    console.say(f"log: {outputs.log}")
+    broker = config.broker
+    if publish and broker.kind == "embedded":
+        with EmbeddedBroker(broker.port, broker.websocket_port):
+            return _run(app, console)
+    return _run(app, console)
+
+
+def _run(app: App, console: Console) -> int:
+    try:
+        app.run()
+    finally:
+        console.end()
+        print(app.metrics.summary())
+        if app.complaint:
+            print(f"not everything was sent: {app.complaint}")
+    return 0
+
+
+def _log(config: TableConfig, *, live: bool) -> Path:
+    """Return the table's log for a live source; a recording is another evening and has its own."""
+    path = Path(config.log.path)
+    if live:
+        return path
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")[:-3]
+    return path.with_name(f"{path.stem}-{now}{path.suffix}")

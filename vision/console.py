@@ -1,0 +1,116 @@
+"""What a run prints: a line for each coup and alert, and one line of progress on a terminal.
+
+Knows the happenings; it knows no messages and nothing of how they came about.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+from vision.edge.metrics import Metrics
+from vision.game.events import Winner
+from vision.game.happenings import (
+    AlertState,
+    AlertTold,
+    CoupResult,
+    Hand,
+    Happening,
+    Ignored,
+    Replied,
+    ResultState,
+    StatusChanged,
+)
+from vision.wire_fold import Step
+
+NAMES = {Winner.PUNTO: "Punto", Winner.BANCO: "Banco", Winner.EGALITE: "Egalite"}
+PROGRESS_EVERY_S = 0.25
+
+
+class Console:
+    """Prints a run as it happens; `total_s` is the length of a file, for the share that is done."""
+
+    def __init__(self, *, total_s: float | None = None, fps: float = 30.0) -> None:
+        self._total_s = total_s
+        self._fps = fps
+        self._terminal = sys.stdout.isatty()
+        self._due_s = 0.0
+        self._coups = 0
+
+    def told(self, step: Step) -> None:
+        """Print what a step came to."""
+        for happening in step.happenings:
+            if isinstance(happening, CoupResult):
+                self._coups = max(self._coups, happening.coup)
+            for line in lines(happening):
+                self.say(line)
+
+    def tick(self, metrics: Metrics) -> None:
+        """Renew the progress line, on a terminal only."""
+        if not self._terminal or time.monotonic() < self._due_s:
+            return
+        self._due_s = time.monotonic() + PROGRESS_EVERY_S
+        seconds = metrics.frames / self._fps
+        share = f" of {clock(self._total_s)}" if self._total_s else ""
+        words = (
+            f"  {clock(seconds)}{share}  coup {self._coups}  {metrics.cards_out} cards out, "
+            f"{metrics.cards_read} read  {metrics.fps():g} frames/s"
+        )
+        print(f"\r\x1b[K{words}", end="", flush=True)
+
+    def say(self, line: str) -> None:
+        """Print one line above the progress line."""
+        print(f"\r\x1b[K{line}" if self._terminal else line, flush=True)
+
+    def end(self) -> None:
+        """Remove the progress line."""
+        if self._terminal:
+            print("\r\x1b[K", end="", flush=True)
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def lines(happening: Happening) -> Iterator[str]:
+    """Yield what people at a terminal want to know of a happening."""
+    match happening:
+        case CoupResult():
+            yield coup_line(happening)
+        case AlertTold(alert=alert, first=True):
+            yield f"  ALERT {alert.severity.value} {alert.code}, coup {alert.coup}: {alert.text}"
+        case AlertTold(alert=alert) if alert.state is not AlertState.RAISED:
+            yield f"  alert {alert.id} ({alert.code}, coup {alert.coup}) is {alert.state.value}"
+        case StatusChanged():
+            yield f"reader {happening.state}" + (f": {happening.why}" if happening.why else "")
+        case Replied():
+            answer = "accepted" if happening.accepted else f"refused: {happening.why}"
+            yield f"  order {happening.command} by {happening.by} {answer}"
+        case Ignored():
+            yield f"  ignored {happening.event}: {happening.why}"
+
+
+def coup_line(result: CoupResult) -> str:
+    """Return a coup in one line: result, points, cards."""
+    if result.state is ResultState.VOID:
+        verdict = "void"
+    elif result.winner is None:
+        verdict = f"held ({result.why})"
+    else:
+        verdict = NAMES[result.winner]
+    points = f"{_points(result.punto)}:{_points(result.banco)}"
+    marks = [] if result.state is not ResultState.CORRECTED else [f"revision {result.revision}"]
+    marks += ["natural"] if result.punto.natural or result.banco.natural else []
+    marks += result.faults
+    hands = f"Punto {_cards(result.punto):<9}  Banco {_cards(result.banco):<9}"
+    return f"coup {result.coup:>3}  {verdict:<14} {points}  {hands}  {', '.join(marks)}".rstrip()
+
+
+def _points(hand: Hand) -> str:
+    return "-" if hand.points is None else str(hand.points)
+
+
+def _cards(hand: Hand) -> str:
+    return " ".join("??" if card is None else str(card) for card in hand.cards)

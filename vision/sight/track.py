@@ -90,7 +90,7 @@ class Followed:
     def expected(self, at: int) -> tuple[Pose, float, bool]:
         """Return the pose to expect, how far off (mm) it may be, and whether it was lost."""
         unseen = at - self.seen_at
-        if self.rest is not None:
+        if self.rest is not None and (not self.strays or unseen > LOST_MS):
             return self.rest, AT_REST_REACH_MM, unseen > LOST_MS
         if unseen > FOLLOW_MS:
             return self.placed or self.pose, AT_REST_REACH_MM, True

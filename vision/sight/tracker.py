@@ -207,8 +207,10 @@ class Tracker:
 
     def _absent(self, card: Followed, at: int) -> bool:
         if card.placed is None:
+            # Cards laid on one another are cleared as one: the lower ones go with the upper.
             alone = all(other.placed is None or other.is_cut for other in self._out())
-            return alone and at - card.seen_at > LOST_IN_FLIGHT_MS
+            cleared = self._cleared_at > card.seen_at
+            return alone and at - card.seen_at > (BARE_MS if cleared else LOST_IN_FLIGHT_MS)
         if not self._sees_ground:
             return at - card.seen_at > BLIND_ABSENCE_MS
         place = self._view.rectangle(card.placed)

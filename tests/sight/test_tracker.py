@@ -1,0 +1,235 @@
+"""The tracker keeps every card's identity and invents none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from tests.sight.film import DISCARD, MOUTH, PLACES, Faults, Prop, Stage, play
+from vision.game.cards import Card
+from vision.game.events import Slot
+from vision.sight.association import sightings_of
+from vision.sight.detector import Detection, Kind
+from vision.sight.frame import Frame
+from vision.sight.geometry import Pose, box_around
+from vision.sight.track import Track, mean_pose
+from vision.sight.tracker import Tracker
+
+ACE = Card.parse("As")
+
+
+@dataclass
+class Log:
+    """Runs a tracker over a stage and keeps what it said."""
+
+    stage: Stage
+    with_image: bool = True
+    tracks: tuple[Track, ...] = ()
+    history: list[tuple[Track, ...]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tracker = Tracker(self.stage.view)
+
+    def see(self, detections: tuple[Detection, ...], frame: Frame) -> None:
+        """Give the tracker one frame."""
+        image = frame.image if self.with_image else None
+        self.tracks = self.tracker.update(detections, frame.at, image)
+        self.history.append(self.tracks)
+
+    def play(self, script: Iterator[None]) -> None:
+        """Play a script to its end."""
+        play(self.stage, script, self.see)
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of all cards that ever were out, in order."""
+        return list(dict.fromkeys(track.id for tracks in self.history for track in tracks))
+
+    @property
+    def gone(self) -> list[int]:
+        """The ids of the cards that went."""
+        return [track.id for tracks in self.history for track in tracks if track.gone]
+
+
+def quiet(seed: int = 1, **faults: float) -> Log:
+    """Return a log of a stage that has been watched for two quiet seconds."""
+    log = Log(Stage(seed=seed, faults=Faults(**faults)))
+    log.play(log.stage.wait(2000))
+    return log
+
+
+@pytest.mark.parametrize("slot", list(Slot), ids=lambda slot: slot.name)
+def test_card_dealt_to_a_slot_is_out_and_then_placed_there(slot: Slot) -> None:
+    """A card is out while it moves, once, and placed in its slot when it rests."""
+    log = quiet(missed=0.1)
+    log.play(log.stage.deal(Prop(MOUTH, Kind.BACK, ACE), PLACES[slot]))
+    first = next(tracks for tracks in log.history if tracks)[0]
+    assert first.placed_at is None
+    assert len(log.ids) == 1
+    assert log.tracks[0].slot is slot
+    assert (log.tracks[0].placed_at or 0) > log.tracks[0].out_at
+    assert log.tracks[0].pose.turn(PLACES[slot]) < 15
+
+
+def test_card_missed_in_flight_is_found_at_rest() -> None:
+    """A card under the hand all the way is out and placed once it lies in its slot."""
+    log = quiet()
+    log.stage.grip_mm = 30
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.BANCO_1]))
+    log.play(log.stage.wait(600))
+    assert [track.slot for track in log.tracks] == [Slot.BANCO_1]
+
+
+def test_card_waiting_in_the_mouth_is_not_out() -> None:
+    """The next card showing in the shoe is none that left it, nor does it hold up the others."""
+    log = quiet()
+    log.stage.props.append(Prop(MOUTH, Kind.BACK))
+    log.play(log.stage.wait(3000))
+    assert log.ids == []
+    log.play(log.stage.deal(Prop(MOUTH, Kind.BACK, ACE), PLACES[Slot.PUNTO_1]))
+    assert len(log.ids) == 1
+
+
+def test_pile_in_the_discard_is_ignored() -> None:
+    """Cards that lie in the discard were never out of the shoe."""
+    log = quiet()
+    log.stage.props.append(Prop(DISCARD, Kind.FACE))
+    log.play(log.stage.wait(3000))
+    assert log.ids == []
+
+
+def test_spurious_sightings_are_no_cards() -> None:
+    """One-frame detections all over the table never become a card, however many."""
+    log = quiet(spurious=0.4)
+    log.play(log.stage.wait(10_000))
+    assert log.ids == []
+
+
+def test_card_seen_twice_in_a_frame_is_one() -> None:
+    """Double detections and dropouts of two cards leave two tracks."""
+    log = quiet(doubled=0.5, missed=0.2, wrong_kind=0.1)
+    for slot in (Slot.PUNTO_1, Slot.PUNTO_2):
+        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
+    log.play(log.stage.wait(2000))
+    assert len(log.ids) == 2
+    assert log.gone == []
+
+
+def test_sightings_of_one_card_are_merged_and_odd_sizes_dropped() -> None:
+    """Two boxes 8 mm apart are one card, 30 mm apart two; a chip is none."""
+    view = Stage().view
+    poses = [Pose(600, 300, 90), Pose(606, 305, 92), Pose(636, 300, 90)]
+    found = [Detection(box_around(view.quad_px(pose)), Kind.FACE, 0.9) for pose in poses]
+    centre = view.homography.to_px([600, 500])
+    chip = np.asarray(np.array([[-6, -6], [6, -6], [6, 6], [-6, 6]]) + centre, np.float32)
+    assert len(sightings_of(view, [*found, Detection(chip, Kind.FACE, 0.9)])) == 2
+
+
+def test_card_under_a_hand_is_missing_not_gone() -> None:
+    """A card covered for five seconds comes back as itself."""
+    log = quiet()
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.PUNTO_1]))
+    place = PLACES[Slot.PUNTO_1]
+
+    def fidget() -> Iterator[None]:
+        for _ in range(25):
+            x, y = log.stage.rng.normal(0, 12, 2)
+            yield from log.stage.reach(replace(place, x=place.x + x, y=place.y + 95 + y), 200)
+
+    log.play(fidget())
+    assert not log.tracks[0].seen
+    log.play(log.stage.withdraw())
+    log.play(log.stage.wait(500))
+    assert log.tracks[0].seen
+    assert len(log.ids) == 1
+    assert log.gone == []
+
+
+def test_card_taken_away_unseen_is_gone_when_its_place_is_bare() -> None:
+    """Removal is seen on the bare table, within a second of the hand leaving."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.FACE, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    log.play(log.stage.wait(500))
+    log.stage.props.remove(prop)
+    log.play(log.stage.wait(1000))
+    assert len(log.gone) == 1
+    assert log.tracks == ()
+
+
+def test_without_pictures_a_card_goes_by_the_clock() -> None:
+    """Where no picture is given, 2.5 s out of sight mean gone."""
+    log = Log(Stage(), with_image=False)
+    prop = Prop(MOUTH, Kind.FACE, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    log.stage.props.remove(prop)
+    log.play(log.stage.wait(2000))
+    assert log.gone == []
+    log.play(log.stage.wait(1000))
+    assert len(log.gone) == 1
+
+
+def test_turned_card_stays_the_same() -> None:
+    """A back turned face up in its slot keeps its identity."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.BACK, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.BANCO_2]))
+    assert log.tracks[0].kind is Kind.BACK
+    log.play(log.stage.turn(prop))
+    log.play(log.stage.wait(500))
+    assert log.tracks[0].kind is Kind.FACE
+    assert len(log.ids) == 1
+
+
+def test_card_moved_to_another_slot_is_placed_again() -> None:
+    """A card slid to another slot is the same card with a new place."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.FACE, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    first = log.tracks[0].placed_at
+    log.stage.props.remove(prop)
+    log.play(log.stage.deal(replace(prop), PLACES[Slot.BANCO_1], start=prop.pose))
+    assert len(log.ids) == 1
+    assert log.tracks[0].slot is Slot.BANCO_1
+    assert log.tracks[0].placed_at != first
+
+
+def test_cards_swept_to_the_discard_are_gone() -> None:
+    """Clearing ends with every card gone once, and nothing new."""
+    log = quiet(missed=0.1, doubled=0.1)
+    for slot in list(Slot)[:5]:
+        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
+    log.play(log.stage.clear())
+    log.play(log.stage.wait(1500))
+    assert sorted(log.gone) == sorted(log.ids)
+    assert len(log.ids) == 5
+    assert log.tracks == ()
+
+
+def test_tracker_bears_pauses_between_frames() -> None:
+    """While the motion gate sleeps no frames come; cards at rest are the same afterwards."""
+    log = quiet()
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.PUNTO_1]))
+    log.stage.frame_number += 600
+    log.play(log.stage.wait(300))
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.BANCO_1]))
+    assert len(log.ids) == 2
+    assert log.gone == []
+    assert [track.slot for track in log.tracks] == [Slot.PUNTO_1, Slot.BANCO_1]
+
+
+def test_cut_card_is_tracked_as_one() -> None:
+    """The cut card comes out like any other, but as its own kind."""
+    log = quiet()
+    log.play(log.stage.deal(Prop(MOUTH, Kind.CUT), Pose(1200, 420, 100)))
+    assert [track.kind for track in log.tracks] == [Kind.CUT]
+
+
+def test_mean_pose_goes_the_short_way_round() -> None:
+    """The mean of axes at 2 and 178 degrees is 0, not 90."""
+    mean = mean_pose([Pose(0, 0, 2), Pose(2, 4, 178)])
+    assert mean.turn(Pose(0, 0, 0)) < 1e-6
+    assert (mean.x, mean.y) == (1, 2)

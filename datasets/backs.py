@@ -92,7 +92,7 @@ def load_back(name: str, height_px: int = 504) -> Image:
     ground = PATTERNS["crosshatch" if back.pattern == "casino" else back.pattern](x, y)
     depth = np.minimum(_WIDTH / 2 - np.abs(x), _HEIGHT / 2 - np.abs(y)) - back.margin
     ink = (depth > 0) & (ground | ((depth < 1.8) & (depth > 0.7)))
-    face = np.where(ink[..., None], np.uint8(back.ink), np.uint8(back.paper))
+    face = np.where(ink[..., None], back.ink, back.paper).astype(np.uint8)
     if back.pattern == "casino":
         _logo(face, x, y, back)
     small = cv2.resize(face, (width // 2, height_px), interpolation=cv2.INTER_AREA)

@@ -55,7 +55,7 @@ class _Half:
         cut = np.s_[y0:y1, x0:x1]
         y, x = np.mgrid[y0:y1, x0:x1][:, : mask[cut].shape[0], : mask[cut].shape[1]]
         ink = _pattern(pattern, x / self.scale[0], y / self.scale[1])
-        cloth = np.where(ink[..., None], np.uint8(colors[0]), np.uint8(colors[1]))
+        cloth = np.where(ink[..., None], colors[0], colors[1]).astype(np.uint8)
         self.image[cut][mask[cut] > 0] = cloth[mask[cut] > 0]
         self._edge(points, 1.0, closed=True)
 

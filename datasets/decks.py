@@ -6,35 +6,44 @@ memory. Knows nothing of scenes. Which designs are held out, and why: ART.md.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from datasets import art, courts, designs, faces, glyphs, reindex, sheets
 from datasets.backs import back_names, cut_card, load_back
+from datasets.foreign import foreign_faces
 from datasets.glyphs import Image
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
-__all__ = ["Deck", "back_names", "cut_card", "deck_names", "load_back", "load_deck"]
+__all__ = ["Deck", "back_names", "cut_card", "deck_names", "foreign_faces", "load_back", "load_deck"]
 
 OWN = "Apache-2.0"
 RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
 REINDEXED_DECKS = 24  # installed art under other indices, for training only
 Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
-_HELD_OUT = (*designs.HELD_OUT, "spatz_horizontal", "gnome-bellot", "gnome-tigullio",
+_HELD_OUT = (*designs.HELD_OUT, "spatz_horizontal", "gnome-plastic", "gnome-tigullio",
              "kde-standard")
+_REINDEXABLE = ("knoll", "cardsjs", "letele", "heruka-2color")  # small indices, folders
 _LICENCES = {
     "knoll": "public domain",
     "spatz_vertical": "public domain",
     "spatz_horizontal": "public domain",
+    "letele": "CC0-1.0 (@letele/playing-cards)",
+    "cardsjs": "MIT (cardsJS)",
+    "heruka-2color": "MIT (@heruka_urgyen/react-playing-cards)",
+    "heruka-2color-bf": "MIT (@heruka_urgyen/react-playing-cards)",
+    "svg-cards": "LGPL-2.1 (svg-cards)",
 }
 
 
@@ -113,7 +122,7 @@ def _registry() -> dict[str, _Entry]:
 def _reindexed(found: Mapping[str, _Entry]) -> dict[str, _Entry]:
     bases = {n: _Entry("train", s.licence, partial(sheets.sheet_faces, s), repr(s))
              for n, s in sheets.reindexable_sheets().items()}
-    bases |= {n: found[n] for n in ("knoll",) if n in found}
+    bases |= {n: found[n] for n in _REINDEXABLE if n in found}
     names = sorted(bases)
     made: dict[str, _Entry] = {}
     for number in range(REINDEXED_DECKS if names else 0):
@@ -175,3 +184,46 @@ def _cached(name: str, entry: _Entry, height: int) -> tuple[NDArray[Any], tuple[
     pixels = np.load(path, mmap_mode="r")
     height_px, width_px = pixels.shape[1:3]
     return pixels, (round(art.CARD_HEIGHT_MM * width_px / height_px, 1), art.CARD_HEIGHT_MM)
+
+
+def contact_sheet(faces_shown: Sequence[Image], *, height: int = 140) -> Image:
+    """Return faces side by side on grey, BGR, thirteen in a row, each `height` pixels high."""
+    width = round(height * 0.75)
+    rows = -(-len(faces_shown) // 13)
+    sheet = np.full((rows * (height + 4), 13 * (width + 4), 3), 96, np.uint8)
+    for place, face in enumerate(faces_shown):
+        size = (min(round(height * face.shape[1] / face.shape[0]), width), height)
+        small = cv2.resize(face, size, interpolation=cv2.INTER_AREA)
+        y, x = place // 13 * (height + 4), place % 13 * (width + 4)
+        spot = sheet[y : y + size[1], x : x + size[0]]
+        alpha = small[:, :, 3:] / 255.0
+        spot[:] = small[:, :, :3] * alpha + spot * (1 - alpha)
+    return sheet
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """List the decks, or write pictures of all faces of the decks named."""
+    parser = argparse.ArgumentParser(prog="python -m datasets.decks", description=main.__doc__)
+    parser.add_argument("--sheet", metavar="OUT.png", help="write the faces to this picture")
+    parser.add_argument("names", nargs="*", help="decks or folders; also backs, foreign")
+    args = parser.parse_args(argv)
+    if not args.sheet:
+        for name, entry in _registry().items():
+            print(f"{name:24} {entry.split:6} {entry.licence}")
+        return 0
+    shown: list[Image] = []
+    for name in args.names or deck_names():
+        if name == "backs":
+            shown += [load_back(back) for back in back_names()]
+        elif name == "foreign":
+            shown += [cut_card(), *foreign_faces().values()]
+        else:
+            shown += list(load_deck(name).faces.values())
+        shown += [np.zeros((8, 6, 4), np.uint8)] * (-len(shown) % 13)
+    if not cv2.imwrite(args.sheet, contact_sheet(shown)):
+        raise ConfigurationError(f"{args.sheet}: not written; give a .png in a folder that exists")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -7,6 +7,7 @@ trained on.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -138,9 +139,9 @@ def _tint(rng: np.random.Generator) -> Color:
     return _hsv(rng.integers(10, 35), rng.uniform(3, 30), rng.uniform(235, 255))
 
 
-def _hsv(hue: float, saturation: float, value: float) -> Color:
+def _hsv(hue: float | np.integer[Any], saturation: float, value: float) -> Color:
     """Return BGR of hue 0 to 179, saturation and value 0 to 255."""
-    sector, rest = divmod(hue / 30, 1)
+    sector, rest = divmod(float(hue) / 30, 1)
     low = value * (1 - saturation / 255)
     up, down = low + (value - low) * rest, value - (value - low) * rest
     r, g, b = ((value, up, low), (down, value, low), (low, value, up),

@@ -95,7 +95,7 @@ class Sheet:
 
     def outline(self, box: tuple[float, float, float, float], color: Color, line: float) -> None:
         """Draw a rectangle x0, y0, x1, y1 in mm."""
-        x0, y0, x1, y1 = (round(v * self.scale * 16) for v in box)
+        x0, y0, x1, y1 = (round((v * self.scale - 0.5) * 16) for v in box)
         cv2.rectangle(self.image, (x0, y0), (x1, y1), color, max(1, round(line * self.scale)),
                       cv2.LINE_AA, 4)
 
@@ -115,7 +115,7 @@ def draw_face(card: str, design: Design, height: int = 504) -> Image:
 
     `card` is rank and suit as in `As`, `Td`.
     """
-    rank, suit = card
+    rank, suit = card[0], card[1]
     sheet = Sheet(design, height)
     ink = dict(design.inks)[suit]
     w, h = design.size

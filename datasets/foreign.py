@@ -127,7 +127,8 @@ def _game(height: int, digit: str, color: Color) -> Image:
 
 def _visiting(height: int, number: int) -> Image:
     rng = np.random.default_rng(number)
-    sheet = _sheet(height, ((250, 250, 250), (60, 50, 40), (225, 240, 245), (235, 225, 215))[number])
+    papers = ((250, 250, 250), (60, 50, 40), (225, 240, 245), (235, 225, 215))
+    sheet = _sheet(height, papers[number])
     ink: Color = (240, 240, 240) if number == 1 else (70, 50, 40)
     sheet.outline((8, 10, 20, 22), _BRIGHT[number], 3.0)
     for line in range(6):

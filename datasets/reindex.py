@@ -65,7 +65,8 @@ def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> ND
     height, width = drawn.index
     room = size_mm[0] * 0.17
     design = Design(size=size_mm, pen=drawn.pen, index=(min(height, 14.0), min(width, room)),
-                    index_at=(min(width, room) / 2 + float(rng.uniform(1.1, 1.8)), drawn.index_at[1]),
+                    index_at=(min(width, room) / 2 + float(rng.uniform(1.1, 1.8)),
+                              drawn.index_at[1]),
                     index_suit=min(drawn.index_suit, room), gap=drawn.gap,
                     corners=drawn.corners, pip_family=drawn.pip_family,
                     inks=tuple((suit, _ink(art[i])) for i, suit in enumerate("cdhs")))
@@ -83,7 +84,7 @@ def _ink(ace: Image) -> Color:
 
 
 def _one(face: Image, card: str, design: Design, font: Path | None) -> Image:
-    rank, suit = card
+    rank, suit = card[0], card[1]
     image = np.ascontiguousarray(face[:, :, :3])
     height, width = image.shape[:2]
     b, g, r = np.median(image[height // 40, width // 3 : width // 2], axis=0)

@@ -48,7 +48,7 @@ _GNOME_NAMES = (
     "tango", "tigullio",
 )
 _SMALL_INDEX = ("anglo", "anglo_bitmap", "anglo_modern", "anglo_poker", "atlasnye", "gnomangelo",
-                "gnomangelo_bitmap", "neoclassical", "orell", "paris", "plastic")
+                "gnomangelo_bitmap", "neoclassical", "orell", "paris")
 _ALL = {
     **{f"gnome-{name}": Sheet(_GNOME / f"{name}.svgz", _GPL3) for name in _GNOME_NAMES},
     "kde-standard": Sheet(_KDE / "svg-standard/standard.svgz", _GPL2, "shcd", _ACE_HIGH, 4),

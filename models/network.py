@@ -1,4 +1,4 @@
-"""The card classifier's network: small, residual, trained without ultralytics.
+"""The card classifier's network (small, residual, trained without ultralytics), and ONNX runs.
 
 Input N x 3 x 136 x 96 (RGB, 0 to 1); output N x 18 logits: 13 ranks, 4 suits, readable.
 Rank and suit have heads of their own, so that every heart teaches hearts whatever its rank.
@@ -6,7 +6,13 @@ Rank and suit have heads of their own, so that every heart teaches hearts whatev
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 OUTPUTS = 13 + 4 + 1
@@ -66,3 +72,19 @@ class CardNet(nn.Module):
         pooled = torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)
         logits: Tensor = self.head(pooled)
         return logits
+
+
+def onnx_runner(
+    path: Path, *, threads: int
+) -> tuple[ort.InferenceSession, Callable[[NDArray[np.float32]], NDArray[np.float32]]]:
+    """Open an ONNX file on the CPU; return the session and a function from input to output."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+
+    def run(tensor: NDArray[np.float32]) -> NDArray[np.float32]:
+        output: NDArray[np.float32] = session.run(None, {name: tensor})[0]
+        return output
+
+    return session, run

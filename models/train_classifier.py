@@ -12,7 +12,6 @@ import multiprocessing
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,6 +19,7 @@ from models.bank import CropBank, fill
 from models.network import CardNet
 
 RUNS = Path("runs/classifier")
+FIRST_STOCK = 4096
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
@@ -57,67 +57,87 @@ def schedule(share: float, steps: int) -> float:
     return min(1.0, steps / 300) * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
 
 
+class Training:
+    """One run: the network, its running average (which is what is kept) and its data."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.arguments = arguments
+        self.bank = CropBank(RUNS / "train", arguments.bank)
+        self.held_out = CropBank(RUNS / "held_out", arguments.held_out)
+        # This memory format trains half as fast again on a CPU.
+        self.net = CardNet().to(self.device, memory_format=torch.channels_last)
+        if arguments.resume:
+            self.net.load_state_dict(torch.load(arguments.resume, map_location=self.device))
+        self.average = torch.optim.swa_utils.AveragedModel(
+            self.net,
+            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.998),
+            use_buffers=True,
+        )
+        self.optimiser = torch.optim.AdamW(
+            self.net.parameters(), lr=arguments.rate, weight_decay=0.02
+        )
+        self.generator = torch.Generator().manual_seed(arguments.seed)
+        self.steps = 0
+
+    def run(self) -> Path:
+        """Train for the given minutes, saving as it goes; return the checkpoint."""
+        path = RUNS / "classifier.pt"
+        begun = said = time.monotonic()
+        losses: list[float] = []
+        while (spent := (time.monotonic() - begun) / 60) < self.arguments.minutes:
+            losses.append(self.step(spent / self.arguments.minutes))
+            if time.monotonic() - said > self.arguments.every:
+                said = time.monotonic()
+                self.say(spent, sum(losses) / len(losses))
+                losses.clear()
+                torch.save(self.average.module.state_dict(), path)
+        torch.save(self.average.module.state_dict(), path)
+        return path
+
+    def step(self, share: float) -> float:
+        """Take one step at a share (0 to 1) of the time; return its loss."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.arguments.rate * schedule(share, self.steps)
+        crops, labels = self.bank.sample(self.arguments.batch, self.generator)
+        crops = augment(crops.to(self.device), self.generator)
+        crops = crops.contiguous(memory_format=torch.channels_last)
+        self.net.train()
+        loss = loss_of(self.net(crops), labels.to(self.device))
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
+        self.optimiser.step()
+        self.average.update_parameters(self.net)
+        self.steps += 1
+        return loss.item()
+
+    def say(self, spent: float, loss: float) -> None:
+        """Print how far the training is and what it measures on held-out designs."""
+        right, gate = measure(self.average.module, self.held_out, self.device)
+        print(
+            f"{spent:6.1f} min  step {self.steps}  bank {self.bank.ready()}  loss {loss:.3f}  "
+            f"held-out right {right:.2%}  readability {gate:.2%}  "
+            f"{self.steps * self.arguments.batch / (60 * spent):.0f} crops/s",
+            flush=True,
+        )
+
+
 def train(arguments: argparse.Namespace) -> Path:
-    """Train for the given minutes; return the checkpoint (best on held-out designs)."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    RUNS.mkdir(parents=True, exist_ok=True)
-    bank = CropBank(RUNS / "train", arguments.bank)
-    held_out = CropBank(RUNS / "held_out", arguments.held_out)
+    """Start the makers, wait for a first stock, train; return the checkpoint."""
+    training = Training(arguments)
     makers = [
-        multiprocessing.Process(target=fill, args=(bank, 1 + i, arguments.makers, "train"))
+        multiprocessing.Process(
+            target=fill, args=(training.bank, 1 + i, arguments.makers, "train"), daemon=True
+        )
         for i in range(arguments.makers)
     ]
     for maker in makers:
-        maker.daemon = True
         maker.start()
-    fill(held_out, 900_001, 1, "test")
-    # This memory format trains half as fast again on a CPU.
-    net = CardNet().to(device, memory_format=torch.channels_last)
-    if arguments.resume:
-        net.load_state_dict(torch.load(arguments.resume, map_location=device))
-    averaged = torch.optim.swa_utils.AveragedModel(
-        net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.998), use_buffers=True
-    )
-    optimiser = torch.optim.AdamW(net.parameters(), lr=arguments.rate, weight_decay=0.02)
-    generator = torch.Generator().manual_seed(arguments.seed)
-    path = RUNS / "classifier.pt"
-    begun, steps, best, said = time.monotonic(), 0, 0.0, time.monotonic()
-    running = 0.0
-    while bank.ready() < 4096:
-        time.sleep(1)
-    while (spent := (time.monotonic() - begun) / 60) < arguments.minutes:
-        share = spent / arguments.minutes
-        rate = (
-            arguments.rate
-            * min(1, steps / 300)
-            * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * share)))
-        )
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        crops, labels = bank.sample(arguments.batch, generator)
-        net.train()
-        logits = net(augment(crops.to(device), generator))
-        loss = loss_of(logits, labels.to(device))
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 5.0)
-        optimiser.step()
-        averaged.update_parameters(net)
-        steps += 1
-        running = 0.98 * running + 0.02 * loss.item()
-        if time.monotonic() - said > arguments.every:
-            said = time.monotonic()
-            right, sure = measure(averaged.module, held_out, device)
-            print(
-                f"{spent:6.1f} min  step {steps}  bank {bank.ready()}  loss {running:.3f}  "
-                f"held-out right {right:.2%}  gate {sure:.2%}  "
-                f"{steps * arguments.batch / (60 * spent + 1e-9):.0f} crops/s",
-                flush=True,
-            )
-            if right >= best:
-                best = right
-            torch.save(averaged.module.state_dict(), path)
-    torch.save(averaged.module.state_dict(), path)
+    fill(training.held_out, 1, 1, "test")
+    while training.bank.ready() < min(FIRST_STOCK, arguments.bank):
+        time.sleep(0.5)
+    path = training.run()
     for maker in makers:
         maker.terminate()
     return path
@@ -159,7 +179,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
-    np.random.default_rng(arguments.seed)
     print(train(arguments))
 
 

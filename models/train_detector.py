@@ -9,38 +9,58 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import shutil
+from itertools import product
 from pathlib import Path
 
 import cv2
+import numpy as np
 import torch
+from torch import Tensor
 from ultralytics import YOLO
+from ultralytics.models.yolo.obb import OBBTrainer
 
-from datasets.scene import stills
-from vision.sight.detector import KINDS
+from datasets.scene import Label, stills
+from vision.sight.detector import KINDS, Kind
 
 RUNS = Path("runs/detector")
-SIZE = 416
+# The network is fully convolutional: it is trained on pieces of stills, with cards as large (in
+# pixels) as it will meet, at a third of the cost, and runs on whole ones.
+STILL, PIECE = 416, 256
+LEAST_IN_PIECE = 0.3
 SEED_FAMILY = {"train": 0, "test": 500_000}
 
 
 def make(folder: Path, split: str, *, first: int, count: int) -> None:
-    """Render stills number `first` to `first + count` with labels; those there already stay."""
+    """Render stills number `first` to `first + count`, four pieces each; those there stay."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
     seed = SEED_FAMILY[split] + first
-    for number, still in zip(range(first, first + count), stills(seed, split=split), strict=False):
-        name = f"{number:06d}"
-        if (images / f"{name}.jpg").exists():
-            continue
-        height, width = still.image.shape[:2]
-        lines = []
-        for label in still.labels:
-            points = (label.quad / (width, height)).clip(0, 1).reshape(-1)
-            numbers = " ".join(f"{v:.5f}" for v in points)
-            lines.append(f"{KINDS.index(label.kind)} {numbers}")
-        (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
-        cv2.imwrite(str(images / f"{name}.jpg"), still.image, [cv2.IMWRITE_JPEG_QUALITY, 92])
+    made = stills(seed, split=split, size=(STILL, STILL))
+    for number, still in zip(range(first, first + count), made, strict=False):
+        for part, (x, y) in enumerate(product((0, STILL - PIECE), repeat=2)):
+            piece = still.image[y : y + PIECE, x : x + PIECE]
+            lines = [line for label in still.labels if (line := line_of(label, x, y))]
+            name = f"{number:06d}_{part}"
+            (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
+            cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
+
+
+def line_of(label: Label, x: int, y: int) -> str:
+    """Return the label of a card in the piece at (x, y), as ultralytics reads it; "" if outside.
+
+    A card that the edge cuts keeps the smallest rectangle round what is left of it.
+    """
+    quad = label.quad - np.array([x, y], np.float32)
+    frame = np.array([[0, 0], [PIECE, 0], [PIECE, PIECE], [0, PIECE]], np.float32)
+    inside, left = cv2.intersectConvexConvex(quad, frame)
+    whole = cv2.contourArea(quad)
+    if inside < LEAST_IN_PIECE * whole:
+        return ""
+    if inside < 0.999 * whole:
+        quad = cv2.boxPoints(cv2.minAreaRect(left))
+    numbers = " ".join(f"{v:.5f}" for v in (quad / PIECE).clip(0, 1).reshape(-1))
+    return f"{KINDS.index(Kind(label.kind))} {numbers}"
 
 
 def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
@@ -63,13 +83,29 @@ def _make(folder: Path, split: str, first: int, count: int) -> None:
     make(folder, split, first=first, count=count)
 
 
+class Trainer(OBBTrainer):  # type: ignore[misc]
+    """The oriented-box trainer in the memory format that is a third faster on a CPU."""
+
+    def set_model_attributes(self) -> None:
+        """Set what the parent sets, and the memory format."""
+        super().set_model_attributes()
+        self.model.to(memory_format=torch.channels_last)
+
+    def preprocess_batch(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the batch with its pictures in that format."""
+        batch = super().preprocess_batch(batch)
+        batch["img"] = batch["img"].contiguous(memory_format=torch.channels_last)
+        return batch
+
+
 def train(data: Path, arguments: argparse.Namespace) -> Path:
     """Train within the time bound; return the best checkpoint."""
     gpu = torch.cuda.is_available()
     model = YOLO(arguments.resume or "yolo11n-obb.yaml")
     model.train(
+        trainer=Trainer,
         data=str(data),
-        imgsz=SIZE,
+        imgsz=PIECE,
         epochs=arguments.epochs,
         time=arguments.minutes / 60,
         batch=64 if gpu else 16,
@@ -92,7 +128,6 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         hsv_s=0.4,
         hsv_v=0.3,
         erasing=0.0,
-        save_period=1,
         plots=False,
         val=True,
         seed=arguments.seed,
@@ -107,7 +142,7 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
 def export(checkpoint: Path, target: Path) -> Path:
     """Export a checkpoint to ONNX with free picture size, and put it at `target`."""
     made = YOLO(checkpoint).export(
-        format="onnx", imgsz=SIZE, dynamic=True, simplify=False, opset=17, device="cpu"
+        format="onnx", imgsz=STILL, dynamic=True, simplify=False, opset=17, device="cpu"
     )
     shutil.copy(made, target)
     return target
@@ -116,8 +151,10 @@ def export(checkpoint: Path, target: Path) -> Path:
 def main() -> None:
     """Parse the arguments, make the data, train, export."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--stills", type=int, default=12_000, help="pictures to train on")
-    parser.add_argument("--held-out", type=int, default=600, help="pictures to measure on")
+    parser.add_argument(
+        "--stills", type=int, default=6_000, help="stills to train on, four pieces each"
+    )
+    parser.add_argument("--held-out", type=int, default=150, help="stills to stop by")
     parser.add_argument("--makers", type=int, default=2, help="processes that render")
     parser.add_argument("--minutes", type=float, default=75, help="how long to train")
     parser.add_argument("--epochs", type=int, default=40, help="at most so many passes")

@@ -1,0 +1,150 @@
+"""Deal simulated coups and compare what the reader publishes with the truth.
+
+`python -m models.evaluate_coups`: renders videos with `shoe-reader simulate` on held-out decks and
+tables, runs `shoe-reader run` on each as a black box, and reads its message file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DEALING = ("face-up", "face-down", "punto-first")
+# Faults that say a card could not be read or trusted; they are no accusation of the dealer.
+OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"}
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over videos; `wrong` must stay 0."""
+
+    coups: int = 0
+    right: int = 0
+    unread: int = 0
+    wrong: int = 0
+    missing: int = 0
+    faults: int = 0
+    raised: int = 0
+    false_alerts: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def run_video(folder: Path, arguments: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Render a video into a folder, read it, and return truth and messages."""
+    program = [sys.executable, "-m", "vision.cli"]
+    if not (folder / "truth.json").exists():
+        subprocess.run(  # noqa: S603
+            [*program, "simulate", str(folder), "--quiet", *arguments], check=True
+        )
+    messages = folder / "messages.jsonl"
+    for old in (*folder.glob("*.sqlite*"), messages):
+        old.unlink(missing_ok=True)
+    subprocess.run(  # noqa: S603
+        [*program, "run", str(folder / "table.toml"), "--fast", "--no-broker",
+         "--messages", str(messages)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    truth = json.loads((folder / "truth.json").read_text("utf-8"))
+    return truth, [json.loads(line) for line in messages.read_text("utf-8").splitlines()]
+
+
+def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally, name: str) -> None:
+    """Count every coup of the truth against the last result published for it."""
+    results: dict[int, dict[str, Any]] = {}
+    said: dict[int, list[dict[str, Any]]] = {}
+    alerts: Counter[tuple[int, str]] = Counter()
+    for message in messages:
+        payload = message["payload"]
+        if message["topic"].endswith("/coup/result"):
+            results[payload["coup"]] = payload
+            said.setdefault(payload["coup"], []).append(payload)
+        elif message["topic"].endswith("/alert"):
+            alerts[payload["coup"], payload["code"]] += 1
+    for coup in truth["coups"]:
+        number = coup["coup"]
+        tally.coups += 1
+        result = results.get(number)
+        wrong = [r for r in said.get(number, []) if r["winner"] and not agrees(r, coup)]
+        if wrong:
+            tally.wrong += 1
+            tally.notes.append(f"{name} coup {number}: said {short(wrong[0])}, truth {coup}")
+        elif result is None:
+            tally.missing += 1
+            tally.notes.append(f"{name} coup {number}: nothing published")
+        elif result["winner"] is None and not coup["faults"]:
+            tally.unread += 1
+            tally.notes.append(f"{name} coup {number}: {short(result)}, truth {coup}")
+        else:
+            tally.right += 1
+        wanted = {f["code"] for f in truth["faults"] if f["coup"] == number}
+        tally.faults += len(wanted)
+        raised = {code for (at, code) in alerts if at == number}
+        tally.raised += len(wanted & raised)
+        for code in wanted - raised:
+            tally.notes.append(f"{name} coup {number}: {code} was not raised ({raised})")
+        for code in raised - wanted - OPENLY_UNSURE:
+            if not wanted:
+                tally.false_alerts += 1
+                tally.notes.append(f"{name} coup {number}: {code} raised on a clean coup")
+    for number in set(results) - {coup["coup"] for coup in truth["coups"]}:
+        tally.wrong += 1
+        tally.notes.append(f"{name}: coup {number} was never dealt: {short(results[number])}")
+
+
+def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
+    """Whether winner, points and cards of a published result are those dealt."""
+    return (
+        result["winner"] == coup["winner"]
+        and result["punto"]["cards"] == coup["punto"]
+        and result["banco"]["cards"] == coup["banco"]
+        and result["punto"]["points"] == coup["punto_points"]
+        and result["banco"]["points"] == coup["banco_points"]
+    )
+
+
+def short(result: dict[str, Any]) -> str:
+    """Return a result in a few words."""
+    hands = (result["punto"]["cards"], result["banco"]["cards"])
+    return f"{result['state']} {result.get('why') or ''} {result['winner']} {hands}"
+
+
+def main() -> int:
+    """Deal, read, compare, print; exit status 1 if any result was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--coups", type=int, default=40, help="clean coups in all")
+    parser.add_argument("--faulty", type=int, default=20, help="coups with a fault each")
+    parser.add_argument("--seed", type=int, default=4001)
+    parser.add_argument("--out", type=Path, default=Path("runs/coups"))
+    parser.add_argument("--size", default="1920x1080")
+    arguments = parser.parse_args()
+    tally = Tally()
+    for kind, total in (("clean", arguments.coups), ("faulty", arguments.faulty)):
+        for number, dealing in enumerate(DEALING):
+            count = total // 3 + (number < total % 3)
+            if not count:
+                continue
+            options = ["--coups", str(count), "--dealing", dealing, "--size", arguments.size,
+                       "--seed", str(arguments.seed + number + (100 if kind == "faulty" else 0)),
+                       *(["--fault-every", "1"] if kind == "faulty" else [])]  # fmt: skip
+            name = f"{kind}-{dealing}-{arguments.seed}"
+            truth, messages = run_video(arguments.out / name, options)
+            compare(truth, messages, tally, name)
+    for note in tally.notes:
+        print(note)
+    print(
+        f"coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
+        f"wrong {tally.wrong}, missing {tally.missing}; faults {tally.faults}, "
+        f"raised {tally.raised}; false alerts {tally.false_alerts}"
+    )
+    return 1 if tally.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Score the reader on real photographs: `python -m models.evaluate_real FOLDER`.
+
+FOLDER holds `score.py` and sources under `train/` and `measure/`. Each picture is read once, alone,
+without enrolment, by `shoe-reader read`; rectified crops go straight to the classifier.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from vision.eyes import open_eyes
+from vision.game.cards import Card
+
+COLUMNS = ("right", "wrong", "abstained", "missed", "false", "back_read_as_face")
+
+
+def pictures(source: Path) -> list[Path]:
+    """Return the pictures of a source in order."""
+    kinds = {".jpg", ".jpeg", ".png"}
+    return sorted(p for p in (source / "images").glob("*") if p.suffix.lower() in kinds)
+
+
+def score_pictures(source: Path, scorer: Path, out: Path) -> dict[str, object]:
+    """Read every picture of a source and return what the scorer says."""
+    reads = out / f"{source.name}.json"
+    command = [
+        sys.executable, "-m", "vision.cli", "read", "--json",
+        "--annotate", str(out / source.name), *map(str, pictures(source)),
+    ]  # fmt: skip
+    with reads.open("w", encoding="utf-8") as file:
+        subprocess.run(command, check=True, stdout=file)  # noqa: S603
+    said = subprocess.run(  # noqa: S603
+        [sys.executable, str(scorer), str(reads), str(source), "--json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    result: dict[str, object] = json.loads(said)
+    return result
+
+
+def score_crops(source: Path, bound: float) -> Counter[str]:
+    """Classify every crop of a source whose folders are named by card."""
+    eyes = open_eyes()
+    tally: Counter[str] = Counter()
+    for folder in sorted((source / "crops").iterdir()):
+        truth = Card.parse(folder.name)
+        for path in sorted(folder.glob("*")):
+            image = cv2.imread(str(path))
+            if image is None:
+                continue
+            height, width = image.shape[:2]
+            quad = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+            if width > height:
+                quad = np.roll(quad, 1, axis=0)
+            (look,) = eyes.classifier(np.asarray(image, np.uint8), [quad])
+            best = int(look.log_p.argmax())
+            sure = look.readable * float(np.exp(look.log_p[best])) >= 1 - bound
+            right = best == truth.index
+            tally["cards"] += 1
+            tally["best guess right"] += right
+            tally["abstained" if not sure else "right" if right else "wrong"] += 1
+    return tally
+
+
+def main() -> None:
+    """Score every source and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("runs/real"))
+    parser.add_argument("--only", nargs="*", default=[], help="names of sources")
+    arguments = parser.parse_args()
+    scorer = arguments.folder / "score.py"
+    if not scorer.exists():
+        parser.error(f"{arguments.folder}: holds no score.py")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    sources = sorted(
+        p for part in ("train", "measure") for p in (arguments.folder / part).iterdir()
+    )
+    print(f"{'source':34}{'pictures':>9}{'cards':>7}" + "".join(f"{c:>11.10}" for c in COLUMNS))
+    for source in sources:
+        if arguments.only and source.name not in arguments.only:
+            continue
+        name = f"{source.parent.name}/{source.name}"[:33]
+        if (source / "labels").is_dir():
+            result = score_pictures(source, scorer, arguments.out)
+            row = "".join(f"{result[c]!s:>11}" for c in COLUMNS)
+            print(f"{name:34}{result['images']!s:>9}{result['cards']!s:>7}{row}", flush=True)
+        elif (source / "crops").is_dir():
+            tally = score_crops(source, 0.02)
+            row = "".join(f"{tally[c]:>11}" for c in ("right", "wrong", "abstained"))
+            print(
+                f"{name:34}{'crops':>9}{tally['cards']:>7}{row}   best guess right "
+                f"{tally['best guess right']}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -58,8 +58,8 @@ def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
     return Record(number, body, chain_hash(previous, body))
 
 
-def verified(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Yield each record's content; BrokenChainError at the first that does not fit."""
+def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]]]:
+    """Yield each record with its content; BrokenChainError at the first that does not fit."""
     previous = GENESIS
     for expected, record in enumerate(records):
         if record.number != expected:
@@ -70,15 +70,17 @@ def verified(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         if content.get("n") != expected:
             raise BrokenChainError(expected, f"calls itself record {content.get('n')}")
         previous = record.hash
-        yield content
+        yield record, content
 
 
 def header_of(records: Iterable[Record]) -> dict[str, Any]:
     """Return what the log says of itself in record 0; BrokenChainError when it says nothing."""
-    header = next(verified(records), {}).get("log")
-    if not isinstance(header, dict):
-        raise BrokenChainError(0, "is not the header of a log")
-    return header
+    for _, content in verified(records):
+        header = content.get("log")
+        if isinstance(header, dict):
+            return header
+        break
+    raise BrokenChainError(0, "is not the header of a log")
 
 
 def identity(header: Mapping[str, object]) -> dict[str, object]:

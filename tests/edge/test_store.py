@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from vision.edge.store import Entry, Store, read_log
+from vision.edge.log_file import read_log
+from vision.edge.store import Entry, Store
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
 from vision.game.events import CardOut, CardRead, Event

@@ -28,8 +28,12 @@ class MessagesFile:
 
     def write(self, messages: Iterable[Message]) -> None:
         """Add the messages and flush; OutsideError when the disk refuses."""
+        self.write_lines(map(message_line, messages))
+
+    def write_lines(self, lines: Iterable[str]) -> None:
+        """Add messages that are lines already; OutsideError when the disk refuses."""
         try:
-            self._file.writelines(message_line(message) + "\n" for message in messages)
+            self._file.writelines(line + "\n" for line in lines)
             self._file.flush()
         except OSError as error:
             raise self._outside(error) from error

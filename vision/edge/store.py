@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vision.edge.store_disk import explained, lock, open_for_reading, open_for_writing
+from vision.edge.store_disk import explained, lock, open_for_writing
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.wire import Message, message_line
@@ -100,7 +100,7 @@ class Store:
         OutsideError naming the first record that was changed.
         """
         with self._unchanged():
-            for content in verified(self._records()):
+            for _, content in verified(self._records()):
                 if "event" in content:
                     yield event_from_json(content["event"])
 
@@ -224,17 +224,6 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def read_log(path: Path) -> Iterator[Record]:
-    """Yield the records of a log file as they stand, unverified; OutsideError if unreadable."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            for row in db.execute("SELECT n, body, hash FROM log ORDER BY n"):
-                yield Record(*row)
-    finally:
-        db.close()
 
 
 def _content(entry: Entry) -> dict[str, object]:

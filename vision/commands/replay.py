@@ -1,0 +1,141 @@
+"""`shoe-reader replay`: run a log through the rules again and say what they say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from vision.edge.log_file import read_log
+from vision.edge.messages import MessagesFile
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.events import Started
+from vision.wire import message_line
+from vision.wire_codec import event_from_json
+from vision.wire_fold import advance, new_desk
+from vision.wire_log import BrokenChainError, header_of, said_digest, verified
+
+HELP = "run a log again and print its messages"
+LOG_ITSELF = "-"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
+    parser.add_argument("--messages", type=Path, metavar="F", help="write them to a file instead")
+    parser.add_argument("--run", metavar="BOOT", help="only the messages of this run")
+    parser.add_argument(
+        "--check",
+        nargs="?",
+        const=LOG_ITSELF,
+        metavar="F",
+        help="compare with the messages file of a run, byte for byte; without F, with what the "
+        "log says was said",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One event run again: its record, the digest of what was said then, what is said now."""
+
+    number: int
+    boot: str
+    said: str | None
+    lines: tuple[str, ...]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay the log; OutsideError at the first message that is not what was said."""
+    try:
+        if args.check == LOG_ITSELF:
+            print(_agrees_with_itself(args.log))
+        elif args.check is not None:
+            print(_agrees_with_file(args.log, Path(args.check)))
+        elif args.messages is not None:
+            with MessagesFile(args.messages) as file:
+                file.write_lines(_lines(args.log, args.run))
+        else:
+            for line in _lines(args.log, args.run):
+                print(line)
+    except BrokenChainError as error:
+        raise OutsideError(
+            f"{args.log}: the chain is broken at {error}; shoe-reader audit says more"
+        ) from error
+    except (KeyError, ValueError) as error:
+        raise OutsideError(
+            f"{args.log}: holds what this version of shoe-reader does not know: {error}; replay "
+            "it with the version that wrote it (its status messages name it)"
+        ) from error
+    return 0
+
+
+def replayed(log: Path) -> Iterator[Replayed]:
+    """Yield every event of a log, run again.
+
+    BrokenChainError where the log was changed; KeyError or ValueError where it holds what is not
+    known here.
+    """
+    desk = new_desk(header_of(read_log(log)))
+    boot = ""
+    for record, content in verified(read_log(log)):
+        if "event" not in content:
+            continue
+        event = event_from_json(content["event"])
+        boot = event.boot if isinstance(event, Started) else boot
+        step = advance(desk, event)
+        desk = step.desk
+        lines = tuple(map(message_line, step.messages))
+        yield Replayed(record.number, boot, content.get("said"), lines)
+
+
+def _lines(log: Path, boot: str | None) -> Iterator[str]:
+    known = set()
+    for step in replayed(log):
+        known.add(step.boot)
+        if boot in (None, step.boot):
+            yield from step.lines
+    if boot is not None and boot not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise ConfigurationError(f"--run {boot}: no such run in {log}; there are: {names}")
+
+
+def _agrees_with_itself(log: Path) -> str:
+    count = 0
+    for step in replayed(log):
+        now = said_digest(step.lines) if step.lines else None
+        if now != step.said:
+            raise OutsideError(
+                f"{log}: record {step.number}: this version says something else than was said "
+                "then; replay it with the version that wrote it"
+            )
+        count += len(step.lines)
+    return f"{log}: {count} messages, every one as it was said"
+
+
+def _agrees_with_file(log: Path, path: Path) -> str:
+    """Compare the run that the file is of; a messages file holds one run, a log many."""
+    try:
+        with path.open("rb") as file:
+            then = file.read().decode().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OutsideError(
+            f"cannot read {path}: {error}; give the file that run --messages wrote"
+        ) from error
+    now = list(_lines(log, _boot_of(then)))
+    for number, (ours, theirs) in enumerate(zip_longest(now, then), start=1):
+        if ours != theirs:
+            raise OutsideError(
+                f"{path}: line {number} is not what the log says\n  log:  {ours}\n  file: {theirs}"
+            )
+    return f"{path}: {len(now)} messages, the same byte for byte"
+
+
+def _boot_of(lines: list[str]) -> str | None:
+    try:
+        boot = json.loads(lines[0])["payload"]["boot"] if lines else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return boot if isinstance(boot, str) else None

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from datasets.glyphs import Image, rounded_mask
 from vision.errors import ConfigurationError
-from vision.game.cards import DECK, RANK_LETTERS
+from vision.game.cards import DECK
 
 SUFFIXES = (".svg", ".svgz", ".png", ".jpg", ".jpeg", ".webp")
 CARD_HEIGHT_MM = 88.0
 _TRIM = 0.011  # of the width, off each side: the hairline printed round most drawn cards
 _TRIM_MOST = 0.03
-_RANK_WORDS = dict(zip(RANK_LETTERS, "ace two three four five six seven eight nine ten jack queen "
-                       "king".split(), strict=True))
+_RANK_WORDS = {
+    "A": "ace", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven",
+    "8": "eight", "9": "nine", "T": "ten", "J": "jack", "Q": "queen", "K": "king",
+}
 _SHORT = re.compile(r"(?P<r>10|1[123]?|[2-9]|[atjqk])[ _-]?(?P<s>[cdhs])")
 _SHORT_TURNED = re.compile(r"(?P<s>[cdhs])[ _-]?(?P<r>10|1[123]?|[2-9]|[atjqk])")
 _NUMBERS = {"1": "A", "10": "T", "11": "J", "12": "Q", "13": "K"}
@@ -36,7 +38,8 @@ def card_of_file(stem: str) -> str | None:
     if short:
         return _NUMBERS.get(short["r"], short["r"].upper()) + short["s"]
     words = re.findall(r"[a-z]+|\d+", re.sub(r"([a-z])([A-Z])", r"\1 \2", stem).lower())
-    suits = [w[0] for w in words if w.rstrip("s") in ("club", "diamond", "heart", "spade")]
+    names = ("club", "diamond", "heart", "spade")
+    suits: list[str] = [w[0] for w in words if w.rstrip("s") in names]
     if len(suits) != 1:
         return None
     for letter, word in _RANK_WORDS.items():
@@ -129,9 +132,9 @@ def _trimmed(paper: Image) -> Image:
 
 
 def folder_faces(folder: Path, height: int) -> tuple[NDArray[Any], tuple[float, float]]:
-    """Return (52, h, w, 4) BGRA faces in card order, of a folder of card files, and their size in mm.
+    """Return (52, h, w, 4) BGRA faces in card order of a folder of card files, and their size.
 
-    Raises ConfigurationError naming the cards that are missing.
+    The size is in mm. Raises ConfigurationError naming the cards that are missing.
     """
     files = card_files(folder)
     missing = [str(card) for card in DECK if str(card) not in files]

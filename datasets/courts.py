@@ -6,6 +6,7 @@ across and 100 down to the middle of the card, then turned to make the other hal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
@@ -54,7 +55,7 @@ class _Half:
         x1, y1 = points.max(axis=0).astype(int) + 1
         cut = np.s_[y0:y1, x0:x1]
         y, x = np.mgrid[y0:y1, x0:x1][:, : mask[cut].shape[0], : mask[cut].shape[1]]
-        ink = _pattern(pattern, x / self.scale[0], y / self.scale[1])
+        ink = _PATTERNS[pattern](x / self.scale[0], y / self.scale[1])
         cloth = np.where(ink[..., None], colors[0], colors[1]).astype(np.uint8)
         self.image[cut][mask[cut] > 0] = cloth[mask[cut] > 0]
         self._edge(points, 1.0, closed=True)
@@ -77,20 +78,16 @@ class _Half:
         cv2.polylines(self.image, [fixed], closed, color or self.court.line, width, cv2.LINE_AA, 4)
 
 
-def _pattern(kind: int, x: Points, y: Points) -> Points:
-    if kind == 0:
-        return np.sin(y * 0.9) > 0
-    if kind == 1:
-        return np.sin(x * 0.8) > 0
-    if kind == 2:
-        return np.sin((x + y) * 0.7) > 0.2
-    if kind == 3:
-        return (np.sin(x * 0.7) * np.sin(y * 0.7)) > 0
-    if kind == 4:
-        return np.hypot((x % 9) - 4.5, (y % 9) - 4.5) < 2.6
-    if kind == 5:
-        return np.abs((x % 12) - 6) + np.abs((y % 12) - 6) < 3.6
-    return (np.abs((x % 16) - 8) + y) % 8 < 4
+# Where the first of two colours of a cloth goes, from units across and down.
+_PATTERNS: tuple[Callable[[Points, Points], Points], ...] = (
+    lambda x, y: np.sin(y * 0.9 + x * 0) > 0,
+    lambda x, y: np.sin(x * 0.8 + y * 0) > 0,
+    lambda x, y: np.sin((x + y) * 0.7) > 0.2,
+    lambda x, y: np.sin(x * 0.7) * np.sin(y * 0.7) > 0,
+    lambda x, y: np.hypot((x % 9) - 4.5, (y % 9) - 4.5) < 2.6,
+    lambda x, y: np.abs((x % 12) - 6) + np.abs((y % 12) - 6) < 3.6,
+    lambda x, y: (np.abs((x % 16) - 8) + y) % 8 < 4,
+)
 
 
 def court_figure(rank: str, suit: str, size: tuple[int, int], court: Court, *, ink: Color
@@ -178,8 +175,8 @@ def _head(canvas: _Half, rank: str, side: int, paints: list[Color]) -> None:
                      paints[1] if court.style != "modern" else (225, 225, 225))
         canvas.disc(50, 51, (4, 2), (60, 60, 190))
     if court.style == "modern":
-        for x in (45, 55):
-            canvas.disc(x + side, 36, (1.3, 1.6), (40, 40, 40))
+        for x in (45.0, 55.0):
+            canvas.disc(x + side, 36.0, (1.3, 1.6), (40, 40, 40))
         return
     for x in (44.5, 55.5):
         canvas.stroke(f"M{x - 3.5} 33 C{x - 1} 31 {x + 2} 31 {x + 3.5} 33", line=0.9)
@@ -256,7 +253,7 @@ def _sash(whole: Image, court: Court, rng: np.random.Generator) -> None:
 
 def _corner_pips(figure: Image, suit: str, ink: Color) -> None:
     """Lay the suit in the upper left corner and, turned, in the lower right, in place."""
-    height, width = figure.shape[:2]
+    width = figure.shape[1]
     mask = pip(suit, round(width * 0.26), round(width * 0.23))
     h, w = mask.shape
     at = round(width * 0.035)

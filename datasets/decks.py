@@ -7,6 +7,7 @@ memory. Knows nothing of scenes. Which designs are held out, and why: ART.md.
 from __future__ import annotations
 
 import argparse
+import glob
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,9 @@ from datasets.glyphs import Image
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
-__all__ = ["Deck", "back_names", "cut_card", "deck_names", "foreign_faces", "load_back", "load_deck"]
+__all__ = [
+    "Deck", "back_names", "cut_card", "deck_names", "foreign_faces", "load_back", "load_deck",
+]
 
 OWN = "Apache-2.0"
 RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
@@ -181,6 +184,9 @@ def _cached(name: str, entry: _Entry, height: int) -> tuple[NDArray[Any], tuple[
         part = path.with_suffix(f".{os.getpid()}.npy")
         np.save(part, pixels)
         part.replace(path)
+        for stale in path.parent.glob(f"{glob.escape(Path(name).name)}-{height}-*.npy"):
+            if stale != path and len(stale.stem) == len(path.stem):
+                stale.unlink(missing_ok=True)
     pixels = np.load(path, mmap_mode="r")
     height_px, width_px = pixels.shape[1:3]
     return pixels, (round(art.CARD_HEIGHT_MM * width_px / height_px, 1), art.CARD_HEIGHT_MM)

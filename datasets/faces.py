@@ -90,7 +90,8 @@ class Sheet:
         y0 = round(centre[1] * self.scale - h / 2)
         cx, cy = max(0, -x0), max(0, -y0)
         spot = image[y0 + cy : y0 + h, x0 + cx : x0 + w]
-        alpha = mask[cy : cy + spot.shape[0], cx : cx + spot.shape[1], None].astype(np.float32) / 255
+        cut = mask[cy : cy + spot.shape[0], cx : cx + spot.shape[1], None]
+        alpha = cut.astype(np.float32) / 255
         spot[:] = np.round(spot * (1 - alpha) + np.array(color, np.float32) * alpha)
 
     def outline(self, box: tuple[float, float, float, float], color: Color, line: float) -> None:
@@ -126,7 +127,7 @@ def draw_face(card: str, design: Design, height: int = 504) -> Image:
         _pips(sheet, rank, suit, ink)
     else:
         _court(sheet, rank, suit, ink)
-    stamp_indices(sheet, rank, suit, mark=index_mark(sheet, rank), halo=rank in "JQK")
+    stamp_indices(sheet, suit, mark=index_mark(sheet, rank), halo=rank in "JQK")
     return np.dstack([sheet.image, rounded_mask(height, sheet.width)])
 
 
@@ -198,7 +199,7 @@ def index_mark(sheet: Sheet, rank: str) -> Image:
     return glyph(rank, sheet.px(height), sheet.px(width * squeeze), sheet.design.pen)
 
 
-def stamp_indices(sheet: Sheet, rank: str, suit: str, *, mark: Image, halo: bool) -> None:
+def stamp_indices(sheet: Sheet, suit: str, *, mark: Image, halo: bool) -> None:
     """Stamp rank (a mask) and suit in all corners the design says, on a halo of paper or not."""
     d = sheet.design
     w, ink = d.size[0], dict(d.inks)[suit]

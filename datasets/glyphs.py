@@ -112,7 +112,8 @@ def rounded_mask(height: int, width: int, *, radius: float = CORNER, inset: floa
     dx = np.maximum(np.abs(x - width / 2) - (width / 2 - r - m), 0)
     dy = np.maximum(np.abs(y - height / 2) - (height / 2 - r - m), 0)
     edge = r - np.hypot(dx, dy) + 0.5
-    return (np.clip(edge, 0, 1) * 255).astype(np.uint8)
+    mask: Image = (np.clip(edge, 0, 1) * 255).astype(np.uint8)
+    return mask
 
 
 @cache

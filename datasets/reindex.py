@@ -95,7 +95,7 @@ def _one(face: Image, card: str, design: Design, font: Path | None) -> Image:
         mark = index_mark(sheet, rank)
     else:
         mark = font_mark(rank, font, sheet.px(design.index[0]), sheet.px(design.index[1]))
-    stamp_indices(sheet, rank, suit, mark=mark, halo=True)
+    stamp_indices(sheet, suit, mark=mark, halo=True)
     return np.dstack([image, face[:, :, 3]])
 
 

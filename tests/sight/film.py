@@ -5,7 +5,7 @@ A stage for the tests of tracker and reader; it moves cards as a dealer does and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import cv2
@@ -152,7 +152,7 @@ class Stage:
     def _detection(self, pose: Pose, kind: Kind) -> Detection:
         return Detection(box_around(self.view.quad_px(pose)), kind, float(self.rng.uniform(0.5, 1)))
 
-    def classify(self, _: Image, quads: list[Points]) -> tuple[Look, ...]:
+    def classify(self, _: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Read faces as a calibrated classifier would: rarely wrong, and then unsure."""
         return tuple(self._look(quad) for quad in quads)
 

@@ -64,8 +64,8 @@ class Homography:
 
 
 def _project(matrix: NDArray[np.float64], points: ArrayLike) -> Points:
-    xy = np.asarray(points, np.float64)
-    lifted = xy @ matrix[:, :2].T + matrix[:, 2]
+    lifted = np.asarray(points, np.float64) @ matrix[:, :2].T
+    lifted += matrix[:, 2]
     return np.asarray(lifted[..., :2] / lifted[..., 2:], np.float32)
 
 

@@ -59,19 +59,20 @@ class Ground:
         self._known = np.zeros(shape, np.bool_)
         self._learned_at: int | None = None
 
-    def observe(self, image: Image, at: int, occupied: Sequence[Points]) -> None:
-        """Take a picture; `occupied` are rectangles (4 x 2 mm) where cards are known to lie."""
+    def observe(self, image: Image, at: int) -> bool:
+        """Take a picture; return whether it is time to learn from it."""
         now = cv2.warpPerspective(image, self._matrix, self._size, borderMode=cv2.BORDER_REPLICATE)
         self._now = np.asarray(now, np.uint8)
         if self._learned_at is None:
             self._steady, self._ground = self._now.copy(), self._now.astype(np.float32)
             self._since[:] = self._occupied[:] = at
         elif 0 <= at - self._learned_at < LEARN_MS:
-            return
+            return False
         self._learned_at = at
-        self._learn(at, occupied)
+        return True
 
-    def _learn(self, at: int, occupied: Sequence[Points]) -> None:
+    def learn(self, at: int, occupied: Sequence[Points]) -> None:
+        """Learn the bare table, but for the rectangles (4 x 2 mm) where cards may lie."""
         now = self._now
         changed = cv2.inRange(cv2.absdiff(now, self._steady), (0, 0, 0), (SAME_COLOUR,) * 3) == 0
         self._steady[changed] = now[changed]

@@ -74,6 +74,7 @@ class Followed:
     placed_at: int | None = None
     slot: Slot | None = None
     patch: Patch | None = None
+    patch_at: int = 0
     absent_since: int | None = None
     face_seen: bool = False
     gone: bool = False

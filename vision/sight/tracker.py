@@ -33,6 +33,7 @@ BLIND_ABSENCE_MS = 2500
 COVER_STEADY_MS = 8000
 LOST_IN_FLIGHT_MS = 5000
 MOVED_MM = 20.0
+PATCH_MS = 200
 NEVER = -(10**15)
 
 
@@ -59,9 +60,9 @@ class Tracker:
         found = sightings_of(self._view, detections)
         self._follow(found, at)
         self._sees_ground = image is not None
-        if image is not None:
+        if image is not None and self._ground.observe(image, at):
             lying = [self._place(card) for card in self._cards if card.rest or card.placed]
-            self._ground.observe(image, at, lying)
+            self._ground.learn(at, lying)
         for card in self._cards:
             if card.out_at is None:
                 self._try_out(card, at)
@@ -188,16 +189,18 @@ class Tracker:
     # --- where it lies, and when it has gone -----------------------------------------------------
 
     def _try_placed(self, card: Followed, at: int) -> None:
-        if card.rest is None or card.seen_at != at or self._view.in_mouth(card.rest):
-            return
-        slot = self._view.slot_of(card.rest)
-        if at - card.rest_since < (PLACED_NOWHERE_MS if slot is None else PLACED_MS):
+        if card.rest is None or card.seen_at != at:
             return
         if card.placed is None or card.placed.distance(card.rest) > MOVED_MM:
+            slot = self._view.slot_of(card.rest)
+            patience = PLACED_NOWHERE_MS if slot is None else PLACED_MS
+            if at - card.rest_since < patience or self._view.in_mouth(card.rest):
+                return
             if card.placed is None or slot is not card.slot:
                 card.placed_at, card.slot = at, slot
             card.placed = card.rest
-        card.patch = self._ground.remember(self._view.rectangle(card.rest))
+        if card.patch is None or at - card.patch_at >= PATCH_MS:
+            card.patch, card.patch_at = self._ground.remember(self._place(card)), at
 
     def _try_gone(self, card: Followed, at: int) -> None:
         if not card.gone and card.seen_at != at:

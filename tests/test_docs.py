@@ -1,0 +1,121 @@
+"""What people can type, set, receive or be told is documented.
+
+The tables of faults and of configuration keys are made from the program:
+`python -m tests.test_docs` writes them anew.
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from vision import cli
+from vision.config import TableConfig
+from vision.game.faults import KINDS
+
+ROOT = Path(__file__).parent.parent
+DOCS = (ROOT / "README.md", *sorted((ROOT / "deploy").glob("*.md")))
+TOPICS = ("status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/{id}",
+          "cmd/{name}", "cmd/reply", "health")  # fmt: skip
+
+
+def documents() -> str:
+    """Return the text of all documents that go to the people who run tables."""
+    return "\n".join(path.read_text("utf-8") for path in DOCS if path.exists())
+
+
+def fault_rows() -> list[str]:
+    """Return the table of faults, a row each."""
+    rows = ["| code | says | severity | to be put right | result waits |", "|---|---|---|---|---|"]
+    for kind in KINDS.values():
+        severity = ", then ".join(kind.severities)
+        deadline = ", then ".join(kind.deadlines)
+        holds = "yes" if kind.holds else ""
+        rows.append(f"| `{kind.code}` | {kind.words} | {severity} | {deadline} | {holds} |")
+    return rows
+
+
+def config_keys(
+    model: type[BaseModel] = TableConfig, prefix: str = ""
+) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield every key of a table file, with its section."""
+    for name, field in model.model_fields.items():
+        inner = section_of(field)
+        if inner is None:
+            yield prefix + name, field
+        else:
+            yield from config_keys(inner, f"{prefix}{name}.")
+
+
+def section_of(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a field that is a section."""
+    kinds = (field.annotation, *typing.get_args(field.annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+
+
+def default_of(field: FieldInfo) -> str:
+    """Return a key's default as it would be written."""
+    if field.default is PydanticUndefined:
+        return "needed"
+    if field.default is None:
+        return "none"
+    return str(field.default).replace("(", "[").replace(")", "]") or '""'
+
+
+def test_every_command_is_documented() -> None:
+    """Each command stands in the documents as one would type it."""
+    text = documents()
+    names = [*cli.command_names(), *cli.added_commands()]
+    assert [name for name in names if f"shoe-reader {name}" not in text] == []
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_is_documented(topic: str) -> None:
+    """Each topic of the contract is explained where integrators look."""
+    assert f"`{topic}`" in documents()
+
+
+def test_every_schema_has_a_documented_topic() -> None:
+    """A schema without a topic in the list above would escape the check before this."""
+    schemas = {path.stem for path in (ROOT / "vision" / "schemas").glob("*.json")}
+    named = {re.sub(r"/\{name\}|[{}]", "", topic).replace("/", "_") for topic in TOPICS}
+    assert schemas <= named
+
+
+def test_fault_table_is_that_of_the_program() -> None:
+    """The documented faults are those that the program can raise, in the same words."""
+    text = (ROOT / "deploy" / "faults.md").read_text("utf-8")
+    missing = [row for row in fault_rows() if row not in text]
+    assert missing == [], "run `python -m tests.test_docs` to write the table anew"
+
+
+def test_every_config_key_is_documented_with_its_default() -> None:
+    """Each key of the table file has a row that names its default."""
+    text = (ROOT / "deploy" / "config.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", text, re.MULTILINE))
+    wanted = {key: default_of(field) for key, field in config_keys()}
+    assert rows == wanted
+
+
+def test_example_table_file_names_every_section() -> None:
+    """The example shows each section, so that nobody has to guess its name."""
+    text = (ROOT / "deploy" / "table.example.toml").read_text("utf-8")
+    sections = [name for name, field in TableConfig.model_fields.items() if section_of(field)]
+    assert [name for name in sections if f"[{name}]" not in text] == []
+
+
+def _write_faults() -> None:
+    path = ROOT / "deploy" / "faults.md"
+    head, _, _ = path.read_text("utf-8").partition("| code |")
+    path.write_text(head + "\n".join(fault_rows()) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    _write_faults()

@@ -14,7 +14,7 @@ from enum import Enum, IntEnum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from vision.game import events
-from vision.game.cards import Card
+from vision.game.cards import DECK, Card
 from vision.game.events import Event
 
 EVENTS: dict[str, type[Event]] = {
@@ -22,6 +22,8 @@ EVENTS: dict[str, type[Event]] = {
     for kind in vars(events).values()
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 }
+
+CARDS = {str(card): card for card in DECK}
 
 
 def event_to_json(event: Event) -> dict[str, object]:
@@ -79,13 +81,14 @@ def _from_json(value: object, hint: Any, key: str) -> object:
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_from_json(item, get_args(hint)[0], key) for item in value)
     if hint is Card and isinstance(value, str):
-        return Card.parse(value)
-    if isinstance(hint, type) and issubclass(hint, IntEnum) and isinstance(value, str):
-        if value not in hint.__members__:
-            raise ValueError(f"{key}: '{value}' is none of {', '.join(hint.__members__)}")
-        return hint[value]
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(value)
+        if value not in CARDS:
+            raise ValueError(f"{key}: '{value}' is no card; write them as As, Td, 9h")
+        return CARDS[value]
+    if isinstance(hint, type) and issubclass(hint, Enum) and isinstance(value, str):
+        words = {str(to_json(member)): member for member in hint}
+        if value not in words:
+            raise ValueError(f"{key}: '{value}' is none of {', '.join(words)}")
+        return words[value]
     if hint is float and type(value) in (int, float):
         return float(value)  # type: ignore[arg-type]  # a number, as just seen
     if type(value) is hint:

@@ -57,8 +57,8 @@ def read_command(name: str, payload: bytes, at: int) -> tuple[Event, str]:
     ref = fields["ref"] if isinstance(fields.get("ref"), str) else ""
     try:
         _check(fields)
-        if kind in HOUSE_INPUTS:
-            fields.pop("ref", None)
+        if kind in HOUSE_INPUTS and fields.pop("ref", ref) != ref:
+            raise ValueError("ref: not a text")
         event = event_from_json({**_complete(kind, fields), "is": kind.__name__, "at": at})
     except ValueError as error:
         raise RefusedError(str(error), ref if len(ref) <= TEXT_LIMIT else "") from error

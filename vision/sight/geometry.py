@@ -188,17 +188,11 @@ class TableView:
         pose, misfit = fit_rectangle(self.homography.to_mm(quad_px), self.card_mm)
         if not _is_box(quad_px):
             return pose, misfit
-        target = pose
-        for _ in range(2):
-            seen = box_around(self.quad_px(pose))
-            again, _ = fit_rectangle(self.homography.to_mm(seen), self.card_mm)
-            turn = (target.angle - again.angle + 90.0) % 180.0 - 90.0
-            pose = Pose(
-                pose.x + target.x - again.x,
-                pose.y + target.y - again.y,
-                (pose.angle + turn) % 180.0,
-            )
-        return pose, misfit
+        seen = box_around(self.quad_px(pose))
+        again, _ = fit_rectangle(self.homography.to_mm(seen), self.card_mm)
+        turn = (pose.angle - again.angle + 90.0) % 180.0 - 90.0
+        x, y = 2 * pose.x - again.x, 2 * pose.y - again.y
+        return Pose(x, y, (pose.angle + turn) % 180.0), misfit
 
     def rectangle(self, pose: Pose) -> Points:
         """Return the corners of a card lying so, 4 x 2 mm."""

@@ -75,7 +75,7 @@ class Card:
 
     @classmethod
     def parse(cls, text: str) -> Card:
-        """Read one card from rank `A23456789TJQK` (or `10`) and suit `cdhs`; ValueError otherwise."""
+        """Read a card from rank `A23456789TJQK` (or `10`) and suit `cdhs`; ValueError otherwise."""
         rank, suit = text[:-1].upper().replace("10", "T"), text[-1:].lower()
         if len(rank) != 1 or rank not in RANK_LETTERS or not suit or suit not in SUIT_LETTERS:
             raise ValueError(

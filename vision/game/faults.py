@@ -175,6 +175,6 @@ def _rows() -> tuple[FaultKind, ...]:
 KINDS: dict[str, FaultKind] = {kind.code: kind for kind in _rows()}
 
 
-def words_of(code: str, **facts: object) -> str:
+def words_of(code: str, /, **facts: object) -> str:
     """Return what the fault says, its facts filled in."""
     return KINDS[code].words.format(**facts)

@@ -113,11 +113,11 @@ class Shoe(NamedTuple):
     `last` is the highest order seen, `out` how many left in view, `counts` how many of each face
     were read, `surplus` the orders of cards of which there should not be so many. `burning`: cards
     that leave are burn cards; `burn_due` is how many there should be, the first included.
-    `last_coup` is the last to be dealt, once the cut card has been seen.
+    `last_coup` is the last to be dealt, once the cut card has been seen. `partial`: cards of it may
+    have left unseen.
     """
 
     name: str
-    watch_burn: bool = False
     last: int = 0
     out: int = 0
     burning: bool = False

@@ -1,0 +1,94 @@
+"""What a supervisor may order, and what it does.
+
+Every order is answered: accepted, or refused with the reason. An order changes what is kept of a
+coup, never what was seen of it, so it can be taken back and what was seen since still counts. Must
+not know who is logged in: `by` and `role` come with the order.
+"""
+
+from __future__ import annotations
+
+from vision.game.desk import acknowledge, close, rectify
+from vision.game.events import (
+    AckAlert,
+    BurnCard,
+    CarryCard,
+    CloseAlert,
+    Command,
+    Confirm,
+    CorrectCard,
+    CoupCommand,
+    FreeHand,
+    HoldResult,
+    MoveCard,
+    NewShoe,
+    RectifyAlert,
+    ResultStands,
+    Role,
+    UndoLast,
+    VoidCoup,
+)
+from vision.game.happenings import Replied
+from vision.game.rounds import start_shoe
+from vision.game.rulings import rule, undo
+from vision.game.turn import Turn
+
+_TABLE_STAFF = frozenset((Role.DEALER, Role.INSPECTOR))
+_RULES = frozenset((Role.INSPECTOR,))
+_WATCHES = frozenset((Role.INSPECTOR, Role.SURVEILLANCE))
+
+PERMITTED: dict[type[Command], frozenset[Role]] = {
+    Confirm: _TABLE_STAFF,
+    CorrectCard: _TABLE_STAFF,
+    VoidCoup: _RULES,
+    ResultStands: _RULES,
+    HoldResult: _WATCHES,
+    MoveCard: _RULES,
+    BurnCard: _RULES,
+    CarryCard: _RULES,
+    FreeHand: _RULES,
+    NewShoe: _RULES,
+    UndoLast: _RULES,
+    AckAlert: frozenset(Role),
+    RectifyAlert: _RULES,
+    CloseAlert: _WATCHES,
+}
+
+
+def order(turn: Turn, command: Command) -> None:
+    """Carry out an order, or refuse it; say which, and why."""
+    why = _refusal(command) or _obey(turn, command)
+    name = type(command).__name__
+    turn.said.append(Replied(turn.at, command.ref, name, command.by, accepted=not why, why=why))
+
+
+def _refusal(command: Command) -> str:
+    """Say why this person may not give this order, "" where they may."""
+    allowed = PERMITTED.get(type(command))
+    if allowed is None:
+        return "no such order is known"
+    if not command.by:
+        return "an order needs the name of who gives it"
+    if command.role not in allowed:
+        return f"this is for {' or '.join(sorted(allowed))} to order, not for {command.role}"
+    return ""
+
+
+def _obey(turn: Turn, command: Command) -> str:
+    """Do as ordered; say why it cannot be done, "" where it was."""
+    match command:
+        case CoupCommand():
+            return rule(turn, command)
+        case UndoLast():
+            return undo(turn)
+        case AckAlert():
+            return acknowledge(turn, command)
+        case RectifyAlert():
+            return rectify(turn, command)
+        case CloseAlert():
+            return close(turn, command)
+        case NewShoe():
+            shoe = turn.table.shoe
+            if shoe is not None and shoe.name == command.shoe:
+                return f"shoe {command.shoe} is in use already"
+            start_shoe(turn, command.shoe, watch_burn=command.watch_burn)
+    return ""

@@ -1,0 +1,206 @@
+"""What a coup came to, and when it may be said.
+
+A result is told as soon as no card is due and every card that counts is at rest and read; later
+facts and orders make a new revision. What is not known, in doubt or under a fault is held, never
+guessed. Must not know how faults are found or who may give orders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from vision.game.alerts import is_holding
+from vision.game.cards import Card
+from vision.game.events import Command, Winner
+from vision.game.faults import KINDS, Fault, words_of
+from vision.game.hands import Laid
+from vision.game.happenings import CoupLive, CoupResult, Hand, ResultState
+from vision.game.outcome import is_natural, is_pair, is_three_giving_eight, winner_of
+from vision.game.table import Coup, Seen
+
+PUBLIC = (ResultState.FINAL, ResultState.CORRECTED, ResultState.VOID)
+_SHOWN = (ResultState.FINAL, ResultState.CORRECTED)
+
+
+class Telling(NamedTuple):
+    """By whom and when a result is told; `actor` is the order that brought it about."""
+
+    shoe: str
+    at: int
+    actor: Command | None = None
+
+
+def live(coup: Coup, laid: Laid, shoe: str, at: int) -> CoupLive:
+    """Return what the table shows of a running coup."""
+    punto = tuple(seen.face for seen in laid.punto)
+    banco = tuple(seen.face for seen in laid.banco)
+    return CoupLive(
+        at=at,
+        shoe=shoe,
+        coup=coup.number,
+        punto=punto,
+        banco=banco,
+        punto_points=_points(punto),
+        banco_points=_points(banco),
+        expected=() if coup.void else laid.expected,
+        complete=coup.void or laid.complete,
+        free=coup.free,
+    )
+
+
+def _points(cards: tuple[Card | None, ...]) -> int | None:
+    """Return the points of two or three cards, `None` where one of them is not exposed."""
+    points = [card.points for card in cards if card is not None]
+    return sum(points) % 10 if len(points) == len(cards) > 1 else None
+
+
+def publish(
+    coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling
+) -> tuple[Coup, CoupResult | None]:
+    """Return the coup with the result that is now due to be told, and that result, if it is new."""
+    why = _held(coup, laid)
+    if why is None:
+        return coup, None
+    state = ResultState.VOID if coup.void else ResultState.HELD if why else ResultState.FINAL
+    last = coup.result
+    result = _result(coup, laid, faults, telling)
+    result = replace(result, state=state, why=why)
+    if state is not ResultState.FINAL:
+        result = replace(result, winner=None, egalite_points=None, three_giving_eight=False)
+    elif _is_correction(coup.shown, result):
+        result = replace(result, state=ResultState.CORRECTED)
+    if last is not None and _is_same(last, result):
+        return coup, None
+    revision = 0 if last is None else last.revision + 1
+    result = replace(result, revision=revision)
+    shown = result if result.state in _SHOWN else coup.shown
+    return coup._replace(result=result, shown=shown), result
+
+
+def _held(coup: Coup, laid: Laid) -> str | None:
+    """Say why the result is held, "" if it is not, `None` if there is none to speak of."""
+    ended = coup.cleared_at is not None or coup.over_at is not None
+    finished = laid.opened and (laid.complete or coup.stands or coup.over_at is not None)
+    if coup.void:
+        return ""
+    if not finished and not ended and coup.result is None:
+        return None
+    if coup.hold:
+        return "hold"
+    unread = [seen for seen in laid.cards if seen.face is None]
+    if unread and not ended and coup.result is None:
+        return None
+    if coup.unseen and not laid.complete and not coup.stands:
+        return "view"
+    if is_holding(coup.told):
+        return "review"
+    if unread:
+        return "unread"
+    if not finished:
+        return "incomplete"
+    at_rest = ended or all(_is_at_rest(seen) for seen in laid.cards)
+    return "" if at_rest or coup.result is not None else None
+
+
+def _is_at_rest(seen: Seen) -> bool:
+    return seen.placed_at is not None or seen.marks.keyed is not None
+
+
+def _result(coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling) -> CoupResult:
+    """Reckon the result as if it were final."""
+    punto, banco = known(laid.punto), known(laid.banco)
+    readable = len(punto) == len(laid.punto) > 1 and len(banco) == len(laid.banco) > 1
+    winner = winner_of(punto, banco) if readable else None
+    hand = _hand(laid.punto)
+    actor = telling.actor
+    return CoupResult(
+        at=telling.at,
+        shoe=telling.shoe,
+        coup=coup.number,
+        revision=0,
+        state=ResultState.FINAL,
+        why="",
+        winner=winner,
+        punto=hand,
+        banco=_hand(laid.banco),
+        egalite_points=hand.points if winner is Winner.EGALITE else None,
+        three_giving_eight=readable and is_three_giving_eight(punto, banco),
+        faults=tuple(sorted({fault.code for fault in faults if _stays(fault)})),
+        free=coup.free,
+        by="" if actor is None else actor.by,
+        reason="" if actor is None else actor.reason,
+    )
+
+
+def _stays(fault: Fault) -> bool:
+    return not KINDS[fault.code].of_reader and fault.code != "DEADLINE_PASSED"
+
+
+def _hand(cards: tuple[Seen, ...]) -> Hand:
+    faces = tuple(seen.face for seen in cards)
+    read = known(cards)
+    whole = len(read) == len(faces)
+    return Hand(
+        cards=faces,
+        points=_points(faces),
+        natural=whole and is_natural(read),
+        pair=len(known(cards[:2])) == 2 and is_pair(read),
+    )
+
+
+def known(cards: tuple[Seen, ...]) -> tuple[Card, ...]:
+    """Return the faces that are known."""
+    return tuple(seen.face for seen in cards if seen.face is not None)
+
+
+def _is_correction(shown: CoupResult | None, result: CoupResult) -> bool:
+    if shown is None:
+        return False
+    same = (shown.punto, shown.banco) == (result.punto, result.banco)
+    return shown.state is ResultState.CORRECTED or not same
+
+
+def _is_same(last: CoupResult, result: CoupResult) -> bool:
+    """Whether a result says nothing that the last one did not."""
+    now = replace(
+        result, revision=last.revision, at=last.at, by=last.by, reason=last.reason, state=last.state
+    )
+    shown = last.state in _SHOWN and result.state in _SHOWN
+    return now == last and (shown or last.state is result.state)
+
+
+def entered_faults(coup: Coup, laid: Laid) -> tuple[Fault, ...]:
+    """Put the result that the dealer keyed in against the cards, once they are all known."""
+    entered = coup.entered
+    punto, banco = known(laid.punto), known(laid.banco)
+    whole = len(punto) + len(banco) == len(laid.cards)
+    if entered is None or coup.void or not laid.opened or not whole:
+        return ()
+    winner = winner_of(punto, banco)
+    points = _hand(laid.punto).points
+    found: list[Fault] = []
+    if entered.winner is not winner:
+        ours = f"{winner} {points}-{_hand(laid.banco).points}"
+        text = words_of("WRONG_RESULT", ours=ours, theirs=entered.winner)
+        found.append(Fault("entered", "WRONG_RESULT", text))
+    sides = (
+        ("Punto pair", is_pair(punto), entered.punto_pair),
+        ("Banco pair", is_pair(banco), entered.banco_pair),
+        ("three giving eight", is_three_giving_eight(punto, banco), entered.three_giving_eight),
+        ("Egalite", points if winner is Winner.EGALITE else None, entered.egalite_points),
+    )
+    for name, ours_is, theirs_is in sides:
+        if theirs_is is not None and theirs_is != ours_is:
+            ours, theirs = f"{name} {_said(ours_is)}", f"{name} {_said(theirs_is)}"
+            text = words_of("WRONG_SIDE", ours=ours, theirs=theirs)
+            found.append(Fault(f"entered:{name}", "WRONG_SIDE", text))
+    return tuple(found)
+
+
+def _said(mark: bool | int | None) -> str:
+    if mark is None:
+        return "none"
+    if isinstance(mark, bool):
+        return "yes" if mark else "no"
+    return str(mark)

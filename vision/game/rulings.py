@@ -1,0 +1,223 @@
+"""What an order about a coup does to it.
+
+Each takes the turn, the coup and the order, and answers why it cannot be done, "" where it was. Who
+may give an order is settled before. Remedies are named by the house's list, R1 to R12.
+"""
+
+from __future__ import annotations
+
+from vision.game.alerts import LIVE
+from vision.game.dealing import recount
+from vision.game.desk import rectify_all
+from vision.game.events import (
+    BurnCard,
+    CarryCard,
+    Confirm,
+    CorrectCard,
+    CoupCommand,
+    FreeHand,
+    HoldResult,
+    MoveCard,
+    ResultStands,
+    Role,
+    VoidCoup,
+)
+from vision.game.faults import Fault, words_of
+from vision.game.findings import slot_name
+from vision.game.happenings import AlertState, AlertTold
+from vision.game.rounds import begin
+from vision.game.table import NO_MARKS, Coup, Marks, Seen, Told, Undo
+from vision.game.turn import Turn
+
+
+def rule(turn: Turn, command: CoupCommand) -> str:
+    """Carry out an order about a coup."""
+    coup = turn.table.coup_at(command.coup)
+    if coup is None:
+        return _coming(turn, command)
+    before = _snapshot(coup)
+    why = _rule(turn, coup, command)
+    if not why:
+        undo_to = () if isinstance(command, CarryCard) else (*turn.table.undo, before)
+        turn.table = turn.table._replace(undo=undo_to)
+    return why
+
+
+def _coming(turn: Turn, command: CoupCommand) -> str:
+    """Make the coming coup a free hand; nothing else can be ordered of a coup not begun."""
+    coup = turn.table.coup
+    coming = 1 if coup is None else coup.number + 1
+    if not isinstance(command, FreeHand) or command.coup != coming:
+        return f"there is no coup {command.coup} in this shoe"
+    turn.table = turn.table._replace(free_next=True)
+    return ""
+
+
+def _rule(turn: Turn, coup: Coup, command: CoupCommand) -> str:
+    match command:
+        case Confirm():
+            return _confirm(turn, coup)
+        case CorrectCard():
+            return _correct(turn, coup, command)
+        case VoidCoup():
+            coup = rectify_all(turn, coup, command, remedy="R9")
+            turn.weigh(coup._replace(void=True))
+        case ResultStands():
+            return _stand(turn, coup, command)
+        case HoldResult():
+            turn.weigh(coup._replace(hold=True))
+        case FreeHand():
+            turn.weigh(coup._replace(free=True))
+        case MoveCard():
+            return _move(turn, coup, command)
+        case BurnCard() | CarryCard():
+            return _dispose(turn, coup, command)
+    return ""
+
+
+def _confirm(turn: Turn, coup: Coup) -> str:
+    cards = tuple(
+        seen._replace(marks=seen.marks._replace(confirmed=True)) if seen.card else seen
+        for seen in coup.cards
+    )
+    turn.weigh(coup._replace(cards=cards, unseen=False))
+    return ""
+
+
+def _correct(turn: Turn, coup: Coup, command: CorrectCard) -> str:
+    laid = turn.lay(coup)
+    seen = laid.in_slot(command.slot)
+    if seen is None:
+        hand = laid.punto if command.slot.is_punto else laid.banco
+        if command.slot // 2 != len(hand):
+            return f"there is no card in {slot_name(command.slot, 0)}"
+        seen = Seen(-1 - command.slot, turn.at, turn.at, command.slot)
+        coup = coup._replace(cards=(*coup.cards, seen))
+    if command.role is Role.DEALER and seen.face is not None:
+        return "a dealer keys in only what was not read; this is for the inspector to correct"
+    faces = (seen.face, command.card)
+    seen = seen._replace(marks=seen.marks._replace(keyed=command.card))
+    turn.set_coup(coup.with_card(seen))
+    turn.say_card("keyed", coup.number, seen)
+    recount(turn, seen.order, coup.number, faces)
+    return ""
+
+
+def _stand(turn: Turn, coup: Coup, command: ResultStands) -> str:
+    laid = turn.lay(coup)
+    if not laid.opened or any(seen.face is None for seen in laid.cards):
+        return "not all its cards are known: key them in, or void it"
+    coup = rectify_all(turn, coup, command, remedy="R1")
+    turn.weigh(coup._replace(stands=True, hold=False, unseen=False, void=False))
+    return ""
+
+
+def _move(turn: Turn, coup: Coup, command: MoveCard) -> str:
+    laid = turn.lay(coup)
+    seen = laid.in_slot(command.source)
+    if seen is None:
+        return f"there is no card in {slot_name(command.source, 0)}"
+    target = laid.punto if command.target.is_punto else laid.banco
+    if command.source.is_punto == command.target.is_punto or len(target) > 2:
+        return "a card moves to the other hand, and a hand has three at most"
+    coup = coup.with_card(seen._replace(marks=seen.marks._replace(moved=command.target)))
+    for key in (f"extra:{seen.order}", "first-four"):
+        coup = rectify_all(turn, coup, command, remedy="R7", key=key)
+    turn.weigh(coup)
+    return ""
+
+
+def _dispose(turn: Turn, coup: Coup, command: BurnCard | CarryCard) -> str:
+    """Burn the last card of a coup, given where none was due, or begin the next coup with it."""
+    laid = turn.lay(coup)
+    seen, code = laid.extras[-1] if laid.extras else (None, "")
+    if seen is None or not code or seen.marks.fate or seen is not coup.cards[-1]:
+        return "its last card was due: there is none to burn or to carry over"
+    key = f"extra:{seen.order}"
+    if isinstance(command, BurnCard):
+        coup = rectify_all(turn, coup, command, remedy="R5", key=key)
+        turn.weigh(coup.with_card(seen._replace(marks=seen.marks._replace(fate="burned"))))
+        return ""
+    if coup is not turn.table.coup:
+        return "a later coup has begun: it is too late to carry a card over"
+    coup = rectify_all(turn, coup, command, remedy="R3", key=key)
+    done = Fault(key, code, _alert_text(coup, key), order=seen.order, observed=seen.slot)
+    turn.set_coup(coup._replace(cards=coup.cards[:-1], noticed=(*coup.noticed, done)))
+    text = words_of("EXCESS_CARRIED", card=seen.face or "face down")
+    carried = Fault("carried", "EXCESS_CARRIED", text, order=seen.order, card=seen.face)
+    fresh = seen._replace(slot=None, placed_at=None, marks=NO_MARKS)
+    turn.weigh(begin(turn, (fresh,), carried))
+    turn.say_shoe()
+    return ""
+
+
+def _alert_text(coup: Coup, key: str) -> str:
+    return next((one.alert.text for one in coup.told if one.key == key), "")
+
+
+def _snapshot(coup: Coup) -> Undo:
+    marks = tuple((seen.order, seen.marks) for seen in coup.cards)
+    return Undo(
+        coup=coup.number,
+        void=coup.void,
+        hold=coup.hold,
+        stands=coup.stands,
+        free=coup.free,
+        unseen=coup.unseen,
+        marks=marks,
+        told=coup.told,
+    )
+
+
+def undo(turn: Turn) -> str:
+    """Take back the last order about a coup; what was seen since still counts."""
+    stack = turn.table.undo
+    if not stack:
+        return "there is no order to take back"
+    last = stack[-1]
+    coup = turn.table.coup_at(last.coup)
+    if coup is None:
+        raise AssertionError("an order is kept only with its coup")
+    turn.table = turn.table._replace(undo=stack[:-1])
+    marks = dict(last.marks)
+    faces = [(seen.order, seen.face) for seen in coup.cards]
+    cards = tuple(
+        seen._replace(marks=_orders_of(marks.get(seen.order, NO_MARKS), seen))
+        for seen in coup.cards
+        if seen.order > 0 or seen.order in marks
+    )
+    turn.set_coup(
+        coup._replace(
+            cards=cards,
+            void=last.void,
+            hold=last.hold,
+            stands=last.stands,
+            free=last.free,
+            unseen=last.unseen,
+            told=_reopened(turn, coup, last),
+        )
+    )
+    after = {seen.order: seen.face for seen in cards}
+    for number, before in faces:
+        recount(turn, number, last.coup, (before, after.get(number)))
+    return ""
+
+
+def _orders_of(before: Marks, seen: Seen) -> Marks:
+    """Return the card's marks with what was ordered of it before, and what was seen of it since."""
+    return seen.marks._replace(
+        keyed=before.keyed, moved=before.moved, fate=before.fate, confirmed=before.confirmed
+    )
+
+
+def _reopened(turn: Turn, coup: Coup, last: Undo) -> tuple[Told, ...]:
+    """Return the coup's alerts, those that the order rectified as they were before it."""
+    before = {one.key: one.alert for one in last.told}
+    told = []
+    for one in coup.told:
+        old = before.get(one.key)
+        if old is not None and old.state in LIVE and one.alert.state is AlertState.RECTIFIED:
+            one = Told(one.key, old)
+            turn.said.append(AlertTold(turn.at, old, first=False))
+        told.append(one)
+    return tuple(told)

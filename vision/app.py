@@ -54,10 +54,12 @@ class App:
         listener: Listener,
         *,
         speed: float = 1.0,
+        new_shoe: bool = False,
     ) -> None:
         """Open models, log and source, in the order in which their faults are cheapest to mend.
 
-        `speed` paces a file (1: real time, 0: as fast as it goes).
+        `speed` paces a file (1: real time, 0: as fast as it goes); `new_shoe` begins one even where
+        the log ends within another.
         """
         self._config = config
         self._listener = listener
@@ -68,7 +70,8 @@ class App:
         self._watcher = Watcher(config, eyes, decks=decks)
         self._shots = open_source(config.camera.source, wanted(config), speed=speed)
         self._journal = Journal(config, outputs)
-        self._shoes = 0
+        self._new_shoe = new_shoe
+        self._shoes = self._journal.table.shoes
         self._lost = False
         self._at = now_ms()
         self._health_due_s = 0.0
@@ -91,13 +94,12 @@ class App:
                 self._tell_all(self._journal.stop(self._at))
 
     def _begin(self) -> None:
-        """Go on with the shoe of the log, or begin the first one."""
-        if self._journal.table.shoe is None:
+        """Go on with the shoe of the log, or begin one."""
+        table = self._journal.table
+        if table.shoe is None or self._new_shoe:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
             self._advance([ShoeStarted(self._at, name)])
         else:
-            table = self._journal.table
-            self._shoes = table.shoes
             self._watcher.begin_shoe(table.next_order, read_cards(table))
 
     def _take(self, shot: Shot | Outage) -> None:

@@ -62,8 +62,10 @@ def _dispatch(words: list[str]) -> int:
         code: int = added[name].load()(words[1:])
         return code
     # Only the command that is asked for is imported: the others may need slow libraries.
-    chosen = (name,) if name in command_names() else command_names()
-    parser = _parser(chosen, {} if name in command_names() else added)
+    if name in command_names():
+        parser = _parser((name,), {})
+    else:
+        parser = _parser((), {}) if name == "--version" else _parser(command_names(), added)
     if not words:
         parser.print_help()
         return 0

@@ -29,20 +29,23 @@ PROGRESS_EVERY_S = 0.25
 
 
 class Console:
-    """Prints a run as it happens; `total_s` is the length of a file, for the share that is done."""
+    """Prints a run as it happens; `total_s` is the length of a file, where it is known.
+
+    `results` keeps the latest result of each coup.
+    """
 
     def __init__(self, *, total_s: float | None = None, fps: float = 30.0) -> None:
         self._total_s = total_s
         self._fps = fps
         self._terminal = sys.stdout.isatty()
         self._due_s = 0.0
-        self._coups = 0
+        self.results: dict[int, CoupResult] = {}
 
     def told(self, step: Step) -> None:
         """Print what a step came to."""
         for happening in step.happenings:
             if isinstance(happening, CoupResult):
-                self._coups = max(self._coups, happening.coup)
+                self.results[happening.coup] = happening
             for line in lines(happening):
                 self.say(line)
 
@@ -54,8 +57,8 @@ class Console:
         seconds = metrics.frames / self._fps
         share = f" of {clock(self._total_s)}" if self._total_s else ""
         words = (
-            f"  {clock(seconds)}{share}  coup {self._coups}  {metrics.cards_out} cards out, "
-            f"{metrics.cards_read} read  {metrics.fps():g} frames/s"
+            f"  {clock(seconds)}{share}  coup {max(self.results, default=0)}  "
+            f"{metrics.cards_out} cards out, {metrics.cards_read} read  {metrics.fps():g} frames/s"
         )
         print(f"\r\x1b[K{words}", end="", flush=True)
 

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     publish = not args.no_broker and config.broker.kind != "none"
     outputs = Outputs(args.log or _log(config, live=live), args.messages, publish=publish)
     console = Console(fps=config.camera.fps)
-    app = App(config, outputs, console, speed=0.0 if args.fast else 1.0)
+    app = App(config, outputs, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     console.say(f"log: {outputs.log}")
     broker = config.broker
     if publish and broker.kind == "embedded":

@@ -1,0 +1,183 @@
+"""`shoe-reader demo`: the whole thing on one machine, nothing else installed.
+
+Deals a shoe on film (through the command `simulate`, found by its name), reads the film as if it
+were live, publishes to an embedded broker and shows the board; at the end it says how the reading
+compares with what was dealt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vision import __version__
+from vision.app import App
+from vision.cli import added_commands
+from vision.config import TableConfig, load
+from vision.console import Console, clock
+from vision.edge.board.feed import Feed
+from vision.edge.board.server import BoardServer
+from vision.edge.broker import EmbeddedBroker
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.happenings import CoupResult
+from vision.journal import Outputs, endpoint_of
+from vision.wire import PREFIX
+
+HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
+FAULT_EVERY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """A dealt shoe: its table file, its truth, its length in seconds."""
+
+    folder: Path
+    truth: dict[str, Any]
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return float(self.truth["frames"]) / float(self.truth["fps"])
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--coups", type=int, default=12, help="coups to deal (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="which shoe to deal (%(default)s)")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="X", help="times real time (%(default)s)"
+    )
+    parser.add_argument("--fast", action="store_true", help="as fast as it goes")
+    parser.add_argument("--loop", action="store_true", help="deal again and again until stopped")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=cache_folder(),
+        metavar="DIR",
+        help="where film, log and messages are kept (%(default)s)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Deal, read, publish and show; ends by itself unless it is to loop."""
+    if args.coups < 1:
+        raise ConfigurationError(f"--coups {args.coups}: deal at least one")
+    if args.speed <= 0:
+        raise ConfigurationError(f"--speed {args.speed}: give a factor above 0, or --fast")
+    dealt = _film(args.folder, args.coups, args.seed)
+    config = load(dealt.folder / "table.toml")
+    outputs = Outputs(args.folder / "demo.sqlite", args.folder / "demo.jsonl")
+    for old in (outputs.log, *args.folder.glob("demo.sqlite-*")):
+        old.unlink(missing_ok=True)
+    with ExitStack() as opened:
+        config = _broker(opened, config)
+        print(f"board: {_board(opened, config)}")
+        print(f"log: {outputs.log}   messages: {outputs.messages}\n", flush=True)
+        while True:
+            _round(config, outputs, dealt, 0.0 if args.fast else args.speed)
+            if not args.loop:
+                return 0
+
+
+def cache_folder() -> Path:
+    """Return where films are kept from one demo to the next."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "shoe-reader"
+
+
+def _film(folder: Path, coups: int, seed: int) -> Film:
+    """Return the film of a shoe, dealt now if it has not been before."""
+    film = folder / f"deal-{__version__}-{coups}-{seed}"
+    if not (film / "deal.mp4").exists():
+        _simulate(film, coups, seed)
+    return Film(film, json.loads((film / "truth.json").read_text("utf-8")))
+
+
+def _simulate(film: Path, coups: int, seed: int) -> None:
+    simulate = added_commands().get("simulate")
+    if simulate is None:
+        raise ConfigurationError(
+            "the command `simulate` is not installed, and without it there is nothing to show; "
+            "install the whole program: pip install shoe-reader, or pip install -e . in a checkout"
+        )
+    print(f"dealing {coups} coups on film, once; kept in {film}", flush=True)
+    try:
+        film.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutsideError(f"{film}: {error.strerror}; give another --folder") from error
+    fault_every = min(FAULT_EVERY, coups)
+    words = [str(film), "--coups", str(coups), "--seed", str(seed)]
+    code = simulate.load()([*words, "--fault-every", str(fault_every)])
+    if code:
+        raise OutsideError(f"the command `simulate` ended with {code}")
+
+
+def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
+    """Start a broker, on free ports where the usual ones are taken, and return who to talk to."""
+    usual = EmbeddedBroker(config.broker.port, config.broker.websocket_port)
+    try:
+        broker = opened.enter_context(usual)
+    except OutsideError:
+        print(f"ports {usual.port} and {usual.websocket_port} are not both free; taking others")
+        broker = opened.enter_context(EmbeddedBroker(0, 0))
+    print(
+        f"broker: 127.0.0.1:{broker.port} (MQTT), 127.0.0.1:{broker.websocket_port} (WebSocket)\n"
+        f"  try: mosquitto_sub -p {broker.port} -t 'casino/#' -v"
+    )
+    ports = {"kind": "embedded", "port": broker.port, "websocket_port": broker.websocket_port}
+    changed = config.broker.model_copy(update=ports)
+    return config.model_copy(update={"broker": changed})
+
+
+def _board(opened: ExitStack, config: TableConfig) -> str:
+    """Start the board and return its address."""
+    prefix = PREFIX.format(site=config.site, table=config.table)
+    feed = Feed(endpoint_of(config.broker), prefix, alerts=True)
+    feed.start()
+    opened.callback(feed.stop)
+    title = f"Table {config.table}"
+    try:
+        server = BoardServer(feed, title=title, port=config.board.port)
+        server.start()
+    except OutsideError:
+        print(f"port {config.board.port} is taken; the board takes another")
+        server = BoardServer(feed, title=title, port=0)
+        server.start()
+    opened.callback(server.stop)
+    return server.url
+
+
+def _round(config: TableConfig, outputs: Outputs, film: Film, speed: float) -> None:
+    """Read the film once, and say how the reading compares with what was dealt."""
+    console = Console(total_s=film.seconds, fps=film.truth["fps"])
+    app = App(config, outputs, console, speed=speed, new_shoe=True)
+    try:
+        app.run()
+    finally:
+        console.end()
+        print(f"\n{app.metrics.summary()}")
+    print(_comparison(film, console.results), flush=True)
+
+
+def _comparison(film: Film, results: dict[int, CoupResult]) -> str:
+    dealt = film.truth["coups"]
+    right = sum(_is_as_dealt(coup, results.get(coup["coup"])) for coup in dealt)
+    held = sum(
+        coup["coup"] not in results or results[coup["coup"]].winner is None for coup in dealt
+    )
+    return (
+        f"of {len(dealt)} coups dealt in {clock(film.seconds)}: {right} read as dealt, "
+        f"{held} openly held, {len(dealt) - right - held} wrong"
+    )
+
+
+def _is_as_dealt(coup: dict[str, Any], result: CoupResult | None) -> bool:
+    if result is None or result.winner is None:
+        return False
+    hands = ([str(card) for card in hand.cards] for hand in (result.punto, result.banco))
+    return [result.winner.value, *hands] == [coup["winner"], coup["punto"], coup["banco"]]

@@ -29,7 +29,7 @@ def load_profile(name: str) -> Profile:
     Raises ConfigurationError naming the file, what is wrong and the cure.
     """
     try:
-        return parse_profile(profile_text(name), Path(name).name.removesuffix(SUFFIX))
+        return parse_profile(profile_text(name), Path(name).name.removesuffix(SUFFIX), source=name)
     except ProfileError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -153,7 +153,7 @@ def test_ask_the_road_answers_are_complementary(letters: str) -> None:
     for index, road in enumerate(Derived):
         left, right = banco[road], punto[road]
         if left and right:
-            assert left is right.flipped
+            assert {left, right} == set(Mark)
         for letter, told in (("B", left), ("P", right)):
             after = roads_of(history(letters + letter)).derived[index].marks
             assert after == roads.derived[index].marks + ((told,) if told else ())
@@ -161,6 +161,7 @@ def test_ask_the_road_answers_are_complementary(letters: str) -> None:
 
 def test_derived_mark_first_marks() -> None:
     """The first mark is at row 2 of column k+1, or else on top of column k+2."""
+    assert derived_mark((), 1) is None
     for distance in (1, 2, 3):
         flat = tuple([1] * (distance + 1))
         assert derived_mark(flat, distance) is None

@@ -131,6 +131,14 @@ class _Tally:
         self.totals[punto % 10][banco % 10] += weight
         self.lengths[thirds] += weight
 
+    def banco_drew(self, punto: int, banco: int, thirds: int, weight: int, left: list[int]) -> None:
+        """Note every coup that ends with one more card to Banco, one of those left."""
+        weight *= self.scale[thirds]
+        row = self.totals[punto % 10]
+        for card, number in enumerate(left):
+            row[(banco + card) % 10] += weight * number
+        self.lengths[thirds] += weight * sum(left)
+
 
 def _by_points(ranks: tuple[int, ...]) -> list[int]:
     left = [0] * 10
@@ -175,8 +183,7 @@ def _finish(
     elif tableau.punto_draws(punto):
         _punto_drew(tally, tableau, hands, weight, left)
     elif tableau.banco_draws(banco, None):
-        for card, number in enumerate(left):
-            tally.ended(punto, banco + card, 1, weight * number)
+        tally.banco_drew(punto, banco, 1, weight, left)
     else:
         tally.ended(punto, banco, 0, weight)
 
@@ -189,11 +196,12 @@ def _punto_drew(
         ways = weight * number
         if banco == 3 and third == 8:
             tally.three_giving_eight += ways * tally.scale[1]
-        if not tableau.banco_draws(banco, third):
+        if tableau.banco_draws(banco, third):
+            left[third] -= 1
+            tally.banco_drew(punto + third, banco, 2, ways, left)
+            left[third] += 1
+        else:
             tally.ended(punto + third, banco, 1, ways)
-            continue
-        for card, rest in enumerate(left):
-            tally.ended(punto + third, banco + card, 2, ways * (rest - (card == third)))
 
 
 def _pairs(ranks: tuple[int, ...]) -> tuple[int, int]:

@@ -53,16 +53,16 @@ def _plain(value: object) -> object:
     return value
 
 
-def parse_profile(text: str, name: str) -> Profile:
-    """Read a profile from its TOML text; `name` is told in messages and kept.
+def parse_profile(text: str, name: str, *, source: str = "") -> Profile:
+    """Read a profile from its TOML text; `source` (or else `name`) is told in messages.
 
     Raises ProfileError naming the file, the key, what is wrong and the cure.
     """
     try:
         data: Mapping[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"{name}: is not TOML: {error}") from error
-    top = Section(dict(data), f"{name}:")
+        raise ProfileError(f"{source or name}: is not TOML: {error}") from error
+    top = Section(dict(data), f"{source or name}:")
     profile = Profile(
         name=name,
         title=top.text("title"),

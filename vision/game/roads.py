@@ -24,11 +24,6 @@ class Mark(StrEnum):
     RED = "red"
     BLUE = "blue"
 
-    @property
-    def flipped(self) -> Mark:
-        """The other colour."""
-        return Mark.BLUE if self is Mark.RED else Mark.RED
-
 
 class Derived(StrEnum):
     """The derived roads: the first compares one streak back, the second two, the third three."""

@@ -34,10 +34,6 @@ class Section:
         self._asked.add(key)
         return key in self._data
 
-    def keys(self) -> tuple[str, ...]:
-        """Return the keys that are given."""
-        return tuple(self._data)
-
     def _value(self, key: str, wanted: str) -> object:
         if not self.has(key):
             self.refuse(key, f"is missing; write {wanted}")

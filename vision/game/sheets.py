@@ -68,13 +68,6 @@ BANCO_FROM_4_UK = (
 
 BANCO_UK = (PrintedRow("3", "0-1-2-3-4-5-6-7-9", "8"), *BANCO_FROM_4_UK)
 
-RULES_IN_WORDS = (
-    "If the player does not draw a third card, then the banker's hand stands on 6 or more and "
-    "takes a third card on a total of 5 or less.",
-    "If the banks total is 2 or less then bank draws a card, regardless of what the players third "
-    "card is.",
-)
-
 DOUBLE_CHANCE = Sheet(
     number=0,
     title="Double Chance Baccarat",
@@ -186,7 +179,12 @@ COMMISSION = Sheet(
         PrintedRow("7", "", "Stands with two cards"),
         PrintedRow("8", "", "Stands with two cards"),
     ),
-    rules=RULES_IN_WORDS,
+    rules=(
+        "If the player does not draw a third card, then the banker's hand stands on 6 or more and "
+        "takes a third card on a total of 5 or less.",
+        "If the banks total is 2 or less then bank draws a card, regardless of what the players "
+        "third card is.",
+    ),
     on_egalite=None,
     egalite_odds="8-1",
     commission="5 %",
@@ -213,7 +211,10 @@ SIX_OR_EIGHT = Sheet(
     punto=(),
     banco=(),
     rules=(
-        *RULES_IN_WORDS,
+        "If the player does not draw a third card, then the bank's hand stands on 6 or more and "
+        "takes a third card on a total of 5 or less.",
+        "If the bank's total is 2 or less then bank draws a card, regardless of what the players "
+        "third card is.",
         "If the banks total is 3 then the bank draws a third card unless the players third card "
         "was an 8.",
         "If the banks total is 4 then the bank draws a third card unless the players third card "

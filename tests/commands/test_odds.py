@@ -1,0 +1,65 @@
+"""`shoe-reader odds`: what is printed, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from vision.cli import main
+from vision.profiles import profile_names
+
+
+def test_odds_of_one_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    """Probabilities to ten digits, both edges, and their convention, in one command."""
+    assert main(["odds", "commission"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("commission: Baccarat with commission. 8 decks, full shoe.\n")
+    assert "Egalite at 6                             96170001308416   0.01924016375\n" in out
+    assert "1.0579 %          1.1692 %\n" in out
+    assert "Per bet made counts every bet" in out
+
+
+def test_odds_of_all_profiles(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a name every packaged profile is told."""
+    assert main(["odds"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"{name}: " in out for name in profile_names())
+
+
+def test_odds_of_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """The back office may ask for a shoe of other decks, or for what is left of it."""
+    assert main(["odds", "commission", "--decks", "6", "--gone", "As, Kd", "--markdown"]) == 0
+    out = capsys.readouterr().out
+    assert "6 decks, 2 cards gone." in out
+    assert "| bet | pays | wins | per bet made | per bet resolved |" in out
+
+
+@pytest.mark.parametrize(("form", "start"), [("markdown", "# Punto"), ("html", "<!DOCTYPE html>")])
+def test_odds_guide(form: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The players' guide in both forms."""
+    assert main(["odds", "punto-banco", "--guide", form]) == 0
+    assert capsys.readouterr().out.startswith(start)
+
+
+def test_odds_published(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every published figure beside ours."""
+    assert main(["odds", "--published"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("| sheet ") == 9
+    assert "| 14.12 % | 14.3596 % | 8 to 1, 8 decks | 8 to 1, endless shoe |" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nosuch"], "there is no profile 'nosuch': choose one of"),
+        (["--decks", "0"], "--decks: is 0; write a whole number from 1 to 12"),
+        (["--decks", "13"], "--decks: is 13; write"),
+        (["--gone", "1x"], "--gone: '1x' is not a card"),
+        (["commission", "--decks", "1", "--gone", "As As"], "--gone: 2 copies of As have gone"),
+        (["--guide", "html", "--gone", "As"], "--guide: is of a full shoe; leave out --gone"),
+    ],
+)
+def test_odds_refuses(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bad usage ends with exit code 2 and a cure."""
+    assert main(["odds", *words]) == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,82 @@
+"""`shoe-reader explain`: what the tableau says of given cards, card by card.
+
+Reads the arguments and prints; the rules and the words are the game's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from vision.errors import ConfigurationError
+from vision.game.cards import Card, parse_cards
+from vision.game.explain import (
+    Dealt,
+    dealt_in_order,
+    dealt_to_hands,
+    explain,
+    tableau_table,
+)
+from vision.game.profile import Profile
+from vision.game.wagers import winning_wagers
+from vision.profiles import load_profile
+
+HELP = "say card by card what the tableau asks, and which clause"
+EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7d Kc"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "cards",
+        nargs="*",
+        metavar="CARDS",
+        help='cards in the order in which they left the shoe, as in "9s 7d 4h Kc 2d"; or the two '
+        'hands as they lie, Punto first, as in "9s 4h 2d / 7d Kc"',
+    )
+    parser.add_argument(
+        "--profile", default="punto-banco", help="a packaged profile or the path of a .toml file"
+    )
+    parser.add_argument("--table", action="store_true", help="print the tableau")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation, the tableau, or both."""
+    profile = load_profile(args.profile)
+    text = " ".join(args.cards)
+    if not text.strip() and not args.table:
+        raise ConfigurationError(f"no cards given: {EXAMPLE}; or ask for --table")
+    if args.table:
+        for table in tableau_table(profile.rules.tableau):
+            print(table.text(), end="\n\n")
+    if text.strip():
+        _explain(_dealt(text, profile), profile)
+    return 0
+
+
+def _dealt(text: str, profile: Profile) -> tuple[Dealt, ...]:
+    hands = text.split("/")
+    try:
+        cards = [parse_cards(hand) for hand in hands]
+        _refuse_extra_copies([card for hand in cards for card in hand], profile.rules.decks)
+        if len(cards) == 1:
+            return dealt_in_order(cards[0])
+        if len(cards) > 2:
+            raise ValueError(f"there are {len(cards)} hands; a coup has two")
+        return dealt_to_hands(cards[0], cards[1], profile.rules.deal_order)
+    except ValueError as error:
+        raise ConfigurationError(f"CARDS: {error}; {EXAMPLE}") from error
+
+
+def _refuse_extra_copies(cards: list[Card], decks: int) -> None:
+    for card, copies in Counter(cards).items():
+        if copies > decks:
+            raise ValueError(f"{card} is there {copies} times, but {decks} decks hold {decks}")
+
+
+def _explain(dealt: tuple[Dealt, ...], profile: Profile) -> None:
+    said = explain(dealt, profile.rules)
+    print("\n".join(said.lines))
+    if said.outcome is not None:
+        paid = winning_wagers(said.outcome, profile.betting)
+        print("Pays: " + "; ".join(f"{wager.name} {wager.odds}" for wager in paid) + ".")

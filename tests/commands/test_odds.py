@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from vision.cli import main
@@ -63,3 +65,12 @@ def test_odds_refuses(words: list[str], told: str, capsys: pytest.CaptureFixture
     """Bad usage ends with exit code 2 and a cure."""
     assert main(["odds", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_odds_page_shows_what_the_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
+    """The tables of the page are those that the commands print today."""
+    page = (Path(__file__).parents[2] / "deploy" / "odds.md").read_text(encoding="utf-8")
+    assert main(["odds", "--published"]) == 0
+    assert capsys.readouterr().out in page
+    assert main(["odds", "punto-banco", "--markdown"]) == 0
+    assert capsys.readouterr().out.split("\n\n")[1] in page

@@ -34,7 +34,7 @@ def crops(
 ) -> Iterator[tuple[Image, int]]:
     """Yield crops for ever; the same seed, split and decks give the same crops."""
     rng = np.random.default_rng([SEED_FAMILY[split], 1, seed])
-    for active in hands_of(rng, packs(split, decks or None), every=256):
+    for active in hands_of(rng, packs(split, decks or None), every=512):
         yield crop(rng, active, size=size, split=split)
 
 

@@ -6,6 +6,7 @@ Points are continuous pixels, as in `paint`. Must not know what the picture show
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import cv2
@@ -17,7 +18,7 @@ Image = NDArray[Any]  # uint8: (h, w, 3) BGR, (h, w, 4) BGRA or (h, w) mask
 Pair = Sequence[float] | NDArray[Any]
 
 _SHIFT = 4
-_noise_banks: dict[int, NDArray[np.float32]] = {}
+_NOISE_PX = 800
 
 
 def lit(image: Image, field: NDArray[np.float32], *, lift: float = 0.0) -> Image:
@@ -51,17 +52,15 @@ def noisy(
 ) -> Image:
     """Return the picture with sensor noise of `sigma` grey levels.
 
-    `chroma` is the colour share 0 to 1; `grain` 1 to 3 px is the size of the grain.
+    `chroma` is the colour share 0 to 1 (by halves); `grain` 1 to 3 px is the size of the grain.
     """
-    bank = _noise(grain)
+    bank = _noise(grain, round(2 * chroma))
     height, width = image.shape[:2]
-    y, x = (int(v) for v in rng.integers(0, 512, 2))
-    if max(height, width) > 512:
-        bank = np.tile(bank, (height // 1024 + 2, width // 1024 + 2, 1))
-    part = bank[y : y + height, x : x + width]
-    coloured = part[:, :, :3] * np.float32(sigma * chroma)
-    coloured += part[:, :, 3:] * np.float32(sigma * (1 - chroma * chroma) ** 0.5)
-    return cv2.add(image, coloured, dtype=cv2.CV_8U)
+    y, x = (int(v) for v in rng.integers(0, 384, 2))
+    if max(height, width) > _NOISE_PX - 384:
+        bank = np.tile(bank, (height // _NOISE_PX + 2, width // _NOISE_PX + 2, 1))
+    part = bank[y : y + height, x : x + width] * np.float32(sigma)
+    return cv2.add(image, part, dtype=cv2.CV_8U)
 
 
 def motion_blurred(image: Image, *, length: float, angle: float) -> Image:
@@ -89,12 +88,14 @@ def jpeg(image: Image, quality: int) -> Image:
     return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
 
 
-def _noise(grain: int) -> NDArray[np.float32]:
-    """Return the (1024, 1024, 4) bank of unit noise of a grain size, made once per process."""
-    if grain not in _noise_banks:
-        bank = np.random.default_rng(grain).standard_normal((1024, 1024, 4), np.float32)
-        if grain > 1:
-            soft = cv2.GaussianBlur(bank, (0, 0), 0.4 * grain)
-            bank = (soft / soft.std()).astype(np.float32)
-        _noise_banks[grain] = bank
-    return _noise_banks[grain]
+@lru_cache(maxsize=9)
+def _noise(grain: int, chroma: int) -> NDArray[np.float32]:
+    """Return a bank of unit noise of a grain size, its colour share `chroma` in halves."""
+    rng = np.random.default_rng([grain, chroma])
+    shape = (_NOISE_PX, _NOISE_PX)
+    grey = rng.standard_normal((*shape, 1), np.float32) * np.sqrt(1 - (chroma / 2) ** 2)
+    bank = grey + rng.standard_normal((*shape, 3), np.float32) * (chroma / 2)
+    if grain > 1:
+        bank = cv2.GaussianBlur(bank, (0, 0), 0.4 * grain)
+    unit: NDArray[np.float32] = (bank / bank.std()).astype(np.float32)
+    return unit

@@ -47,6 +47,12 @@ def cut_card() -> Levels:
     return _cut()
 
 
+def foreign_face(rng: Rng) -> Levels:
+    """Return the pyramid of one of the drawn faces that are none of the 52."""
+    found = _foreign()
+    return found[int(rng.integers(len(found)))]
+
+
 def packs(split: str, names: Sequence[str] | None = None) -> tuple[Pack, ...]:
     """Return the packs of a split, or those named; ConfigurationError where there are none."""
     found = tuple(Pack(name) for name in (names or decks.deck_names(split)))
@@ -80,6 +86,12 @@ def _face(name: str, card: str) -> Levels:
 @lru_cache(maxsize=40)
 def _back(name: str) -> Levels:
     return pyramid(np.ascontiguousarray(decks.load_back(name, HEIGHT_PX)))
+
+
+@lru_cache(maxsize=1)
+def _foreign() -> tuple[Levels, ...]:
+    drawn = decks.foreign_faces(HEIGHT_PX)
+    return tuple(pyramid(np.ascontiguousarray(face)) for face in drawn.values())
 
 
 @lru_cache(maxsize=1)

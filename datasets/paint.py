@@ -30,18 +30,18 @@ _SHIFT = 4
 def pyramid(card: Image, *, smallest: int = 8) -> tuple[Image, ...]:
     """Return premultiplied BGRA levels of a BGRA card, each 0.71 of the one before.
 
-    Area filtered from the first, so that `lay` never aliases; ends at `smallest` px of width.
+    Each is filtered from a larger one, so that `lay` never aliases; ends at `smallest` px of width.
     """
     alpha = cv2.cvtColor(card[:, :, 3], cv2.COLOR_GRAY2BGRA)
     full: Image = cv2.multiply(card, alpha, scale=1 / 255)
     full[:, :, 3] = card[:, :, 3]
     height, width = full.shape[:2]
-    levels: list[Image] = [full]
-    scale = _STEP
-    while width * scale >= smallest:
-        size = (round(width * scale), round(height * scale))
-        levels.append(cv2.resize(full, size, interpolation=cv2.INTER_AREA))
-        scale *= _STEP
+    near = (round(width * _STEP), round(height * _STEP))
+    levels: list[Image] = [full, cv2.resize(full, near, interpolation=cv2.INTER_LINEAR)]
+    while levels[-2].shape[1] >= 2 * smallest:
+        height, width = levels[-2].shape[:2]
+        half = (round(width / 2), round(height / 2))
+        levels.append(cv2.resize(levels[-2], half, interpolation=cv2.INTER_AREA))
     return tuple(levels)
 
 

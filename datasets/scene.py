@@ -58,7 +58,7 @@ def stills(
 ) -> Iterator[Still]:
     """Yield stills for ever; the same seed, split and decks give the same stills."""
     rng = np.random.default_rng([SEED_FAMILY[split], 0, seed])
-    for active in hands_of(rng, packs(split, decks or None), every=48):
+    for active in hands_of(rng, packs(split, decks or None), every=96):
         yield scene(rng, active, size=size, split=split)
 
 

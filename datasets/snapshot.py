@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from datasets import clutter, hands
 from datasets.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
-from datasets.foreign import foreign
 from datasets.layouts import turned
-from datasets.packs import NAMES, Levels, Pack, cut_card
+from datasets.oddments import oddment
+from datasets.packs import NAMES, Levels, Pack, cut_card, foreign_face
 from datasets.paint import Image, Points, fill, inks, lay, shadow
 from datasets.tables import background, recolour
 from datasets.view import View, view
@@ -211,7 +211,7 @@ def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | Non
     if chance < 0.93:
         return pack.back(int(rng.integers(64))), None
     if chance < 0.97:
-        return foreign(rng, split=split), None
+        return (oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)), None
     if chance < 0.975:
         return cut_card(), None
     return None, None

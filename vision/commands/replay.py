@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
     parser.add_argument("--messages", type=Path, metavar="F", help="write them to a file instead")
-    parser.add_argument("--run", metavar="BOOT", help="only the messages of this run")
+    parser.add_argument("--boot", metavar="ID", help="only the messages of this run")
     parser.add_argument(
         "--check",
         nargs="?",
@@ -56,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
             print(_agrees_with_file(args.log, Path(args.check)))
         elif args.messages is not None:
             with MessagesFile(args.messages) as file:
-                file.write_lines(_lines(args.log, args.run))
+                file.write_lines(_lines(args.log, args.boot))
         else:
-            for line in _lines(args.log, args.run):
+            for line in _lines(args.log, args.boot):
                 print(line)
     except BrokenChainError as error:
         raise OutsideError(
@@ -99,7 +99,7 @@ def _lines(log: Path, boot: str | None) -> Iterator[str]:
             yield from step.lines
     if boot is not None and boot not in known:
         names = ", ".join(sorted(known)) or "none"
-        raise ConfigurationError(f"--run {boot}: no such run in {log}; there are: {names}")
+        raise ConfigurationError(f"--boot {boot}: no such run in {log}; there are: {names}")
 
 
 def _agrees_with_itself(log: Path) -> str:

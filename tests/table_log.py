@@ -1,0 +1,169 @@
+"""Short plays at a table, as the events of a log, and logs made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from vision.edge.messages import MessagesFile
+from vision.edge.store import Entry, Store
+from vision.game.cards import Card
+from vision.game.events import (
+    AckAlert,
+    CardOut,
+    CardPlaced,
+    CardRead,
+    CardRemoved,
+    CloseAlert,
+    CorrectCard,
+    CutCardOut,
+    Event,
+    FreeHand,
+    ResultStands,
+    Role,
+    ShoeStarted,
+    Slot,
+    Started,
+    Stopped,
+    TimePassed,
+    ViewBack,
+    ViewLost,
+    VoidCoup,
+)
+from vision.profiles import profile_text
+from vision.wire import Message
+from vision.wire_fold import Desk, advance, new_desk, new_header
+
+NOON = 1_700_000_000_000
+SHORT = {"P": "PUNTO_", "B": "BANCO_"}
+
+
+class Play:
+    """Writes down what happens at a table, a second between cards."""
+
+    def __init__(self) -> None:
+        self.at = NOON
+        self.order = 0
+        self.events: list[Event] = []
+
+    def begin(self, boot: str = "b1", shoe: str = "s1") -> Play:
+        """Start a run and a shoe."""
+        self.events += [Started(self.at, boot, "0.1", ("detector sha256:00",))]
+        self.order = 0
+        return self.then(ShoeStarted(self.at, shoe))
+
+    def then(self, *events: Event) -> Play:
+        """Let something happen now."""
+        self.events += events
+        self.at += 1000
+        return self
+
+    def card(self, text: str) -> Play:
+        """Deal one card: `P1:9c`, or `P1:?` for one that is declined, `P1:-` for one face down."""
+        place, face = text.split(":")
+        slot = Slot[SHORT[place[0]] + place[1]]
+        self.order += 1
+        self.events += [CardOut(self.at, self.order), CardPlaced(self.at + 400, self.order, slot)]
+        if face != "-":
+            card = None if face == "?" else Card.parse(face)
+            self.events.append(CardRead(self.at + 500, self.order, card, 0.999999))
+        self.at += 1000
+        return self
+
+    def coup(self, text: str) -> Play:
+        """Deal cards and clear them."""
+        first = self.order + 1
+        for word in text.split():
+            self.card(word)
+        self.at += 3000
+        for order in range(first, self.order + 1):
+            self.events.append(CardRemoved(self.at, order))
+            self.at += 50
+        self.at += 2000
+        return self
+
+
+def clean() -> Play:
+    """Deal five coups without a fault: naturals, an Egalite, third cards, the cut card."""
+    return (
+        Play()
+        .begin()
+        .coup("P1:9c B1:3s P2:Kd B2:4h")
+        .coup("P1:2c B1:3s P2:Kd B2:4h P3:5h")
+        .coup("P1:Ah B1:As P2:4h B2:2s P3:8d")
+        .coup("P1:6c B1:Kh P2:Kd B2:2h B3:4d")
+        .then(CutCardOut(NOON + 60_000))
+        .coup("P1:Qc B1:Kh P2:Kd B2:2h P3:Ts B3:4d")
+        .then(Stopped(NOON + 90_000))
+    )
+
+
+def overdraw() -> Play:
+    """Give Banco a card that was not due; an inspector lets the result stand."""
+    play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h")
+    play.card("P1:2c").card("B1:3s").card("P2:Kd").card("B2:4h").card("P3:5h").card("B3:9h")
+    at = play.at
+    play.then(AckAlert(at, "Bo", Role.DEALER, "a1"))
+    play.then(ResultStands(at + 500, "Ann", Role.INSPECTOR, 2, reason="told the pit", ref="r1"))
+    play.then(CloseAlert(at + 1000, "Ann", Role.INSPECTOR, "a1"))
+    return play.coup("").then(Stopped(play.at))
+
+
+def ruled() -> Play:
+    """Leave a card unread, key it in, correct another, void a coup, deal a free hand."""
+    play = Play().begin().coup("P1:9c B1:? P2:Kd B2:4h")
+    at = play.at
+    ann = ("Ann", Role.INSPECTOR)
+    play.then(CorrectCard(at, "Bo", Role.DEALER, 1, Slot.BANCO_1, Card.parse("3s"), ref="r1"))
+    play.then(CorrectCard(at + 1, *ann, 1, Slot.PUNTO_2, Card.parse("Qd"), reason="glare"))
+    play.then(CorrectCard(at + 2, "Eve", Role.ENGINEER, 1, Slot.PUNTO_2, Card.parse("2d")))
+    play.coup("P1:6c B1:Kh P2:Kd B2:2h B3:4d")
+    play.then(VoidCoup(play.at, *ann, 2, reason="bet dispute"))
+    play.then(FreeHand(play.at, *ann, 3))
+    return play.coup("P1:9d B1:3h P2:Kc B2:4s").then(Stopped(play.at))
+
+
+def interrupted() -> Play:
+    """Cover the lens, cut the power in the middle of a coup, and go on."""
+    play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h").card("P1:2c").card("B1:3s")
+    play.then(ViewLost(play.at, "covered"), TimePassed(play.at + 800)).then(ViewBack(play.at))
+    play.then(Started(play.at, "b2", "0.2", ()))
+    return play.card("P2:Kd").card("B2:4h").card("P3:5h").coup("").then(Stopped(play.at))
+
+
+PLAYS = {"clean": clean, "overdraw": overdraw, "ruled": ruled, "interrupted": interrupted}
+
+
+def header() -> dict[str, object]:
+    """Give the header of a log of table 7."""
+    rules = profile_text("punto-banco")
+    return new_header("house", "7", dealing="face-up", profile="punto-banco", rules=rules)
+
+
+def said(events: Iterable[Event]) -> tuple[Message, ...]:
+    """Return everything that is said of the events."""
+    desk = new_desk(header())
+    found: list[Message] = []
+    for event in events:
+        step = advance(desk, event)
+        desk = step.desk
+        found += step.messages
+    return tuple(found)
+
+
+def write_log(path: Path, events: Iterable[Event], messages: Path | None = None) -> Desk:
+    """Run the events as the program does: restore, step, log, write messages; return the desk."""
+    with Store(path, header()) as store:
+        desk = new_desk(store.header)
+        for event in store.events():
+            desk = advance(desk, event).desk
+        file = MessagesFile(messages) if messages is not None else None
+        for event in events:
+            step = advance(desk, event)
+            desk = step.desk
+            store.append([Entry(event, step.messages)])
+            if file is not None:
+                file.write(step.messages)
+        if file is not None:
+            file.close()
+    return desk

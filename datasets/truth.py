@@ -15,10 +15,11 @@ import numpy as np
 
 from datasets.choreography import Act, Carried, toward_shoulder
 from datasets.deal import CUT, Mistake
+from datasets.decks import load_deck
 from datasets.film import Look, frame_count, frame_ms
 from datasets.motions import Leg, is_moving, pose_at
 from datasets.paint import Points
-from datasets.places import CARD_MM, SLOTS, TRAY, mouth_polygon, slot_polygon
+from datasets.places import SLOTS, TRAY, mouth_polygon, slot_polygon
 from vision.game.cards import points_of
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
@@ -44,6 +45,7 @@ def truth(acts: Sequence[Act], look: Look, *, dealing: str) -> dict[str, Any]:
         "slots_mm": {name: _rounded(slot_polygon(name)) for name in SLOTS},
         "mouth_mm": _rounded(mouth_polygon()),
         "discard_mm": _rounded(TRAY),
+        "card_mm": list(load_deck(look.deck).size_mm),
         "deck": look.deck,
         "back": look.back,
         "table": look.table,
@@ -77,7 +79,7 @@ def table_toml(look: Look, *, source: str, dealing: str, profile: str) -> str:
         f"table_mm = {_rounded(plane)}",
         f"mouth_mm = {_rounded(mouth_polygon())}",
         f"discard_mm = {_rounded(TRAY)}",
-        f"card_mm = {list(CARD_MM)}",
+        f"card_mm = {list(load_deck(look.deck).size_mm)}",
         "",
         "[view.slots_mm]",
         *(f"{name} = {_rounded(slot_polygon(name))}" for name in SLOTS),

@@ -117,8 +117,9 @@ class Dealer:
 
     @property
     def alerts(self) -> dict[str, Alert]:
-        """Every alert as it now stands, by its code."""
-        return {one.alert.code: one.alert for one in self.all(AlertTold)}
+        """Every alert as it now stands by its code, of several with one code the first."""
+        last = {one.alert.id: one.alert for one in self.all(AlertTold)}
+        return {alert.code: alert for alert in reversed(last.values())}
 
     @property
     def raised(self) -> list[str]:

@@ -151,18 +151,22 @@ def _removed(moment: Moment) -> Iterator[Fault]:
     gone = [seen for seen in coup.cards if seen.removed_at is not None]
     if not gone or not laid.surely_due or coup.unseen:
         return
-    last = max(seen.removed_at or 0 for seen in gone)
-    if coup.over_at is None and moment.now < last + moment.rules.removed_after_ms:
-        return
-    if coup.cleared_at is None:
-        seen = gone[0]
+    patience = moment.rules.removed_after_ms
+    seen = min(gone, key=_removed_at)
+    until = moment.now if coup.cleared_at is None else coup.cleared_at
+    if until >= _removed_at(seen) + patience:
         slot = laid.slot_of(seen.order)
-        name = slot_name(slot, seen.order)
-        fault = _fault("WRONG_REMOVED", seen, slot, words_of("WRONG_REMOVED", slot=name))
-        yield replace(fault, expected=laid.expected)
-    elif not laid.opened:
+        text = words_of("WRONG_REMOVED", slot=slot_name(slot, seen.order))
+        yield replace(_fault("WRONG_REMOVED", seen, slot, text), expected=laid.expected)
+    if coup.cleared_at is None or laid.opened:
+        return
+    if coup.over_at is not None or moment.now >= coup.cleared_at + patience:
         text = words_of("PREMATURE_CLEAR")
         yield Fault("cleared", "PREMATURE_CLEAR", text, expected=laid.expected)
+
+
+def _removed_at(seen: Seen) -> int:
+    return seen.removed_at or 0
 
 
 def _card(moment: Moment, seen: Seen) -> Iterator[Fault]:

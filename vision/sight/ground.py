@@ -106,9 +106,9 @@ class Ground:
             return Sight.COVERED
         felt = _likeness(now, self._ground[mask]) if self._known[mask].mean() > 0.5 else 0.0
         same = _likeness(now, card) if card is not None and card.shape == now.shape else 0.0
-        if same >= 0.6 and same >= felt:
-            return Sight.CARD
-        return Sight.FELT if felt >= 0.8 else Sight.COVERED
+        if felt >= 0.8 and felt >= same - 0.05:
+            return Sight.FELT
+        return Sight.CARD if same >= 0.6 else Sight.COVERED
 
     def steady_ms(self, rectangle: Points, at: int) -> int:
         """Return for how long most of a place (4 x 2 mm) has looked the same."""

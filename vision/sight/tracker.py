@@ -20,6 +20,7 @@ MOUTH_MARGIN_MM = 25.0
 MAX_MOUTH_MARGIN_MM = 120.0
 SPEED_MM_MS = 0.6
 LEFT_MOUTH_MM = 40.0
+FLIGHT_MM = 400.0
 PLACED_MS = 200
 PLACED_NOWHERE_MS = 1000
 FOUND_MS = 300
@@ -48,6 +49,7 @@ class Tracker:
         self._cleared_at = NEVER
         self._sees_ground = False
         self._at = 0
+        self._began_at: int | None = None
 
     def update(
         self, detections: Sequence[Detection], at: int, image: Image | None = None
@@ -100,6 +102,7 @@ class Tracker:
     def _follow(self, found: Sequence[Sighting], at: int) -> None:
         margin = min(MOUTH_MARGIN_MM + SPEED_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
         self._at = at
+        self._began_at = at + TENTATIVE_MS if self._began_at is None else self._began_at
         pairs = match(self._cards, found, at)
         for i, j in pairs.items():
             card = self._cards[i]
@@ -121,7 +124,7 @@ class Tracker:
     def _try_out(self, card: Followed, at: int) -> None:
         if card.gone or card.seen_at != at or card.sightings < 2:
             return
-        if self._left_the_mouth(card):
+        if self._left_the_mouth(card) or self._flies_from_the_shoe(card, at):
             self._come_out(card, self._lost_in_flight(card, at, SAME_FLIGHT_MS), at)
         elif self._lies_on_the_layout(card, at):
             self._come_out(card, self._lost_in_flight(card, at) or self._carried(card), at)
@@ -132,13 +135,29 @@ class Tracker:
         mouth = self._view.mouth
         return distance_inside(card.pose.centre, mouth) < distance_inside(card.first.centre, mouth)
 
+    def _flies_from_the_shoe(self, card: Followed, at: int) -> bool:
+        """Whether a card first seen beyond the mouth comes from there: no other can it be."""
+        if card.sightings < 3 or at - self._cleared_at < AFTER_CLEARING_MS:
+            return False
+        mouth = self._view.mouth
+        start = -distance_inside(card.first.centre, mouth)
+        away = -distance_inside(card.pose.centre, mouth) - start
+        if start > FLIGHT_MM or away < LEFT_MOUTH_MM or self._view.in_discard(card.pose):
+            return False
+        known = [other for other in self._cards if other.out_at is not None and not other.gone]
+        return card.moved(LEFT_MOUTH_MM) and all(at - o.seen_at <= FOUND_MS for o in known)
+
     def _lies_on_the_layout(self, card: Followed, at: int) -> bool:
         if card.rest is None or card.sightings < 3 or self._view.in_mouth(card.rest, 0.0):
             return False
         if self._view.in_discard(card.rest):
             return False
         if self._view.slot_of(card.rest) is None:
-            return card.moved(3 * MOVED_MM) and at - card.rest_since >= FOUND_DOUBTFUL_MS
+            # Outside the slots only a thing that came counts, and the cut card is plain to see.
+            came = card.moved(3 * MOVED_MM) or (
+                card.is_cut and card.born_at > (self._began_at or 0)
+            )
+            return came and at - card.rest_since >= FOUND_DOUBTFUL_MS
         doubtful = self._beside_another(card) or at - self._cleared_at < AFTER_CLEARING_MS
         return at - card.rest_since >= (FOUND_DOUBTFUL_MS if doubtful else FOUND_MS)
 
@@ -198,9 +217,10 @@ class Tracker:
                 return
             if card.placed is None or slot is not card.slot:
                 card.placed_at, card.slot = at, slot
-            card.placed = card.rest
-        if card.patch is None or at - card.patch_at >= PATCH_MS:
-            card.patch, card.patch_at = self._ground.remember(self._place(card)), at
+            card.placed, card.patch = card.rest, None
+        if card.strays == 0 and (card.patch is None or at - card.patch_at >= PATCH_MS):
+            place = self._view.rectangle(card.placed)
+            card.patch, card.patch_at = self._ground.remember(place), at
 
     def _try_gone(self, card: Followed, at: int) -> None:
         if not card.gone and card.seen_at != at:

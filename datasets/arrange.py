@@ -34,7 +34,7 @@ def spots(rng: Rng, extent: Extent, *, most: int) -> list[Spot]:
     groups = int(rng.choice([1, 1, 1, 2, 3]))
     for _ in range(groups):
         style = _STYLES[int(rng.choice(len(_STYLES), p=_WEIGHTS))]
-        middle = rng.uniform(-0.6, 0.6, 2) * extent
+        middle = rng.uniform(-0.5, 0.5, 2) * extent
         turn = rng.uniform(-np.pi, np.pi) if rng.random() < 0.6 else rng.normal(0, 0.15)
         found += [_moved(spot, middle, turn) for spot in style(rng, extent)]
     return found[:most]

@@ -24,11 +24,12 @@ FONTS = (0, 1, 2, 3, 4, 6, 7)
 
 @dataclass(frozen=True, slots=True)
 class Sprite:
-    """A flat thing: premultiplied pyramid, (width, height) mm, and how high it stands in mm."""
+    """A flat thing: pyramid, (width, height) mm, how high it stands in mm, its shape."""
 
     levels: tuple[Image, ...]
     size_mm: tuple[float, float]
     height_mm: float
+    round_: bool = False
 
 
 def sprite(rng: Rng, *, split: str = "train", chips: bool = False) -> Sprite:
@@ -103,7 +104,7 @@ def _chip(rng: Rng) -> Sprite:
     else:
         text = str(rng.choice([1, 5, 10, 25, 50, 100, 500]))
         cv2.putText(image, text, (middle - 7 * len(text), 56), 2, 0.7, ink, 2, cv2.LINE_AA)
-    return Sprite(pyramid(image), (39.0, 39.0), float(rng.choice([3, 3, 10, 30])))
+    return Sprite(pyramid(image), (39.0, 39.0), float(rng.choice([3, 3, 10, 30])), round_=True)
 
 
 def _sheet(size_mm: tuple[float, float], paper: Colour) -> Image:
@@ -202,7 +203,7 @@ def _glass(rng: Rng) -> Sprite:
         shade = (*colour(rng), int(rng.integers(90, 256)))
         cv2.circle(image, (80, 80), radius, shade, int(rng.choice([-1, 2, 4])), cv2.LINE_AA)
     side = float(rng.choice([22, 70, 85, 110, 240]))
-    return Sprite(pyramid(image), (side, side), side / 4)
+    return Sprite(pyramid(image), (side, side), side / 4, round_=True)
 
 
 _THINGS: tuple[Callable[[Rng], Sprite], ...] = (

@@ -27,7 +27,7 @@ def lighted(rng: Rng, image: Image, view: View, extent_mm: tuple[float, float]) 
         cx, cy = rng.uniform(-1.2, 1.2, 2)
         pool = np.exp(-((x - cx) ** 2 + (y - cy) ** 2) / rng.uniform(0.1, 1.2))
         field = field + rng.uniform(-0.35, 0.5) * pool
-    cast = np.exp(rng.normal(0, 0.09, 3) * rng.choice([0.4, 1.0, 2.0]))
+    cast = np.exp(rng.normal(0, 0.09, 3) * rng.choice([0.3, 0.8, 1.6]))
     gain = np.exp(rng.normal(0.06, 0.22)) if rng.random() < 0.85 else rng.uniform(0.25, 1.9)
     colours = np.clip(field, 0.15, 2.5)[:, :, None] * (cast / cast.mean() * gain)
     lift = max(0.0, rng.normal(2, 8))
@@ -53,7 +53,9 @@ def finished(rng: Rng, image: Image) -> Image:
         image = cv2.addWeighted(image, 1 + amount, cv2.blur(image, (3, 3)), -amount, 0)
     if rng.random() < 0.75:
         grain = int(rng.choice([1, 1, 2, 3]))
-        image = noisy(image, rng, sigma=min(rng.exponential(4.0), 14.0), chroma=rng.random(), grain=grain)
+        image = noisy(
+            image, rng, sigma=min(rng.exponential(4.0), 14.0), chroma=rng.random(), grain=grain
+        )
     if rng.random() < 0.7:
         image = jpeg(image, int(rng.integers(35, 97)))
     return image

@@ -17,7 +17,8 @@ from datasets import clutter, hands
 from datasets.arrange import Spot, coup, spots
 from datasets.layouts import print_layout, turned
 from datasets.lighting import finished, lighted
-from datasets.packs import NAMES, Levels, Pack, cut_card, hands_of, packs
+from datasets.oddments import oddment
+from datasets.packs import NAMES, Levels, Pack, cut_card, foreign_face, hands_of, packs
 from datasets.paint import Image, Points, inks, lay, shadow
 from datasets.tables import background, recolour
 from datasets.view import View, view
@@ -71,7 +72,7 @@ def scene(
         print_layout(rng, canvas.image, canvas.view, extent_mm=canvas.extent_mm)
     canvas.things(int(rng.choice([0, 0, 1, 2, 4, 7])))
     if rng.random() < 0.94:
-        dealt = _Dealt(rng, decks)
+        dealt = _Dealt(rng, decks, split)
         for spot in canvas.arrangement():
             canvas.card(spot, dealt)
             if rng.random() < 0.03:
@@ -86,8 +87,8 @@ def scene(
 class _Dealt:
     """Draws the faces and backs of one still: one pack, now and then a second one."""
 
-    def __init__(self, rng: Rng, decks: Sequence[Pack]) -> None:
-        self._rng = rng
+    def __init__(self, rng: Rng, decks: Sequence[Pack], split: str) -> None:
+        self._rng, self._split = rng, split
         self.pack = decks[int(rng.integers(len(decks)))]
         self._back = int(rng.integers(1 << 16))
         self._backs = float(rng.choice([0.0, 0.12, 0.4, 0.9], p=[0.35, 0.4, 0.18, 0.07]))
@@ -101,6 +102,10 @@ class _Dealt:
             return "cut", cut_card(), None
         if chance < self._cuts + self._backs * (2.0 if pile else 1.0):
             return "back", self.pack.back(self._back), None
+        if chance > 0.985:
+            drawn = self._rng.random() < 0.4
+            levels = foreign_face(self._rng) if drawn else oddment(self._rng, split=self._split)
+            return "face", levels, None
         name = NAMES[int(self._rng.integers(52))]
         return "face", self.pack.face(name), name
 
@@ -170,7 +175,10 @@ class _Canvas:
             copies = int(rng.choice([1, 1, 3, 6])) if chips else 1
             for _ in range(copies):
                 corners = turned(thing.size_mm, middle, rng.uniform(-np.pi, np.pi))
-                self._put(thing.levels, self.view.project(corners), lift=thing.height_mm)
+                quad = self.view.project(corners)
+                if thing.round_:
+                    self._shade(_rounded(quad), thing.height_mm * self.view.scale_at(middle) * 0.4)
+                self._put(thing.levels, quad, lift=0.0 if thing.round_ else thing.height_mm)
                 middle = middle + rng.normal(0, 25, 2)
 
     def labels(self) -> tuple[Label, ...]:
@@ -209,8 +217,16 @@ class _Canvas:
 
 def _card_width(rng: Rng) -> float:
     """Return a card's width in px at 416: 10 to 300, most of them 14 to 60."""
-    low, high = (14.0, 60.0) if rng.random() < 0.62 else (10.0, 300.0)
+    low, high = (14.0, 60.0) if rng.random() < 0.57 else (10.0, 300.0)
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def _rounded(quad: Points) -> Points:
+    """Return the ellipse (24, 2) that fills a quad."""
+    at = np.linspace(0, 2 * np.pi, 24, endpoint=False)[:, None]
+    across, down = (quad[1] - quad[0]) / 2, (quad[3] - quad[0]) / 2
+    rim: Points = quad.mean(axis=0) + np.cos(at) * across + np.sin(at) * down
+    return rim.astype(np.float32)
 
 
 def _in_sight(quad: Points, image: Image) -> bool:

@@ -55,11 +55,11 @@ def snapshot(rng: Rng, decks: Sequence[Pack], *, split: str) -> Snapshot:
     quad = scene.project(turned(pack.size_mm, np.zeros(2), turn))
     shot = _Shot(rng, scene, side, split)
     tint = inks(_print(rng))
-    shot.around(decks, tint)
     if levels is not None:
+        shot.around(decks, tint)
         shot.subject(levels, quad, tint)
     if rng.random() < 0.42:
-        shot.cover(decks, tint, turn)
+        shot.cover(decks if card is not None else (), tint, turn)
     shot.light(wide)
     sharp = shot.finish(wide)
     return Snapshot(shot.image, quad, card, shot.clear, sharp)
@@ -102,9 +102,9 @@ class _Shot:
                 fill(self.image, blob, clutter.colour(rng), opacity=rng.uniform(0.1, 0.5))
 
     def cover(self, decks: Sequence[Pack], tint: NDArray[np.float32], turn: float) -> None:
-        """Cover part of the card: cards of a fan or a row, a hand, chips or another thing."""
+        """Cover part of the card: cards of a fan or a row (if any), a hand, chips or a thing."""
         rng = self._rng
-        chance = rng.random()
+        chance = rng.uniform(0.0 if decks else 0.55, 1.0)
         way = rng.uniform(0, 2 * np.pi)
         out = np.array([np.cos(way), np.sin(way)])
         if chance < 0.55:
@@ -135,7 +135,7 @@ class _Shot:
             shadow(self.image, corners, soft=soft, strength=rng.uniform(0.2, 0.7))
         slope = rng.normal(1, 0.16, (3, 3, 1))
         cast = np.exp(rng.normal(0, 0.1, 3) * rng.choice([0.3, 1.0, 1.8]))
-        gain = np.exp(rng.normal(0.02, 0.22)) if rng.random() < 0.85 else rng.uniform(0.22, 1.7)
+        gain = np.exp(rng.normal(-0.05, 0.22)) if rng.random() < 0.85 else rng.uniform(0.22, 1.7)
         field = np.clip(slope, 0.3, 2.0) * (cast / cast.mean() * gain)
         lift = max(0.0, rng.normal(0, 12)) if rng.random() < 0.8 else rng.uniform(0, 70)
         self.image = lit(self.image, field.astype(np.float32), lift=lift)
@@ -156,14 +156,14 @@ class _Shot:
         chance = rng.random()
         # Blur grows with the picture: out of focus is so in mm as much as in px.
         size = 0.35 + wide / 130
-        if chance < 0.5:
-            smear = float(rng.exponential(0.55)) * size
+        if chance < 0.6:
+            smear = 0.3 + float(rng.exponential(0.5)) * size
             image = blurred(image, smear)
-        elif chance < 0.65:
+        elif chance < 0.74:
             length = float(rng.exponential(2.6)) * size
             image = motion_blurred(image, length=length, angle=rng.uniform(0, np.pi))
             smear = 0.24 * length
-        elif chance < 0.8:
+        elif chance < 0.86:
             amount = rng.uniform(0.2, 1.2)
             image = cv2.addWeighted(image, 1 + amount, cv2.blur(image, (3, 3)), -amount, 0)
         if rng.random() < 0.75:
@@ -233,7 +233,7 @@ def _turn(rng: Rng) -> float:
 def _print(rng: Rng) -> NDArray[np.float32]:
     """Return a (3, 4) colour map of paper and inks: hue, fading, yellowing, contrast."""
     matrix = recolour(rng, 0.09)
-    fade = max(0.0, rng.normal(0, 0.12))
+    fade = max(0.0, rng.normal(0, 0.09))
     matrix[:, :3] *= 1 - fade
     matrix[:, 3] += 200 * fade + rng.normal(0, 6)
     if rng.random() < 0.25:

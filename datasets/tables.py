@@ -219,7 +219,7 @@ def _grid() -> tuple[Field, Field]:
 
 
 def _any_colour(rng: Rng) -> tuple[float, float, float]:
-    pixel = np.array([[[rng.uniform(0, 180), 200 * rng.random() ** 1.6, rng.uniform(15, 240)]]])
+    pixel = np.array([[[rng.uniform(0, 180), 200 * rng.random() ** 2, rng.uniform(15, 240)]]])
     blue, green, red = (
         float(c) for c in cv2.cvtColor(pixel.astype(np.uint8), cv2.COLOR_HSV2BGR)[0, 0]
     )

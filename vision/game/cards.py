@@ -37,7 +37,10 @@ class Rank(IntEnum):
         "Tens, court cards and/or any combination of cards with a joint count of ten, count as
         nothing (Baccarat). An Ace is counted as one; all other cards have their face value."
         """
-        return int(self) % 10 if self <= Rank.TEN else 0
+        return _POINTS[self]
+
+
+_POINTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0)
 
 
 class Suit(IntEnum):
@@ -59,7 +62,7 @@ class Card:
     @property
     def points(self) -> int:
         """What the card counts, 0 to 9."""
-        return self.rank.points
+        return _POINTS[self.rank]
 
     @property
     def index(self) -> int:

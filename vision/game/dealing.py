@@ -105,8 +105,17 @@ def card_placed(turn: Turn, event: CardPlaced) -> None:
         coup = split(turn, coup, place)
         turn.say_shoe()
     turn.say_card("placed", coup.number, seen)
-    turn.weigh(coup)
+    if place < 4 and seen.face is None and _is_as_taken(turn, coup, place):
+        turn.set_coup(coup)
+    else:
+        turn.weigh(coup)
     _watch_for_burn(turn)
+
+
+def _is_as_taken(turn: Turn, coup: Coup, place: int) -> bool:
+    """Whether a card came to rest with the hand for which it was taken, and nothing is amiss."""
+    slot = coup.cards[place].slot
+    return not coup.told and slot is not None and slot % 2 == turn.table.rules.deal_order[place] % 2
 
 
 def _placed_burned(turn: Turn, seen: Seen) -> None:

@@ -30,17 +30,22 @@ class Moment(NamedTuple):
 
 def find(moment: Moment) -> tuple[Fault, ...]:
     """Return every fault of the coup at that moment, the gravest matters first."""
-    coup = moment.coup
+    coup, laid, rules, _, surplus = moment
     if coup.void:
         return coup.noticed
-    return (
-        *_order(moment),
-        *_extras(moment),
-        *_missing(moment),
-        *_removed(moment),
-        *(fault for seen in coup.cards for fault in _card(moment, seen)),
-        *coup.noticed,
-    )
+    found: list[Fault] = []
+    if not _in_order(moment):
+        found += _first_four(moment)
+    if laid.extras:
+        found += _extras(moment)
+    if laid.surely_due:
+        found += _missing(moment)
+        found += _removed(moment)
+    for seen in coup.cards:
+        sure = seen.card is not None and seen.confidence >= rules.confidence_gate
+        if not sure or seen.marks is not NO_MARKS or seen.order in surplus:
+            found += _card(moment, seen)
+    return (*found, *coup.noticed) if coup.noticed else tuple(found)
 
 
 def totals_text(laid: Laid) -> str:
@@ -77,8 +82,18 @@ def _fault(code: str, seen: Seen, slot: Slot | None, text: str) -> Fault:
     )
 
 
-def _order(moment: Moment) -> Iterator[Fault]:
-    """Put the first four cards against the order of dealing."""
+def _in_order(moment: Moment) -> bool:
+    """Whether the first four cards seen are the first four there were, with the right hands."""
+    cards, order = moment.coup.cards[:4], moment.rules.deal_order
+    if cards and cards[-1].order - cards[0].order != len(cards) - 1:
+        return True
+    return all(
+        seen.slot is None or seen.slot % 2 == order[place] % 2 for place, seen in enumerate(cards)
+    )
+
+
+def _first_four(moment: Moment) -> Iterator[Fault]:
+    """Find the first card that was dealt out of the order of the house."""
     cards, order = moment.coup.cards[:4], moment.rules.deal_order
     for place, seen in enumerate(cards):
         if seen.slot is not None and seen.slot % 2 != order[place] % 2:

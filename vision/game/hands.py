@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.game.rules import Rules
-from vision.game.table import Coup, Seen
+from vision.game.table import NO_MARKS, Coup, Seen
 from vision.game.tableau import opening, total
 from vision.game.verdict import BANCO, NOWHERE, PUNTO, Extra, judge
 
@@ -73,7 +73,10 @@ def lay(coup: Coup, rules: Rules) -> Laid:
     hands: tuple[list[Seen], list[Seen]] = ([], [])
     beyond: list[Seen] = []
     for place, seen in enumerate(coup.cards):
-        side = _side(seen, place, (len(hands[PUNTO]), len(hands[BANCO])), rules)
+        if seen.slot is not None and seen.marks is NO_MARKS:
+            side = seen.slot % 2
+        else:
+            side = _side(seen, place, (len(hands[PUNTO]), len(hands[BANCO])), rules)
         if side == NOWHERE or len(hands[side]) > 1:
             beyond.append(seen)
         else:

@@ -62,20 +62,39 @@ def publish(
     why = _held(coup, laid)
     if why is None:
         return coup, None
-    state = ResultState.VOID if coup.void else ResultState.HELD if why else ResultState.FINAL
     last = coup.result
-    result = _result(coup, laid, faults, telling)
-    result = replace(result, state=state, why=why)
-    if state is not ResultState.FINAL:
-        result = replace(result, winner=None, egalite_points=None, three_giving_eight=False)
-    elif _is_correction(coup.shown, result):
-        result = replace(result, state=ResultState.CORRECTED)
-    if last is not None and _is_same(last, result):
+    codes = tuple(sorted({fault.code for fault in faults if _stays(fault)})) if faults else ()
+    if last is not None and _says(last, why, coup, laid, codes):
         return coup, None
-    revision = 0 if last is None else last.revision + 1
-    result = replace(result, revision=revision)
-    shown = result if result.state in _SHOWN else coup.shown
-    return coup._replace(result=result, shown=shown), result
+    result = _result(coup, laid, telling, 0 if last is None else last.revision + 1)
+    state = ResultState.VOID if coup.void else ResultState.HELD if why else ResultState.FINAL
+    if state is ResultState.FINAL and _is_correction(coup.shown, result):
+        state = ResultState.CORRECTED
+    if state in _SHOWN:
+        result = replace(result, state=state, faults=codes)
+        return coup._replace(result=result, shown=result), result
+    result = replace(
+        result,
+        state=state,
+        why=why,
+        faults=codes,
+        winner=None,
+        egalite_points=None,
+        three_giving_eight=False,
+    )
+    return coup._replace(result=result), result
+
+
+def _says(last: CoupResult, why: str, coup: Coup, laid: Laid, codes: tuple[str, ...]) -> bool:
+    """Whether the last result says already what is now so."""
+    return (
+        last.why == why
+        and (last.state is ResultState.VOID) == coup.void
+        and last.faults == codes
+        and last.free == coup.free
+        and last.punto.cards == tuple([seen.face for seen in laid.punto])
+        and last.banco.cards == tuple([seen.face for seen in laid.banco])
+    )
 
 
 def _held(coup: Coup, laid: Laid) -> str | None:
@@ -107,7 +126,7 @@ def _is_at_rest(seen: Seen) -> bool:
     return seen.placed_at is not None or seen.marks.keyed is not None
 
 
-def _result(coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling) -> CoupResult:
+def _result(coup: Coup, laid: Laid, telling: Telling, revision: int) -> CoupResult:
     """Reckon the result as if it were final."""
     punto, banco = known(laid.punto), known(laid.banco)
     readable = len(punto) == len(laid.punto) > 1 and len(banco) == len(laid.banco) > 1
@@ -118,7 +137,7 @@ def _result(coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling)
         at=telling.at,
         shoe=telling.shoe,
         coup=coup.number,
-        revision=0,
+        revision=revision,
         state=ResultState.FINAL,
         why="",
         winner=winner,
@@ -126,7 +145,7 @@ def _result(coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling)
         banco=_hand(laid.banco),
         egalite_points=hand.points if winner is Winner.EGALITE else None,
         three_giving_eight=readable and is_three_giving_eight(punto, banco),
-        faults=tuple(sorted({fault.code for fault in faults if _stays(fault)})),
+        faults=(),
         free=coup.free,
         by="" if actor is None else actor.by,
         reason="" if actor is None else actor.reason,
@@ -161,21 +180,13 @@ def _is_correction(shown: CoupResult | None, result: CoupResult) -> bool:
     return shown.state is ResultState.CORRECTED or not same
 
 
-def _is_same(last: CoupResult, result: CoupResult) -> bool:
-    """Whether a result says nothing that the last one did not."""
-    now = replace(
-        result, revision=last.revision, at=last.at, by=last.by, reason=last.reason, state=last.state
-    )
-    shown = last.state in _SHOWN and result.state in _SHOWN
-    return now == last and (shown or last.state is result.state)
-
-
 def entered_faults(coup: Coup, laid: Laid) -> tuple[Fault, ...]:
     """Put the result that the dealer keyed in against the cards, once they are all known."""
     entered = coup.entered
+    if entered is None or coup.void or not laid.opened:
+        return ()
     punto, banco = known(laid.punto), known(laid.banco)
-    whole = len(punto) + len(banco) == len(laid.cards)
-    if entered is None or coup.void or not laid.opened or not whole:
+    if len(punto) + len(banco) < len(laid.cards):
         return ()
     winner = winner_of(punto, banco)
     points = _hand(laid.punto).points

@@ -115,7 +115,10 @@ def finish(turn: Turn, coup: Coup) -> None:
     coup = turn.weigh(coup._replace(over_at=turn.at), show=False)
     turn.pass_table(BEFORE_NEXT_COUP)
     before = {one.key for one in coup.told if one.alert.state is AlertState.LAPSED}
-    coup = turn.pass_coup(coup, BEFORE_NEXT_COUP)
+    after = turn.pass_coup(coup, BEFORE_NEXT_COUP)
+    if after is coup:
+        return
+    coup = after
     lapsed = [
         one.alert.code
         for one in coup.told

@@ -103,7 +103,7 @@ class Coup(NamedTuple):
 
     def with_card(self, seen: Seen) -> Coup:
         """Return the coup with that card in place of the one of the same order."""
-        cards = tuple(seen if old.order == seen.order else old for old in self.cards)
+        cards = tuple([seen if old.order == seen.order else old for old in self.cards])
         return self._replace(cards=cards)
 
 

@@ -31,7 +31,7 @@ SEED_FAMILY = {"train": 0, "test": 500_000}
 
 
 def make(folder: Path, split: str, *, first: int, count: int) -> None:
-    """Render stills number `first` to `first + count`, four pieces each; those there stay."""
+    """Render stills number `first` to `first + count`, four pieces each."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
@@ -64,11 +64,16 @@ def line_of(label: Label, x: int, y: int) -> str:
 
 
 def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
-    """Render both parts in `makers` processes; return the description ultralytics reads."""
+    """Render both parts in `makers` processes; return their description."""
     share = train // makers
     jobs = [("train", i * share, share) for i in range(makers)] + [("test", 0, held_out)]
     with multiprocessing.Pool(makers) as pool:
         pool.starmap(_make, [(folder, *job) for job in jobs])
+    return describe(folder)
+
+
+def describe(folder: Path) -> Path:
+    """Write the description of the data that ultralytics reads, and return its path."""
     names = "\n".join(f"  {i}: {kind}" for i, kind in enumerate(KINDS))
     path = folder / "data.yaml"
     path.write_text(
@@ -109,13 +114,15 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         epochs=arguments.epochs,
         time=arguments.minutes / 60,
         batch=64 if gpu else 16,
+        # One step of the optimiser a batch: on a CPU there are few batches to waste.
+        nbs=64 if gpu else 16,
         device=0 if gpu else "cpu",
         workers=8 if gpu else 1,
         amp=gpu,
         optimizer="AdamW",
-        lr0=0.002,
+        lr0=0.0015,
         lrf=0.02,
-        warmup_epochs=0.2,
+        warmup_epochs=0.3,
         cos_lr=True,
         # A mirrored card is no card; turning and colour are in the stills already.
         fliplr=0.0,
@@ -161,9 +168,10 @@ def main() -> None:
     parser.add_argument("--resume", help="a checkpoint to start from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data-only", action="store_true", help="render the stills and stop")
+    parser.add_argument("--data", type=Path, help="the data.yaml of pieces made before")
     parser.add_argument("--folder", type=Path, default=RUNS / "data")
     arguments = parser.parse_args()
-    data = make_all(
+    data = arguments.data or make_all(
         arguments.folder,
         train=arguments.stills,
         held_out=arguments.held_out,

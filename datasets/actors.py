@@ -110,9 +110,9 @@ def arm(rng: Rng, *, split: str, sun: Points) -> Arm:
     return Arm(np.ascontiguousarray(flat[y0:y1, x0:x1]), edges)
 
 
-def arm_quad(limb: Arm, grip: Points, toward: Points, camera: Camera) -> Points:
-    """Return the corners (4, 2) px of an arm's picture, grip (2,) mm, reaching from `toward`."""
-    cos, sin = float(toward[1]), -float(toward[0])
+def arm_quad(limb: Arm, grip: Points, way: Points, camera: Camera) -> Points:
+    """Return the corners (4, 2) px of an arm's picture; it reaches its grip mm from the `way`."""
+    cos, sin = float(way[1]), -float(way[0])
     placed = limb.corners @ np.array([[cos, sin], [-sin, cos]]) + grip
     return camera.project(placed)
 

@@ -7,52 +7,36 @@ of pixels, of faces' looks or of the rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from datasets.acts import Act, Carried, Guest
 from datasets.deal import BURN, BURN_FACE, CUT, Coup, Drawn
-from datasets.motions import Leg, Pose, pose_at
-from datasets.paint import Points
-from datasets.places import CARD_MM, LEAVING_TURN, LIP, PLACES, TRAY_MIDDLE, WAY
+from datasets.motions import Leg, Pose
+from datasets.places import (
+    CARD_MM,
+    FIELD_MM,
+    LEAVING_TURN,
+    LIP,
+    PLACES,
+    SHOULDER,
+    SPOTS,
+    TRAY_MIDDLE,
+    WAY,
+    toward,
+)
 from datasets.scenario import Dealing, Scenario
 
 Rng = np.random.Generator
-SHOULDER = np.array([615.0, -430.0])
 AWAY = Pose(615.0, -190.0)
 REST = Pose(612.0, 22.0)
 # From the grip of a hand to its fingertips, and how far in from its edge a card is held.
 _FINGERS_MM = 30.0
 _IN_SHOE = LIP - WAY * 26.0
 _REMOVED_MM = 20.0
-
-
-@dataclass(slots=True)
-class Carried:
-    """A card in a coup: its motions and the instants that matter, in seconds; None: not in it."""
-
-    drawn: Drawn
-    legs: list[Leg] = field(default_factory=list)
-    out: float = 0.0
-    placed: float = 0.0
-    removed: float | None = None
-    gone: float | None = None
-
-    def pose(self, at: float) -> Pose | None:
-        """Return its pose, None before it leaves the shoe and after it is put away."""
-        return None if self.gone is not None and at >= self.gone else pose_at(self.legs, at)
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """A coup from `start` to `end` seconds: its cards in the order they left, and the hand."""
-
-    coup: Coup
-    start: float
-    end: float
-    cards: tuple[Carried, ...]
-    hand: tuple[Leg, ...]
+_BETS = 0.6
 
 
 def choreograph(coups: Iterable[Coup], scenario: Scenario) -> tuple[Act, ...]:
@@ -64,13 +48,6 @@ def choreograph(coups: Iterable[Coup], scenario: Scenario) -> tuple[Act, ...]:
         acts.append(_Director(rng, start, scenario.pace).act(coup))
         start = acts[-1].end
     return tuple(acts)
-
-
-def toward_shoulder(point: Points) -> Points:
-    """Return the unit vector (2,) from a point to the dealer's shoulder."""
-    way = SHOULDER - point
-    unit: Points = way / np.hypot(*way)
-    return unit
 
 
 class _Director:
@@ -86,13 +63,14 @@ class _Director:
 
     def act(self, coup: Coup) -> Act:
         self.wait(0.4, 0.9)
+        guest = self.bet() if coup.number and self.rng.random() < _BETS else None
         if coup.number == 0:
             self.burn(coup)
         else:
             self.play(coup)
         self.glide(AWAY, 0.4)
         self.wait(0.1, 0.3)
-        return Act(coup, self.start, self.now, tuple(self.cards), tuple(self.legs))
+        return Act(coup, self.start, self.now, tuple(self.cards), tuple(self.legs), guest)
 
     def play(self, coup: Coup) -> None:
         face_up = coup.dealing is Dealing.FACE_UP
@@ -128,6 +106,21 @@ class _Director:
         self.wait(0.3, 0.6)
         self.clear(BURN)
 
+    def bet(self) -> Guest:
+        """Let a guest change a bet before the first card."""
+        spot = int(self.rng.integers(len(SPOTS)))
+        x = float(SPOTS[spot][0])
+        away = Pose(x + float(self.rng.normal(0, 60)), FIELD_MM[1] + 130.0)
+        over = Pose(x, float(SPOTS[spot][1]) + 12.0)
+        start, half = self.start, 0.55 / self.pace
+        self.now = max(self.now, start + 1.6 * half)
+        legs = (
+            Leg(start, start + half, away, over),
+            Leg(start + half * 1.2, start + half * 2.2, over, away),
+        )
+        shoulder = np.array([away.x, FIELD_MM[1] + 700.0])
+        return Guest(spot, start + half * 1.1, legs, shoulder)
+
     def wait(self, least: float, most: float) -> None:
         self.now += float(self.rng.uniform(least, most)) / self.pace
 
@@ -159,7 +152,7 @@ class _Director:
         target = Pose(x + dx, y + dy, turn + spin, float(face_up and drawn.place != CUT))
         origin = Pose(float(_IN_SHOE[0]), float(_IN_SHOE[1]), LEAVING_TURN)
         grip = LIP - WAY * 8.0
-        self.glide(origin.moved(grip + toward_shoulder(grip) * _FINGERS_MM - _IN_SHOE), 0.22)
+        self.glide(origin.moved(grip + toward(grip, SHOULDER) * _FINGERS_MM - _IN_SHOE), 0.22)
         bend = LIP + WAY * 150.0
         leg = Leg(0, 1, origin, target, (float(bend[0]), float(bend[1])), (0.16, 0.6), 14.0)
         distance = float(np.hypot(*(target.centre - LIP)))
@@ -209,7 +202,7 @@ class _Director:
 
     def holding(self, card: Pose) -> Pose:
         """Return where the hand is that holds a lying card by its edge on the dealer's side."""
-        return card.moved(toward_shoulder(card.centre) * (_FINGERS_MM + 18.0))
+        return card.moved(toward(card.centre, SHOULDER) * (_FINGERS_MM + 18.0))
 
 
 def _distance(one: Pose, two: Pose) -> float:

@@ -12,16 +12,13 @@ import cv2
 import numpy as np
 
 from datasets.paint import Image, Points
-from datasets.places import FIELD_MM, SLOTS, Camera, slot_polygon
+from datasets.places import FIELD_MM, RINGS_MM, SEATS_MM, SLOTS, Camera, on_ring, slot_polygon
 from datasets.tables import felt
 
 Rng = np.random.Generator
 Colour = tuple[float, float, float]
-SEATS_MM = (145.0, 372.0, 600.0, 828.0, 1055.0)
 _PX_PER_MM = 2.0
 _MARGIN_MM = 70.0
-_CENTRE = np.array([600.0, -1500.0])
-_RINGS_MM = (1942.0, 2004.0, 2072.0, 2146.0)
 _ROWS = ("EGALITE", "BANCO", "PUNTO")
 
 
@@ -67,11 +64,6 @@ def printed(rng: Rng, camera: Camera, cloth: Cloth) -> Image:
     return _bent(image, camera) if camera.lens else image
 
 
-def spot_middle(seat: float, row: int) -> Points:
-    """Return the middle (2,) mm of a betting spot: the seat's x and the row from the dealer."""
-    return _on_ring((_RINGS_MM[row] + _RINGS_MM[row + 1]) / 2, seat)
-
-
 def _bent(image: Image, camera: Camera) -> Image:
     """Return the picture of a straight lens as this camera's lens bends it."""
     width, height = camera.size
@@ -89,26 +81,22 @@ def _bent(image: Image, camera: Camera) -> Image:
 
 def _bets(flat: Image, ink: Colour) -> None:
     """Print the betting rows, the seats' borders and their words."""
-    for ring in _RINGS_MM:
+    for ring in RINGS_MM:
         _line(flat, _arc(ring, 20, 1180), ink, closed=False, width_mm=1.6)
     for left, right in pairwise(SEATS_MM):
         middle = (left + right) / 2
-        ends = [_on_ring(ring, middle) for ring in (_RINGS_MM[0], _RINGS_MM[-1])]
+        ends = [on_ring(ring, middle) for ring in (RINGS_MM[0], RINGS_MM[-1])]
         _line(flat, np.array(ends), ink, closed=False, width_mm=1.2)
     for number, x in enumerate(SEATS_MM, start=1):
         for row, word in enumerate(_ROWS):
-            spot = spot_middle(x, row)
+            spot = on_ring((RINGS_MM[row] + RINGS_MM[row + 1]) / 2, x)
             _word(flat, word, (float(spot[0]), float(spot[1])), height_mm=12, ink=ink)
-        place = _on_ring(_RINGS_MM[-1] + 28, x)
+        place = on_ring(RINGS_MM[-1] + 28, x)
         _word(flat, str(number), (float(place[0]), float(place[1])), height_mm=16, ink=ink)
 
 
-def _on_ring(radius: float, x: float) -> Points:
-    return np.array([x, _CENTRE[1] + np.sqrt(radius**2 - (x - _CENTRE[0]) ** 2)])
-
-
 def _arc(radius: float, first: float, last: float) -> Points:
-    return np.array([_on_ring(radius, x) for x in np.linspace(first, last, 60)])
+    return np.array([on_ring(radius, x) for x in np.linspace(first, last, 60)])
 
 
 def _line(flat: Image, points: Points, ink: Colour, *, closed: bool, width_mm: float) -> None:

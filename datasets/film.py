@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import cv2
 import numpy as np
 
 from datasets.actors import CUT_FACE, Arm, Pack, arm, arm_quad, card_quad, paint_card, warped
-from datasets.choreography import Act, Carried, toward_shoulder
-from datasets.cloth import TABLES
-from datasets.decks import back_names, cut_card, deck_names, load_back, load_deck
-from datasets.designs import DESIGNS
+from datasets.acts import Act, Carried
+from datasets.chips import Chips
+from datasets.decks import cut_card, load_back, load_deck
+from datasets.look import Look
 from datasets.motions import Leg, Pose, is_moving, pose_at
 from datasets.paint import Image, Points, paste
-from datasets.places import Camera
+from datasets.places import SHOULDER, Camera, toward
 from datasets.stage import Stage, set_stage
-from vision.errors import ConfigurationError
 
 Window = tuple[int, int, int, int]
 _SHUTTER_S = 1 / 60
@@ -31,43 +29,6 @@ _STEP_PX = 6.0
 _MOST_STEPS = 8
 _SHADOW_PX = 26.0
 _NOISE_ROOM = 96
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a film looks: the cards, the table, the camera; `noise` is in grey levels."""
-
-    camera: Camera
-    deck: str
-    back: str
-    table: str
-    split: str = "test"
-    seed: int = 1
-    fps: float = 15.0
-    noise: float = 2.5
-
-
-def look_for(split: str, seed: int, camera: Camera, **chosen: Any) -> Look:
-    """Return a look of a split ("train" or "test"); what is not chosen is drawn by the seed.
-
-    `chosen` holds other fields of `Look`; None leaves one open. ConfigurationError names a deck,
-    back or table that there is not, and those there are.
-    """
-    rng = np.random.default_rng([seed, 4])
-    known = {"back": back_names(), "table": tuple(TABLES)}
-    own = {
-        "deck": [name for name in DESIGNS if name in deck_names(split)],
-        "back": back_names(split),
-        "table": [name for name, cloth in TABLES.items() if cloth.split == split],
-    }
-    picked = {key: names[int(rng.integers(len(names)))] for key, names in own.items()}
-    given = {key: value for key, value in chosen.items() if value is not None}
-    for key, names in known.items():
-        if key in given and given[key] not in names:
-            raise ConfigurationError(
-                f"--{key}: no {key} '{given[key]}'; there are: {', '.join(names)}"
-            )
-    return Look(camera=camera, split=split, seed=seed, **{**picked, **given})
 
 
 def frame_count(acts: Sequence[Act], fps: float) -> int:
@@ -85,7 +46,7 @@ def film(acts: Sequence[Act], look: Look) -> Iterator[tuple[Image, int]]:
 
     A frame is the caller's to keep. ConfigurationError where there is no such deck or back.
     """
-    shot = _Shot(look)
+    shot = Shot(look)
     lasting: list[Carried] = []
     number = 0
     for index in range(frame_count(acts, look.fps)):
@@ -94,11 +55,11 @@ def film(acts: Sequence[Act], look: Look) -> Iterator[tuple[Image, int]]:
             lasting += [card for card in acts[number].cards if card.gone is None]
             number += 1
         act = acts[number]
-        yield shot.frame((*lasting, *act.cards), act.hand, at), frame_ms(index, look.fps)
+        yield shot.frame((*lasting, *act.cards), act, at), frame_ms(index, look.fps)
 
 
-class _Shot:
-    """The camera at work on one stage."""
+class Shot:
+    """The camera at work on one stage; its frames are to be taken in order of time."""
 
     def __init__(self, look: Look) -> None:
         rng = np.random.default_rng([look.seed, 3])
@@ -107,20 +68,35 @@ class _Shot:
         self.camera = look.camera
         self.stage: Stage = set_stage(rng, look.camera, look.table, self.pack.back)
         self.arm: Arm = arm(rng, split=look.split, sun=self.stage.sun)
+        self.guest = arm(rng, split=look.split, sun=self.stage.sun)
+        self.chips = Chips(rng, look.split)
+        self.bet = 0
         self.rng = rng
         self.noise = self._noise(look.noise)
         self.shutter = min(_SHUTTER_S, 0.5 / look.fps)
-        self.still: tuple[tuple[int, Pose | None], ...] = ()
-        self.canvas = self.stage.bare.copy()
+        self.still: tuple[tuple[int, Pose | None], ...] | None = None
+        self.canvas = self.stage.bare
 
-    def frame(self, cards: Sequence[Carried], hand: Sequence[Leg], at: float) -> Image:
+    def frame(self, cards: Sequence[Carried], act: Act, at: float) -> Image:
+        """Return the picture at an instant of an act; `cards` are its and those still lying."""
         start, end = at - self.shutter / 2, at + self.shutter / 2
         seen = [card for card in cards if card.pose(end) is not None]
         moving = [card for card in seen if is_moving(card.legs, start, end)]
+        self._bet(act, at)
         self._settle([card for card in seen if card not in moving], at)
         image = self.canvas.copy()
-        self._paint_moving(image, moving, hand, at)
+        if act.guest is not None:
+            guest = self._reach(self.guest, act.guest.legs, act.guest.shoulder, at)
+            self._paint_moving(image, (), guest, at)
+        self._paint_moving(image, moving, self._reach(self.arm, act.hand, SHOULDER, at), at)
         return self._exposed(image)
+
+    def _bet(self, act: Act, at: float) -> None:
+        """Change the chips when a guest's hand is over them."""
+        if act.guest is not None and at >= act.guest.at and self.bet != act.coup.number:
+            self.bet = act.coup.number
+            self.chips.change(self.rng, act.guest.spot)
+            self.still = None
 
     def _settle(self, cards: Sequence[Carried], at: float) -> None:
         """Bring the still picture up to date: it holds exactly these cards."""
@@ -129,15 +105,15 @@ class _Shot:
             return
         self.still = still
         self.canvas = self.stage.bare.copy()
+        self.chips.paint(self.canvas, self.stage)
         for card, (_, pose) in zip(cards, still, strict=True):
             if pose is not None:
                 paint_card(self.canvas, self.stage, self.pack, _face(card), pose)
 
     def _paint_moving(
-        self, image: Image, cards: Sequence[Carried], hand: Sequence[Leg], at: float
+        self, image: Image, cards: Sequence[Carried], reach: _Reach | None, at: float
     ) -> None:
         """Paint what moves, at several instants of the exposure, over its part of the picture."""
-        reach = self._reach(hand, at)
         quads = [quad for card in cards for quad in self._ends(card, at)]
         window = _around(quads, self.camera.size, _SHADOW_PX * self.camera.scale)
         if reach is not None:
@@ -145,7 +121,7 @@ class _Shot:
         if window is None:
             return
         x0, y0, x1, y1 = window
-        steps = self._steps(cards, hand, at)
+        steps = self._steps(cards, reach, at)
         times = at + self.shutter * ((np.arange(steps) + 0.5) / steps - 0.5)
         part = image[y0:y1, x0:x1]
         total = np.zeros(part.shape, np.uint16)
@@ -153,7 +129,7 @@ class _Shot:
             layer = part.copy()
             self._paint_instant(layer, (x0, y0), cards, float(time))
             if reach is not None:
-                corner = reach.corner(pose_at(hand, float(time)), self.camera)
+                corner = reach.corner(float(time), self.camera)
                 paste(layer, reach.patch, corner[0] - x0, corner[1] - y0)
             cv2.add(total, layer, dst=total, dtype=cv2.CV_16U)
         cv2.convertScaleAbs(total, dst=part, alpha=1 / steps)
@@ -174,25 +150,25 @@ class _Shot:
         poses = [card.pose(time) for time in times]
         return [card_quad(p, self.pack.size_mm, self.camera) for p in poses if p is not None]
 
-    def _steps(self, cards: Sequence[Carried], hand: Sequence[Leg], at: float) -> int:
+    def _steps(self, cards: Sequence[Carried], reach: _Reach | None, at: float) -> int:
         """Return at how many instants to paint: the farther things go, the more."""
         ways = [np.abs(ends[-1] - ends[0]).max() for ends in map(partial(self._ends, at=at), cards)]
-        first, last = (pose_at(hand, at + s * self.shutter / 2) for s in (-1, 1))
-        if first is not None and last is not None:
-            ways.append(np.abs(last.centre - first.centre).max() * self.camera.scale)
+        if reach is not None:
+            first, last = (reach.corner(at + s * self.shutter / 2, self.camera) for s in (-1, 1))
+            ways.append(np.abs(np.subtract(last, first)).max())
         return int(np.clip(np.ceil(max(ways, default=0.0) / _STEP_PX), 1, _MOST_STEPS))
 
-    def _reach(self, hand: Sequence[Leg], at: float) -> _Reach | None:
-        """Return the hand as it is in the middle of the exposure, None while it is away."""
-        pose = pose_at(hand, at)
+    def _reach(self, limb: Arm, legs: Sequence[Leg], shoulder: Points, at: float) -> _Reach | None:
+        """Return a hand as it is in the middle of the exposure, None while it is away."""
+        pose = pose_at(legs, at)
         if pose is None:
             return None
-        quad = arm_quad(self.arm, pose.centre, toward_shoulder(pose.centre), self.camera)
+        quad = arm_quad(limb, pose.centre, toward(pose.centre, shoulder), self.camera)
         window = _around([quad], self.camera.size, 0.0)
         if window is None:
             return None
         grip = self.camera.project(pose.centre[None])[0]
-        return _Reach(window, warped(self.arm, quad, window), grip)
+        return _Reach(window, warped(limb, quad, window), grip, legs)
 
     def _exposed(self, image: Image) -> Image:
         """Return the picture with noise and a breath of flicker."""
@@ -218,10 +194,12 @@ class _Reach:
     window: Window
     patch: Image
     grip: Points
+    legs: Sequence[Leg]
 
-    def corner(self, pose: Pose | None, camera: Camera) -> tuple[int, int]:
-        """Return where the patch's top left pixel is when the hand is in a pose."""
+    def corner(self, at: float, camera: Camera) -> tuple[int, int]:
+        """Return where the patch's top left pixel is at an instant."""
         shift = np.zeros(2)
+        pose = pose_at(self.legs, at)
         if pose is not None:
             shift = camera.project(pose.centre[None])[0] - self.grip
         x, y = np.round(shift).astype(int)

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from datasets import clutter
-from datasets.cloth import SEATS_MM, spot_middle
 from datasets.paint import Image, Points, fill, lay, shadow
 from datasets.places import (
     ACROSS,
@@ -40,20 +38,6 @@ def rack(rng: Rng, image: Image, camera: Camera) -> None:
             tone = tint * (1.0 if row % 5 else 1.35) * rng.uniform(0.85, 1.0)
             chip = np.array([[0, 0], [32, 0], [32, 5.2], [0, 5.2]]) + np.array([left, top])
             fill(image, camera.project(chip), np.clip(tone, 0, 250).tolist())
-
-
-def chips(rng: Rng, image: Image, camera: Camera, split: str) -> None:
-    """Draw bets beside the words of some spots."""
-    for seat in SEATS_MM:
-        for row in range(3):
-            if rng.random() > 0.3:
-                continue
-            chip = clutter.sprite(rng, split=split, chips=True)
-            middle = spot_middle(seat, row) + rng.normal(0, 6, 2) + (46, 0)
-            square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * chip.size_mm[0] / 2 + middle
-            base = camera.project(square)
-            shadow(image, base, soft=4 * camera.scale, strength=0.4, offset=(2, 3))
-            lay(image, chip.levels, camera.project(square, chip.height_mm))
 
 
 def tray(image: Image, camera: Camera) -> Points:

@@ -6,6 +6,7 @@ x to the right, y down as seen, the dealer at the top. Must not know of cards, t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,6 +41,34 @@ SHOE_WIDTH_MM = 116.0
 SHOE_LENGTH_MM = 330.0
 TRAY = np.array([[48.0, 60.0], [172.0, 60.0], [172.0, 200.0], [48.0, 200.0]])
 TRAY_MIDDLE = np.array([110.0, 128.0])
+
+# The dealer's shoulder, from which the arm reaches in.
+SHOULDER = np.array([615.0, -430.0])
+# The betting rows lie between rings about a middle far behind the dealer.
+RINGS_MM = (1942.0, 2004.0, 2072.0, 2146.0)
+SEATS_MM = (145.0, 372.0, 600.0, 828.0, 1055.0)
+_RING_MIDDLE = (600.0, -1500.0)
+_BESIDE_WORD_MM = 46.0
+
+
+def on_ring(radius: float, x: float) -> Points:
+    """Return the point (2,) mm of a ring at a given x."""
+    return np.array([x, _RING_MIDDLE[1] + np.sqrt(radius**2 - (x - _RING_MIDDLE[0]) ** 2)])
+
+
+# Where bets lie, seat by seat and from the dealer outwards.
+SPOTS = tuple(
+    on_ring((inner + outer) / 2, seat + _BESIDE_WORD_MM)
+    for seat in SEATS_MM
+    for inner, outer in pairwise(RINGS_MM)
+)
+
+
+def toward(point: Points, target: Points) -> Points:
+    """Return the unit vector (2,) from a point to a target."""
+    way = target - point
+    unit: Points = way / np.hypot(*way)
+    return unit
 
 
 def slot_polygon(name: str) -> Points:

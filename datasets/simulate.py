@@ -16,9 +16,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from datasets.choreography import Act, choreograph
+from datasets.acts import Act
+from datasets.choreography import choreograph
 from datasets.deal import deal
-from datasets.film import Look, film, frame_count, look_for
+from datasets.film import film, frame_count
+from datasets.look import Look, look_for
 from datasets.paint import Image
 from datasets.places import Camera
 from datasets.reel import Progress, write_folder, write_text, write_video

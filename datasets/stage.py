@@ -59,7 +59,6 @@ def set_stage(rng: Rng, camera: Camera, table: str, back: Sequence[Image]) -> St
     cloth = TABLES[table]
     image = printed(rng, camera, cloth)
     furniture.rack(rng, image, camera)
-    furniture.chips(rng, image, camera, cloth.split)
     outlines = [furniture.tray(image, camera), furniture.shoe(image, camera, back)]
     light = _light(rng, camera.size)
     tint = np.array([rng.uniform(0.93, 1.0), 0.99, rng.uniform(0.96, 1.03)], np.float32)

@@ -13,13 +13,14 @@ from typing import Any
 import cv2
 import numpy as np
 
-from datasets.choreography import Act, Carried, toward_shoulder
+from datasets.acts import Act, Carried
 from datasets.deal import CUT, Mistake
 from datasets.decks import load_deck
-from datasets.film import Look, frame_count, frame_ms
+from datasets.film import frame_count, frame_ms
+from datasets.look import Look
 from datasets.motions import Leg, is_moving, pose_at
 from datasets.paint import Points
-from datasets.places import SLOTS, TRAY, mouth_polygon, slot_polygon
+from datasets.places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
 from vision.game.cards import points_of
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
@@ -155,8 +156,8 @@ def _is_covered(corners: Points, hand: Sequence[Leg], at: float) -> bool:
     pose = pose_at(hand, at)
     if pose is None:
         return False
-    toward = toward_shoulder(pose.centre)
-    cos, sin = float(toward[1]), -float(toward[0])
+    way = toward(pose.centre, SHOULDER)
+    cos, sin = float(way[1]), -float(way[0])
     outline = _HAND @ np.array([[cos, sin], [-sin, cos]]) + pose.centre
     shared, _ = cv2.intersectConvexConvex(
         cv2.convexHull(outline.astype(np.float32)), corners.astype(np.float32)

@@ -12,7 +12,8 @@ import pytest
 
 from datasets.actors import paint_card
 from datasets.choreography import AWAY
-from datasets.film import film, frame_ms, look_for
+from datasets.film import Shot, film, frame_ms
+from datasets.look import look_for
 from datasets.motions import Leg, Pose, pose_at
 from datasets.places import Camera, slot_polygon
 from datasets.scenario import Dealing, Plan, Scenario, Slip
@@ -58,9 +59,7 @@ def test_face_up_cards_are_read_before_the_next_and_face_down_ones_after_all_fou
     ],
 )
 def test_fault_is_at_the_instant_that_decides_it(slip: Slip, moment: str) -> None:
-    """An over-draw is one when the card is out, a wrong hand when it lies, an under-draw at the
-    clearing.
-    """
+    """Over-draw: the card is out; wrong hand: it lies; under-draw: the hands are cleared."""
     told = show(coups=1, plans={1: Plan(slip)}).truth()
     (fault,) = told["faults"]
     deciding = [c[moment] for c in told["cards"] if fault["order"] in (None, c["order"])]
@@ -88,15 +87,15 @@ def test_film_shows_each_face_where_and_when_the_truth_says() -> None:
 
 
 def test_film_is_empty_table_before_the_first_card_and_after_the_clearing() -> None:
-    """What was put away leaves no trace: first and last frame are the same bare table."""
-    frames = [image for image, _ in show(coups=1, pace=4.0).frames()]
+    """What was put away leaves no trace: above the bets, first and last frame are the same."""
+    frames = [image[:160] for image, _ in show(coups=1, pace=4.0).frames()]
     assert np.abs(frames[0].astype(int) - frames[-1].astype(int)).max() <= 8
 
 
 def test_card_looks_the_same_lying_and_moving() -> None:
     """Nothing jumps when a card comes to rest: painted on a part or on the whole, it is one."""
     shown = show(coups=1)
-    shot = _shot(shown)
+    shot = Shot(shown.look)
     pose = Pose(352.0, 262.0, 3.0, 1.0)
     whole = shot.stage.bare.copy()
     paint_card(whole, shot.stage, shot.pack, "9s", pose)
@@ -105,17 +104,12 @@ def test_card_looks_the_same_lying_and_moving() -> None:
     assert np.abs(whole[60:180, 90:220].astype(int) - part.astype(int)).max() <= 2
 
 
-def _shot(shown: Show):  # type: ignore[no-untyped-def]
-    from datasets.film import _Shot
-
-    return _Shot(shown.look)
-
-
 def test_hand_and_cards_never_jump() -> None:
     """Each motion of the hand and of every card begins where the one before it ended."""
     for act in show(coups=8, dealing=Dealing.MIXED, slip_every=2, burn=True).acts:
         assert act.hand[0].origin == AWAY
-        for legs in (act.hand, *(tuple(card.legs) for card in act.cards)):
+        guests = () if act.guest is None else (act.guest.legs,)
+        for legs in (act.hand, *guests, *(tuple(card.legs) for card in act.cards)):
             for one, two in pairwise(legs):
                 assert one.end <= two.start
                 assert np.hypot(*(one.target.centre - two.origin.centre)) < 1e-6

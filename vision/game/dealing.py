@@ -39,7 +39,9 @@ def card_out(turn: Turn, event: CardOut) -> None:
         coup = begin(turn, (seen,))
     else:
         coup = turn.pass_coup(coup, (Deadline.NEXT_CARD,))
-        coup = coup._replace(cards=(*coup.cards, seen), changed_at=event.at)
+        coup = coup._replace(
+            cards=(*coup.cards, seen), changed_at=event.at, cleared_at=None
+        )
     turn.say_card("out", coup.number, seen)
     turn.weigh(coup)
     check_cut(turn)

@@ -1,0 +1,212 @@
+"""`step` answers everything, and a correction leaves no trace of the error."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.game.dealer import DEALT, INSPECTOR, Dealer
+from vision.game.cards import DECK, Card
+from vision.game.coup import new_table, step
+from vision.game.events import (
+    AckAlert,
+    BetsClosed,
+    BurnCard,
+    CardOut,
+    CardPlaced,
+    CardRead,
+    CardRemoved,
+    CarryCard,
+    CloseAlert,
+    Command,
+    Confirm,
+    CorrectCard,
+    CutCardOut,
+    Event,
+    FreeHand,
+    HoldResult,
+    MoveCard,
+    NewShoe,
+    Noticed,
+    RectifyAlert,
+    ResultEntered,
+    ResultStands,
+    Role,
+    ShoeEnded,
+    ShoeStarted,
+    Slot,
+    Started,
+    Stopped,
+    TimePassed,
+    UndoLast,
+    ViewBack,
+    ViewLost,
+    VoidCoup,
+    Winner,
+)
+from vision.game.faults import KINDS
+from vision.game.happenings import AlertTold, CoupResult, Ignored, Replied, ResultState
+from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
+from vision.game.tableau import next_slot
+
+AT = st.integers(0, 60_000)
+ORDER = st.integers(-8, 14)
+CARD = st.sampled_from(DECK[30:36])
+SLOT = st.sampled_from(Slot)
+COUP = st.integers(0, 4)
+ALERT = st.integers(0, 6).map(lambda number: f"a{number}")
+BY = {"at": AT, "by": st.sampled_from(["Ada", "Ada", ""]), "role": st.sampled_from(Role)}
+ABOUT = {**BY, "coup": COUP}
+CODE = st.sampled_from([*KINDS, "NO_SUCH"])
+SEEN = st.one_of(
+    st.builds(CardOut, AT, ORDER),
+    st.builds(CardPlaced, AT, ORDER, st.none() | SLOT),
+    st.builds(CardRead, AT, ORDER, st.none() | CARD, st.floats(0, 1), st.none() | CARD),
+    st.builds(CardRemoved, AT, ORDER),
+)
+SAID = st.one_of(
+    st.builds(CutCardOut, AT),
+    st.builds(Noticed, AT, CODE, st.none() | ORDER, st.none() | SLOT, over=st.booleans()),
+    st.builds(ViewLost, AT, st.just("dark")),
+    st.builds(ViewBack, AT),
+    st.builds(TimePassed, AT),
+    st.builds(Started, AT, st.just("b")),
+    st.builds(Stopped, AT),
+    st.builds(ShoeStarted, AT, st.sampled_from(["x", "y", ""]), st.booleans()),
+    st.builds(ShoeEnded, AT, st.integers(-1, 500)),
+    st.builds(BetsClosed, AT),
+    st.builds(ResultEntered, AT, st.sampled_from(Winner), st.none() | st.booleans()),
+    st.builds(Event, AT),
+)
+ORDERED = st.one_of(
+    *(st.builds(kind, **ABOUT) for kind in (Confirm, VoidCoup, ResultStands, HoldResult)),
+    *(st.builds(kind, **ABOUT) for kind in (BurnCard, CarryCard, FreeHand)),
+    st.builds(CorrectCard, **ABOUT, slot=SLOT, card=CARD),
+    st.builds(MoveCard, **ABOUT, source=SLOT, target=SLOT),
+    st.builds(NewShoe, **BY, shoe=st.sampled_from(["x", "z"])),
+    st.builds(UndoLast, **BY),
+    st.builds(AckAlert, **BY, alert=ALERT),
+    st.builds(RectifyAlert, **BY, alert=ALERT, remedy=st.sampled_from(["R1", "R99"])),
+    st.builds(CloseAlert, **BY, alert=ALERT),
+    st.builds(Command, **BY),
+)
+RULES = st.sampled_from(
+    [
+        Rules(),
+        Rules(decks=1, cut_depth=50, coups_after_cut=0, dealing=Dealing.PUNTO_FIRST),
+        Rules(burn=BurnRule(BurnKind.FIXED, 2), dealing=Dealing.FACE_DOWN),
+        Rules(burn=BurnRule(BurnKind.NONE)),
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(RULES, st.lists(SEEN | SAID | ORDERED | SEEN, max_size=60))
+def test_step_answers_any_sequence(rules: Rules, events: list[Event]) -> None:
+    """Whatever happens, step answers: orders are replied to, revisions and alerts are numbered."""
+    table = new_table(rules)
+    revisions: dict[tuple[int, int], int] = {}
+    raised = 0
+    for event in events:
+        before = table
+        table, said = step(table, event)
+        assert step(before, event) == (table, said)
+        assert sum(isinstance(one, Replied) for one in said) == isinstance(event, Command)
+        for one in said:
+            assert one.at == event.at
+            if isinstance(one, CoupResult):
+                key = (table.shoes, one.coup)
+                assert one.revision == revisions.get(key, -1) + 1
+                revisions[key] = one.revision
+                shown = one.state in (ResultState.FINAL, ResultState.CORRECTED)
+                assert (one.winner is not None) == shown
+                assert not shown or None not in (*one.punto.cards, *one.banco.cards)
+            if isinstance(one, AlertTold) and int(one.alert.id[1:]) > raised:
+                assert one.first
+                raised = int(one.alert.id[1:])
+        assert table.alerts == raised
+        assert table.clock >= before.clock
+        waits = table.waits_until
+        assert waits is None or waits > table.clock
+
+
+def test_repeated_event_is_ignored() -> None:
+    """A card that is told to be out twice is out once."""
+    dealer = Dealer()
+    dealer.hand("4h 4c 3d 3c")
+    before = dealer.table
+    said = dealer.tell(CardOut(dealer.now, 4))
+    assert [type(one) for one in said] == [Ignored]
+    assert dealer.table == before
+
+
+def _shoe(seed: int, coups: int) -> list[tuple[Slot, Card]]:
+    """Return the places and cards of that many coups, dealt with a fault now and then."""
+    rng = Random(seed)
+    shoe = list(DECK) * 2
+    rng.shuffle(shoe)
+    dealt = []
+    for _ in range(coups):
+        hands: tuple[list[int], list[int]] = ([], [])
+        while (slot := next_slot(tuple(hands[0]), tuple(hands[1]))) is not None:
+            if slot in (Slot.PUNTO_3, Slot.BANCO_3) and rng.random() < 0.1:
+                break
+            dealt.append((slot, shoe.pop()))
+            hands[slot % 2].append(dealt[-1][1].points)
+    return dealt
+
+
+def _play(dealt: list[tuple[Slot, Card]], read: dict[int, Card | None]) -> Dealer:
+    """Deal these cards, reading some of them as something else."""
+    dealer = Dealer(Rules(decks=2))
+    for order, (slot, face) in enumerate(dealt, start=1):
+        if slot is DEALT[0]:
+            dealer.clear()
+            dealer.tick(4_000)
+        dealer.deal(slot, face) if order not in read else dealer.read(dealer.lay(slot), read[order])
+    dealer.clear()
+    return dealer
+
+
+def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
+    """Return what each coup came to, without the history of it."""
+    last = {one.coup: one for one in dealer.results}
+    return [
+        (one.coup, one.winner, one.punto, one.banco, one.three_giving_eight, one.faults)
+        for _, one in sorted(last.items())
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True))
+def test_correction_leaves_no_trace(seed: int, wrong: list[int]) -> None:
+    """Correcting a card to X gives the results and counts there would be, had X been read."""
+    dealt = _shoe(seed, 8)
+    rng = Random(seed)
+    misread = {n + 1: rng.choice([*DECK, None]) for n in wrong if n < len(dealt)}
+    right, corrected = _play(dealt, {}), _play(dealt, misread)
+    for order in misread:
+        coup = corrected.table.coup_of(order)
+        assert coup is not None
+        slot = next(
+            slot
+            for slot in Slot
+            if (seen := _laid(corrected, order).in_slot(slot)) is not None and seen.order == order
+        )
+        command = CorrectCard(corrected.tick(), *INSPECTOR, coup.number, slot, dealt[order - 1][1])
+        corrected.tell(command)
+    assert _standing(corrected) == _standing(right)
+    assert corrected.table.shoe is not None
+    assert right.table.shoe is not None
+    assert corrected.table.shoe.counts == right.table.shoe.counts
+    assert corrected.table.shoe.surplus == right.table.shoe.surplus
+
+
+def _laid(dealer: Dealer, order: int):  # type: ignore[no-untyped-def]
+    from vision.game.hands import lay
+
+    coup = dealer.table.coup_of(order)
+    assert coup is not None
+    return lay(coup, dealer.rules)

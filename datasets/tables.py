@@ -33,7 +33,7 @@ def background(rng: Rng, shape: tuple[int, int], *, split: str = "train") -> Ima
     slack = (BANK_PX - reach / zoom) / 2
     at = BANK_PX / 2 + rng.uniform(-slack, slack, 2)
     turn = cv2.getRotationMatrix2D((at[0], at[1]), float(rng.uniform(0, 360)), zoom)
-    turn[:, 2] += (width / 2, height / 2) - at
+    turn[:, 2] = turn[:, 2] + np.array([width / 2, height / 2]) - at
     image = cv2.warpAffine(texture, turn, (width, height), flags=cv2.INTER_LINEAR)
     return cv2.transform(image, recolour(rng, 0.25))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vision.config import Models, TableConfig
-from vision.edge.camera import Wanted, open_source
+from vision.edge.camera import Wanted, is_live, open_source
 from vision.edge.metrics import Metrics
 from vision.edge.shots import Outage, Shot, now_ms
 from vision.eyes import Eyes, open_eyes
@@ -68,12 +68,14 @@ class App:
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in eyes.hashes.items())
         decks = load_profile(config.profile).rules.decks
         self._watcher = Watcher(config, eyes, decks=decks)
-        self._shots = open_source(config.camera.source, wanted(config), speed=speed)
         self._journal = Journal(config, outputs)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         self._lost = False
-        self._at = now_ms()
+        source = config.camera.source
+        # A recording read fast runs ahead of the clock; the next one on its log begins after it.
+        self._at = now_ms() if is_live(source) else max(now_ms(), self._journal.table.clock)
+        self._shots = open_source(source, wanted(config), speed=speed, start_ms=self._at)
         self._health_due_s = 0.0
 
     @property

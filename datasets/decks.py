@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cv2
@@ -116,15 +117,12 @@ def _registry() -> dict[str, _Entry]:
             if len(art.card_files(deck)) == len(DECK):
                 found.setdefault(deck.name, _folder_entry(deck))
     for name, sheet in sheets.installed_sheets().items():
-        found[name] = _Entry(
-            _split(name), sheet.licence, partial(sheets.sheet_faces, sheet), repr(sheet)
-        )
+        found[name] = _sheet_entry(name, sheet)
     return found | _reindexed(found)
 
 
 def _reindexed(found: Mapping[str, _Entry]) -> dict[str, _Entry]:
-    bases = {n: _Entry("train", s.licence, partial(sheets.sheet_faces, s), repr(s))
-             for n, s in sheets.reindexable_sheets().items()}
+    bases = {n: _sheet_entry(n, s) for n, s in sheets.reindexable_sheets().items()}
     bases |= {n: found[n] for n in _REINDEXABLE if n in found}
     names = sorted(bases)
     made: dict[str, _Entry] = {}
@@ -140,7 +138,8 @@ def _reindexed_entry(name: str, base: _Entry, number: int) -> _Entry:
         return reindex.reindex(pixels, size, seed=number), size
 
     fonts = "".join(p.name for p in reindex.index_fonts())
-    return _Entry("train", base.licence, draw, f"{base.source} {number} {fonts}")
+    code = _code(designs, faces, glyphs, reindex)
+    return _Entry("train", base.licence, draw, f"{base.source}{number}{fonts}{code}")
 
 
 def _split(name: str) -> str:
@@ -151,21 +150,27 @@ def _own_entry(name: str, design: faces.Design) -> _Entry:
     def draw(height: int) -> tuple[NDArray[Any], tuple[float, float]]:
         return faces.draw_deck(design, height), design.size
 
-    return _Entry(_split(name), OWN, draw, repr(design))
+    code = _code(courts, faces, glyphs)
+    return _Entry(_split(name), OWN, draw, repr(design) + code)
+
+
+def _sheet_entry(name: str, sheet: sheets.Sheet) -> _Entry:
+    draw = partial(sheets.sheet_faces, sheet)
+    return _Entry(_split(name), sheet.licence, draw, repr(sheet) + _code(art, sheets))
 
 
 def _folder_entry(folder: Path) -> _Entry:
     files = art.card_files(folder).values()
     source = "".join(f"{p.name}{p.stat().st_size}{p.stat().st_mtime_ns}" for p in files)
     licence = _LICENCES.get(folder.name, "unknown")
-    return _Entry(_split(folder.name), licence, partial(art.folder_faces, folder), source)
+    draw = partial(art.folder_faces, folder)
+    return _Entry(_split(folder.name), licence, draw, source + _code(art))
 
 
 @cache
-def _code() -> str:
-    """Return the text of the drawing modules: a deck is drawn anew when they change."""
-    return "".join(Path(str(m.__file__)).read_text("utf-8")
-                   for m in (art, courts, faces, glyphs, reindex, sheets))
+def _code(*modules: ModuleType) -> str:
+    """Return the text of drawing modules: what they drew is drawn anew when they change."""
+    return "".join(Path(str(m.__file__)).read_text("utf-8") for m in modules)
 
 
 def cache_folder() -> Path:
@@ -175,8 +180,7 @@ def cache_folder() -> Path:
 
 
 def _cached(name: str, entry: _Entry, height: int) -> tuple[NDArray[Any], tuple[float, float]]:
-    text = entry.source + _code()
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(entry.source.encode()).hexdigest()[:16]
     path = cache_folder() / f"{Path(name).name}-{height}-{digest}.npy"
     if not path.exists():
         pixels, _ = entry.draw(height)

@@ -36,7 +36,8 @@ def index_fonts() -> tuple[Path, ...]:
         return ()
     files = (p for p in _FONTS.rglob("*") if p.suffix in (".ttf", ".otf"))
     fit = (p for p in files if p.stem.startswith(_FAMILIES)
-           and not any(w in p.stem for w in ("Hairline", "Thin", "Shadow", "Initials", "Math")))
+           and not any(w in p.stem for w in ("Hairline", "Thin", "Shadow", "Initials", "Math",
+                                           "_K", "_I")))
     return tuple(sorted(fit))
 
 

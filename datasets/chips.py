@@ -13,6 +13,8 @@ from datasets.places import SPOTS
 from datasets.stage import Stage
 
 Rng = np.random.Generator
+_AROUND = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+_RIM = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
 
 
 class Chips:
@@ -38,7 +40,8 @@ class Chips:
             half = np.array(chip.size_mm) / 2
             square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half + middle
             base, top = stage.camera.project(square), stage.camera.project(square, chip.height_mm)
-            offset = stage.sun * (2 + chip.height_mm)
-            shadow(image, base, soft=4 * scale, strength=0.4, offset=offset)
+            offset = stage.sun * (1 + 0.4 * chip.height_mm)
+            disc = stage.camera.project(_RIM * half + middle)
+            shadow(image, disc, soft=4 * scale, strength=0.4, offset=offset)
             light = stage.light_at(base.mean(axis=0))
             lay(image, chip.levels, top, tint=inks(np.diag([light, light, light, 0.0])[:3]))

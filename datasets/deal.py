@@ -76,11 +76,17 @@ class Coup:
 
 
 def deal(scenario: Scenario) -> tuple[Coup, ...]:
-    """Deal a scenario: its coups, fewer where the cut card ends the shoe before.
+    """Deal a scenario: its coups, fewer where the shoe ends before.
 
-    ConfigurationError where a coup's laid down cards do not allow its slip.
+    ConfigurationError where a coup's laid down cards do not allow its slip, or the shoe has not
+    enough cards for one coup.
     """
-    return tuple(_Dealer(scenario).coups())
+    coups = tuple(_Dealer(scenario).coups())
+    if not any(coup.number for coup in coups):
+        raise ConfigurationError(
+            f"from: the shoe has no coup left after {scenario.started_at} cards; lower it"
+        )
+    return coups
 
 
 class _Dealer:

@@ -73,7 +73,7 @@ def main(argv: list[str]) -> int:
         raise ConfigurationError("coup: the shoe ends before the last coup laid down; see `from`")
     dealt = sum(act.coup.number > 0 for act in show.acts)
     if dealt < show.scenario.coups:
-        print(f"simulate: the cut card ends the shoe after {dealt} coups", file=sys.stderr)
+        print(f"simulate: the shoe ends after {dealt} coups", file=sys.stderr)
     _write(show, args)
     return 0
 

@@ -160,3 +160,9 @@ def test_same_seed_deals_the_same_shoe() -> None:
     scenario = Scenario(seed=11, coups=20, dealing=Dealing.MIXED, slip_every=4)
     assert deal(scenario) == deal(scenario)
     assert deal(scenario) != deal(replace(scenario, seed=12))
+
+
+def test_shoe_without_a_coup_left_is_refused() -> None:
+    """A burn that eats the last cards leaves nothing to deal: the message says so."""
+    with pytest.raises(ConfigurationError, match="no coup left after 409 cards"):
+        deal(Scenario(started_at=409, cut_from_back=0, burn=True))

@@ -288,6 +288,8 @@ def test_payload_of_a_new_shoe_is_empty_but_complete() -> None:
     payload = roads_payload(Roads())
     assert payload == roads_payload(empty_roads())
     assert payload["rows"] == 6
+    assert payload["leading_ties"] == 0
+    assert roads_payload(roads_of(history("TT")))["leading_ties"] == 2
     for part in ("bead_plate", "big_road", "big_eye_boy", "small_road", "cockroach_pig"):
         assert payload[part] == []
     nothing = {"big_eye_boy": None, "small_road": None, "cockroach_pig": None}
@@ -314,6 +316,7 @@ def test_payload_places_beads_and_entries() -> None:
         "natural": False,
     }
     assert [(bead["col"], bead["row"]) for bead in beads][-2:] == [(0, 5), (1, 0)]
+    assert payload["counts"] == roads_of(coups).counts()
     entries = payload["big_road"]
     assert isinstance(entries, list)
     assert [(e["col"], e["row"], e["ties"]) for e in entries[:3]] == [

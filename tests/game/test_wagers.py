@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -153,6 +154,8 @@ def test_outcome_of_a_told_result() -> None:
     told = outcome_told(result(Winner.PUNTO))
     assert told == Outcome(Winner.PUNTO, None, True, True, True, False)
     assert outcome_told(result(None)) is None
+    level = replace(result(Winner.EGALITE), egalite_points=8, three_giving_eight=True)
+    assert outcome_told(level) == Outcome(Winner.EGALITE, 8, True, True, True, True)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +298,14 @@ def test_refusals_are_per_player() -> None:
 def test_refusals_tell_every_reason() -> None:
     """All reasons are told at once, also in the error's words."""
     placed = [wager(Bet.BANCO), wager(Bet.PUNTO), wager(Bet.EITHER_PAIR)]
-    assert len(refusals(placed, PUNTO_BANCO)) == 2
+    assert refusals(placed, PUNTO_BANCO) == (
+        "Banco and Punto together; a player may wager on one of them only",
+        "either_pair is not offered at this table",
+    )
+    assert refusals([wager(Bet.PUNTO, "0", "Ann")], PUNTO_BANCO) == (
+        "Ann: a stake of 0 on punto",
+        "Ann: 0 on Punto is under the minimum of 1",
+    )
     with pytest.raises(IllegalWagersError) as caught:
         settle(BANCO_7_5, placed, PUNTO_BANCO)
     assert str(caught.value) == "; ".join(caught.value.refusals)

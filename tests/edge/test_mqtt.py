@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from tests.edge.mqtt_tools import (
 from tests.edge.test_store import HEADER, entry, message
 from vision.edge.broker import EmbeddedBroker
 from vision.edge.mqtt import IN_FLIGHT, INBOX_SIZE, PAYLOAD_LIMIT, Publisher
-from vision.edge.mqtt_link import Endpoint, probe
+from vision.edge.mqtt_link import Endpoint, explain_error, probe
 from vision.edge.store import Store
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import CardOut
@@ -86,7 +86,7 @@ def test_stop_sends_the_rest_and_leaves_no_will(store: Store, broker: EmbeddedBr
         publisher.start()
         wait_for(lambda: publisher.connected)
         say(store, range(1, 200))
-        publisher.stop()
+        publisher.stop(drain_s=20)
         assert store.depth() == 0
         wait_for(lambda: len(listener.heard) >= 199)
         assert listener.payloads("status") == []
@@ -329,3 +329,71 @@ def test_certificate_file_that_is_missing_is_a_configuration_error(tmp_path: Pat
     """A wrong path is told before any connection is tried."""
     with pytest.raises(ConfigurationError, match="tls_ca"):
         probe(Endpoint(tls_ca=str(tmp_path / "none.crt")))
+
+
+class FailingOutbox:
+    """A store whose disk has failed."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def pending(self, after: int, limit: int) -> list[Message]:
+        """Fail."""
+        self.asked += 1
+        raise OutsideError("the disk fails")
+
+    def retained(self) -> list[Message]:
+        """Return nothing."""
+        return []
+
+    def acknowledge(self, seqs: Iterable[int]) -> None:
+        """Do nothing."""
+
+
+def test_link_survives_a_failing_store_and_says_so(broker: EmbeddedBroker) -> None:
+    """A disk that fails is told by the link too, and tried again."""
+    outbox = FailingOutbox()
+    publisher = Publisher(Endpoint(port=broker.port), outbox, will=WILL, commands=PREFIX + "cmd/")
+    publisher.start()
+    wait_for(lambda: outbox.asked > 1)
+    wait_for(lambda: publisher.complaint == "the disk fails")
+    publisher.stop()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError(), "nothing answered within"),
+        (OSError(113, "No route to host"), "No route to host; check"),
+        (ValueError("Invalid port number."), "Invalid port number"),
+    ],
+)
+def test_other_failures_to_connect_are_explained(error: OSError | ValueError, words: str) -> None:
+    """The address is named with what the system says."""
+    told = explain_error(error, Endpoint("10.9.8.7", 1883))
+    assert "10.9.8.7:1883" in told
+    assert words in told
+
+
+@mosquitto
+@real
+def test_client_certificate_lets_in_who_has_one(tmp_path: Path, certificates: Path) -> None:
+    """A broker that wants a certificate takes ours, and one without is told."""
+    server = Mosquitto(
+        tmp_path, "user root", "listener PORT 127.0.0.1", f"cafile {certificates}/ca.crt",
+        f"certfile {certificates}/server.crt", f"keyfile {certificates}/server.key",
+        "require_certificate true", "use_identity_as_username true",
+    )  # fmt: skip
+    (tmp_path / "ext").write_text("extendedKeyUsage=clientAuth\n")
+    request = (
+        "openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=reader "
+        "-keyout c.key -out c.csr && openssl x509 -req -in c.csr -CA CERTS/ca.crt "
+        "-CAkey CERTS/ca.key -CAcreateserial -extfile ext -out c.crt"
+    ).replace("CERTS", str(certificates))
+    subprocess.run(["sh", "-c", request], cwd=tmp_path, check=True, capture_output=True)
+    ca = str(certificates / "ca.crt")
+    with server:
+        own = {"certificate": str(tmp_path / "c.crt"), "key": str(tmp_path / "c.key")}
+        probe(Endpoint("localhost", server.port, tls_ca=ca, **own))
+        with pytest.raises(OutsideError):
+            probe(Endpoint("localhost", server.port, tls_ca=ca))

@@ -85,7 +85,7 @@ def probe(endpoint: Endpoint, client_id: str = "") -> None:
     if not answers:
         raise OutsideError(
             f"the broker at {endpoint} does not answer as an MQTT broker; check [broker] port, "
-            "and whether it wants TLS ([broker] tls_ca)"
+            "and whether it wants TLS ([broker] tls_ca) or a client certificate"
         )
     if answers[0].is_failure:
         raise OutsideError(explain_refusal(answers[0], endpoint))

@@ -97,10 +97,8 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open an existing log without changing it, also while a reader writes it.
 
-    OutsideError when it is missing, unreadable or not one of ours.
+    OutsideError when it cannot be read or is not one of ours.
     """
-    if not path.is_file():
-        raise OutsideError(f"{path}: no such log; give the .sqlite file of a table or an export")
     # A log on a read-only disk, closed in order, has no write-ahead files and needs none.
     options = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
     uri = f"{path.absolute().as_uri()}?{options}"

@@ -120,9 +120,9 @@ class _Dealer:
 
     def _burn(self) -> Coup:
         first = self.shoe[0]
-        count = first.points or 10
-        places = (BURN_FACE, *(BURN,) * count)
-        return Coup(0, Dealing.FACE_DOWN, self._take(self.shoe[: count + 1], places), ())
+        cards = self.shoe[: 1 + (first.points or 10)]
+        places = (BURN_FACE, *(BURN,) * (len(cards) - 1))
+        return Coup(0, Dealing.FACE_DOWN, self._take(cards, places), ())
 
     def _coup(self, number: int) -> Coup:
         plan = self._plan(number)

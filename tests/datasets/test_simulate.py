@@ -137,9 +137,7 @@ def test_motion_stops_at_both_ends() -> None:
 def test_frames_of_one_seed_are_the_same() -> None:
     """A film can be made again, noise and all."""
     shown = rehearse(Scenario(coups=1), look_for("test", 1, SMALL))
-    one, two = (
-        [image for image, _ in islice(film(shown.acts, shown.look), 30)] for _ in range(2)
-    )
+    one, two = ([image for image, _ in islice(film(shown.acts, shown.look), 30)] for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import pytest
 
 from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer
+from vision.game.cards import Card
 from vision.game.events import (
     BetsClosed,
+    CardRead,
+    CardRemoved,
     CarryCard,
     CutCardOut,
     NewShoe,
@@ -71,8 +74,7 @@ class Case:
     legal: Scene
     severity: Severity
     late: Scene | None = None
-    rules: Rules = Rules()
-    stays: bool = False
+    rules: Rules = field(default_factory=Rules)
 
 
 def hands(text: str, *more: tuple[Slot, str]) -> Scene:
@@ -171,8 +173,6 @@ def reads(*faces: tuple[str, float]) -> Scene:
 
 def doubtful(second: str) -> Scene:
     """Read a nine with little confidence, and this as second best."""
-    from vision.game.cards import Card
-    from vision.game.events import CardRead
 
     def play(dealer: Dealer) -> None:
         order = dealer.lay(P1)
@@ -222,8 +222,6 @@ def removed(*places: int) -> Scene:
     """Deal four cards of which Punto's make 2, and take some away; then wait."""
 
     def play(dealer: Dealer) -> None:
-        from vision.game.events import CardRemoved
-
         dealer.hand(DRAWS)
         for place in places:
             dealer.tell(CardRemoved(dealer.tick(), place))
@@ -318,7 +316,7 @@ CASES = (
          then(started, burn(5), lambda d: d.tell(ShoeEnded(d.tick(), 406))), W, new_shoe),
     Case("DUP_CARD", copies(9), copies(8), C, new_shoe),
     Case("NEW_DECK_ORDER", run_of("Kc Qc Jc Tc 9c 8c 7c 6c 5c 4c 3c 2c"),
-         run_of("Kc Qd Jh Ts 9c 8d 7h 6s 5c 4d 3h 2s"), C, next_coup, stays=True),
+         run_of("Kc Qd Jh Ts 9c 8d 7h 6s 5c 4d 3h 2s"), C, next_coup),
     Case("BURN_MISSED", then(started, hands(STANDS)), then(lambda d: started(d, False),
          hands(STANDS)), W, next_coup),
     Case("BURN_WRONG", burn(4), burn(5), W, next_coup),

@@ -51,7 +51,7 @@ def _pairs(left: Counter[int]) -> Counter[tuple[int, int]]:
 
 def _second_count(decks: int) -> Counts:
     """Count the same by totals, with the rules written out as on sheet 3; no next_slot."""
-    shoe = Counter({0: 16 * decks, **{points: 4 * decks for points in range(1, 10)}})
+    shoe = Counter({0: 16 * decks, **dict.fromkeys(range(1, 10), 4 * decks)})
     tally: Counter[str] = Counter()
     for (p1, p2), ways in _pairs(shoe).items():
         rest = shoe - Counter([p1, p2])

@@ -56,7 +56,7 @@ def test_banco_cell_when_punto_stands(banco: int, draws: bool) -> None:
 
 @pytest.mark.parametrize("punto", range(6))
 def test_punto_draws_on_five_or_less(punto: int) -> None:
-    """ "PLAYER HAVING Baccarat (0)-1-2-3-4-5 Draws" (sheets 0 to 2)."""
+    """Sheets 0 to 2: "PLAYER HAVING Baccarat (0)-1-2-3-4-5 Draws"."""
     assert all(next_slot((punto, 0), (banco, 0)) is Slot.PUNTO_3 for banco in range(8))
 
 
@@ -64,7 +64,7 @@ def test_punto_draws_on_five_or_less(punto: int) -> None:
     ("punto", "banco"), [(p, b) for p, b in product(range(10), repeat=2) if max(p, b) >= 8]
 )
 def test_natural_ends_the_coup(punto: int, banco: int) -> None:
-    """ "If either hand has an 8 or 9 a Natural is declared and no more cards are drawn"."""
+    """Sheet 0: "If either hand has an 8 or 9 a Natural is declared and no more cards are drawn"."""
     assert next_slot((punto, 0), (banco, 0)) is None
     assert expected((punto, 0), (banco, 0)) == {None}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from vision.game.cards import Card
 from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved
 from vision.game.happenings import Deadline
-from vision.game.rounds import begin, begin_burn, burns, ensure_shoe, is_over, split
+from vision.game.rounds import begin, begin_burn, burns, ensure_shoe, split
 from vision.game.rules import Dealing
 from vision.game.shoe import burn_due, check_cut, check_order, count, end_burn
 from vision.game.table import Coup, Marks, Seen, Shoe
@@ -32,16 +32,14 @@ def card_out(turn: Turn, event: CardOut) -> None:
         turn.say_shoe()
         return
     coup = turn.table.coup
-    started = coup is None or is_over(coup, event.at, turn.table.rules.removed_after_ms)
+    started = coup is None or coup.is_over(event.at, turn.table.rules.removed_after_ms)
     if coup is None or started:
         if shoe.burning:
             end_burn(turn, shoe)
         coup = begin(turn, (seen,))
     else:
         coup = turn.pass_coup(coup, (Deadline.NEXT_CARD,))
-        coup = coup._replace(
-            cards=(*coup.cards, seen), changed_at=event.at, cleared_at=None
-        )
+        coup = coup._replace(cards=(*coup.cards, seen), changed_at=event.at, cleared_at=None)
     turn.say_card("out", coup.number, seen)
     turn.weigh(coup)
     check_cut(turn)
@@ -103,21 +101,24 @@ def card_placed(turn: Turn, event: CardPlaced) -> None:
     coup = coup.with_card(seen)
     coup = coup._replace(changed_at=event.at, cleared_at=None) if running else coup
     place = coup.cards.index(seen)
-    if running and _is_first(turn, coup, place):
+    first = running and _is_first(turn, coup, place)
+    if first:
         coup = split(turn, coup, place)
         turn.say_shoe()
     turn.say_card("placed", coup.number, seen)
-    if place < 4 and seen.face is None and _is_as_taken(turn, coup, place):
-        turn.set_coup(coup)
-    else:
+    if first or not _is_as_taken(turn, coup, place):
         turn.weigh(coup)
+    else:
+        turn.set_coup(coup)
     _watch_for_burn(turn)
 
 
 def _is_as_taken(turn: Turn, coup: Coup, place: int) -> bool:
-    """Whether a card came to rest with the hand for which it was taken, and nothing is amiss."""
-    slot = coup.cards[place].slot
-    return not coup.told and slot is not None and slot % 2 == turn.table.rules.deal_order[place] % 2
+    """Whether a face-down card came to rest with the hand for which it was taken."""
+    if place > 3 or coup.told:
+        return False
+    seen, order = coup.cards[place], turn.table.rules.deal_order
+    return seen.face is None and seen.slot is not None and seen.slot % 2 == order[place] % 2
 
 
 def _placed_burned(turn: Turn, seen: Seen) -> None:

@@ -238,7 +238,7 @@ def _unread(moment: Moment, seen: Seen) -> Iterator[Fault]:
     """Find a card that counts and has no face: declined, or the coup is over without it."""
     coup, laid, rules = moment.coup, moment.laid, moment.rules
     slot = laid.slot_of(seen.order)
-    over = coup.cleared_at is not None or coup.over_at is not None
+    over = coup.is_over(moment.now, rules.removed_after_ms)
     open_long = (
         rules.dealing is Dealing.FACE_UP
         and seen.placed_at is not None

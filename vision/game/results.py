@@ -24,10 +24,11 @@ _SHOWN = (ResultState.FINAL, ResultState.CORRECTED)
 
 
 class Telling(NamedTuple):
-    """By whom and when a result is told; `actor` is the order that brought it about."""
+    """When a result is told, and whose order brought it about; `over`: its cards are gone."""
 
     shoe: str
     at: int
+    over: bool
     actor: Command | None = None
 
 
@@ -59,7 +60,7 @@ def publish(
     coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling
 ) -> tuple[Coup, CoupResult | None]:
     """Return the coup with the result that is now due to be told, and that result, if it is new."""
-    why = _held(coup, laid)
+    why = _held(coup, laid, ended=telling.over)
     if why is None:
         return coup, None
     last = coup.result
@@ -97,9 +98,8 @@ def _says(last: CoupResult, why: str, coup: Coup, laid: Laid, codes: tuple[str, 
     )
 
 
-def _held(coup: Coup, laid: Laid) -> str | None:
+def _held(coup: Coup, laid: Laid, *, ended: bool) -> str | None:
     """Say why the result is held, "" if it is not, `None` if there is none to speak of."""
-    ended = coup.cleared_at is not None or coup.over_at is not None
     finished = laid.opened and (laid.complete or coup.stands or coup.over_at is not None)
     if coup.void:
         return ""

@@ -67,18 +67,6 @@ def _is_live(state: AlertState) -> bool:
     return state in LIVE
 
 
-def is_over(coup: Coup, at: int, settle_ms: int) -> bool:
-    """Whether a card that leaves the shoe now begins the next coup.
-
-    A hand of fewer than four cards that vanished for a moment was covered, not cleared.
-    """
-    if coup.void:
-        return True
-    if coup.cleared_at is None:
-        return False
-    return len(coup.cards) >= 4 or at >= coup.cleared_at + settle_ms
-
-
 def begin(turn: Turn, cards: tuple[Seen, ...], *noticed: Fault) -> Coup:
     """Begin the next coup with those cards; the one before is over, and its time limits pass."""
     old = turn.table.coup

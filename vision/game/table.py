@@ -94,6 +94,17 @@ class Coup(NamedTuple):
     shown: CoupResult | None = None
     complete: bool = False
 
+    def is_over(self, at: int, patience_ms: int) -> bool:
+        """Whether its cards are gone for good, so that one that leaves the shoe begins the next.
+
+        A hand of fewer than four cards that vanished for a moment was covered, not cleared.
+        """
+        if self.void or self.over_at is not None:
+            return True
+        if self.cleared_at is None:
+            return False
+        return len(self.cards) >= 4 or at >= self.cleared_at + patience_ms
+
     def find(self, order: int) -> Seen | None:
         """Return the card with that order, if it is of this coup."""
         for seen in self.cards:

@@ -119,7 +119,8 @@ class Turn:
             coup = coup._replace(told=after.told)
             table = table._replace(alerts=after.raised)
             self.said += after.happened
-        coup, result = publish(coup, laid, faults, Telling(name, at, self.actor))
+        over = coup.is_over(at, table.rules.removed_after_ms)
+        coup, result = publish(coup, laid, faults, Telling(name, at, over, self.actor))
         complete = laid.complete and all(seen.face is not None for seen in laid.cards)
         if complete != coup.complete:
             coup = coup._replace(complete=complete)

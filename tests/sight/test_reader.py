@@ -93,7 +93,7 @@ def check_coup(events: Sequence[Event], cards: tuple[Card, ...], first: int) -> 
 
 
 @pytest.mark.parametrize("dealing", [UP, DOWN, PUNTO_FIRST])
-@pytest.mark.parametrize(("fps", "seed"), [(30, 1), (12, 2), (10, 3)])
+@pytest.mark.parametrize(("fps", "seed"), [(30, 1), (12, 2)])
 def test_coups_come_out_as_dealt(dealing: str, seed: int, fps: int) -> None:
     """Two coups with a bad detector give each card's four events once, in the right order."""
     log = Log(Stage(fps=fps, seed=seed, faults=BAD, props=[Prop(MOUTH, Kind.BACK)]))
@@ -200,6 +200,7 @@ def test_back_is_never_read() -> None:
     """A card face down is not looked at and not called unread."""
     desk = Desk()
     assert reads(desk.show(200, kind=Kind.BACK)) == []
+    assert not desk.reader.waiting
     assert reads(desk.show(1, kind=Kind.BACK, gone=True)) == []
     assert desk.looks == 0
 

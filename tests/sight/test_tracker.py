@@ -221,6 +221,26 @@ def test_tracker_bears_pauses_between_frames() -> None:
     assert [track.slot for track in log.tracks] == [Slot.PUNTO_1, Slot.BANCO_1]
 
 
+def test_card_that_appears_outside_the_slots_is_out_when_the_picture_agrees() -> None:
+    """Missed on its way, a card beside the slots is found; an imagined one is not."""
+    log = quiet()
+    aside = Pose(600, 250, 45)
+    log.play(log.stage.reach(aside, 300))
+    log.stage.props.append(Prop(aside, Kind.BACK))
+    log.play(log.stage.withdraw())
+    log.play(log.stage.wait(2500))
+    assert [(track.pose.distance(aside) < 5, track.slot) for track in log.tracks] == [(True, None)]
+
+
+def test_card_imagined_on_the_felt_is_none() -> None:
+    """A detection that persists where the picture shows the bare table is no card."""
+    log = quiet()
+    quad = box_around(log.stage.view.quad_px(Pose(600, 250, 45)))
+    for _ in range(120):
+        log.see((Detection(quad, Kind.FACE, 0.9),), log.stage.picture())
+    assert log.ids == []
+
+
 def test_cut_card_is_tracked_as_one() -> None:
     """The cut card comes out like any other, but as its own kind."""
     log = quiet()

@@ -19,6 +19,7 @@ from vision.sight.geometry import TableView
 CELL_MM = 5.0
 PADDING_MM = 60.0
 SAME_COLOUR = 26
+FIRST_MS = 500
 SETTLED_MS = 1500
 REPLACED_MS = 5000
 SHRINK = 0.85
@@ -38,7 +39,8 @@ class Sight(Enum):
 class Ground:
     """The bare table, learned while it is watched.
 
-    A spot's look becomes the ground's once it has stayed the same for 1.5 s with no card on it.
+    A spot's look is the ground's once it has stayed the same for half a second with no card on
+    it; what lies there later must stay for 5 s to take its place.
     """
 
     def __init__(self, view: TableView) -> None:
@@ -85,7 +87,8 @@ class Ground:
             cv2.absdiff(now, self._ground.astype(np.uint8)), (0, 0, 0), (SAME_COLOUR,) * 3
         )
         # What is known gives way only to something that stays for long: a hand may rest.
-        patience = np.where((near > 0) | ~self._known, SETTLED_MS, REPLACED_MS)
+        patience = np.where(near > 0, SETTLED_MS, REPLACED_MS)
+        patience[~self._known] = FIRST_MS
         learn = at - np.maximum(self._since, self._occupied) >= patience
         fresh = learn & ~self._known
         self._ground[fresh] = now[fresh]
@@ -109,6 +112,13 @@ class Ground:
         if felt >= 0.8 and felt >= same - 0.05:
             return Sight.FELT
         return Sight.CARD if same >= 0.6 else Sight.COVERED
+
+    def altered(self, rectangle: Points) -> bool:
+        """Whether something lies at a place (4 x 2 mm) that was known to be bare."""
+        mask = self._mask(rectangle)
+        if not mask.any() or self._known[mask].mean() < 0.9:
+            return False
+        return _likeness(self._now[mask].astype(np.float32), self._ground[mask]) < 0.5
 
     def steady_ms(self, rectangle: Points, at: int) -> int:
         """Return for how long most of a place (4 x 2 mm) has looked the same."""

@@ -90,8 +90,11 @@ class Reader:
 
     @property
     def waiting(self) -> bool:
-        """Whether a card is out whose face is not settled: keep looking though nothing moves."""
-        return any(card.read is None and not card.told_unread for card in self._open.values())
+        """Whether a face lies open that is not settled: keep looking though nothing moves."""
+        return any(
+            card.open_since is not None and card.read is None and not card.told_unread
+            for card in self._open.values()
+        )
 
     @property
     def blind(self) -> str | None:

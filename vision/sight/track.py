@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +25,7 @@ MEMORY_MS = 600
 AT_REST_REACH_MM = 40.0
 MOVING_REACH_MM = 60.0
 SPEED_LIMIT_MM_S = 1500.0
-FOLLOW_MS = 1000
+FOLLOW_MS = 500
 LOST_MS = 200
 
 
@@ -64,6 +65,7 @@ class Followed:
     kind: Kind
     recent_kinds: deque[Kind]
     sightings: int = 1
+    frames: int = 1
     recent: deque[tuple[int, Pose]] = field(default_factory=deque)
     rest: Pose | None = None
     rest_since: int = 0
@@ -97,7 +99,7 @@ class Followed:
             return self.placed or self.pose, AT_REST_REACH_MM, True
         ahead = min(unseen, LOST_MS) / 1000
         x, y = self.pose.x + self.velocity[0] * ahead, self.pose.y + self.velocity[1] * ahead
-        reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(unseen / 1000, 0.2)
+        reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(unseen / 1000, 0.1)
         return Pose(x, y, self.pose.angle), reach, unseen > LOST_MS
 
     def see(self, sighting: Sighting, at: int) -> None:
@@ -156,6 +158,13 @@ class Followed:
     def is_cut(self) -> bool:
         """Whether most sightings were of the cut card."""
         return 2 * self.kinds[Kind.CUT] > self.kinds.total()
+
+    @property
+    def on_course(self) -> bool:
+        """Whether the sightings lie on one way, as a card's do, and not hither and thither."""
+        poses = [self.first, *(pose for _, pose in self.recent)]
+        way = sum(one.distance(other) for one, other in pairwise(poses))
+        return 2 * self.sightings > self.frames and way <= 1.5 * self.first.distance(self.pose)
 
     def moved(self, least_mm: float) -> bool:
         """Whether two sightings lie that far from where the card was first seen."""

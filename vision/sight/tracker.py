@@ -21,6 +21,7 @@ MAX_MOUTH_MARGIN_MM = 120.0
 SPEED_MM_MS = 0.6
 LEFT_MOUTH_MM = 40.0
 FLIGHT_MM = 400.0
+STACKED_MM = 60.0
 PLACED_MS = 200
 PLACED_NOWHERE_MS = 1000
 FOUND_MS = 300
@@ -49,7 +50,6 @@ class Tracker:
         self._cleared_at = NEVER
         self._sees_ground = False
         self._at = 0
-        self._began_at: int | None = None
 
     def update(
         self, detections: Sequence[Detection], at: int, image: Image | None = None
@@ -59,8 +59,7 @@ class Tracker:
         With the `image` absence is seen (the bare table shows); without it a card is taken for
         gone after 2.5 s out of sight.
         """
-        found = sightings_of(self._view, detections)
-        self._follow(found, at)
+        self._follow(sightings_of(self._view, detections), at)
         self._sees_ground = image is not None
         if image is not None and self._ground.observe(image, at):
             lying = [self._place(card) for card in self._cards if card.rest or card.placed]
@@ -102,7 +101,8 @@ class Tracker:
     def _follow(self, found: Sequence[Sighting], at: int) -> None:
         margin = min(MOUTH_MARGIN_MM + SPEED_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
         self._at = at
-        self._began_at = at + TENTATIVE_MS if self._began_at is None else self._began_at
+        for card in self._cards:
+            card.frames += 1
         pairs = match(self._cards, found, at)
         for i, j in pairs.items():
             card = self._cards[i]
@@ -137,15 +137,19 @@ class Tracker:
 
     def _flies_from_the_shoe(self, card: Followed, at: int) -> bool:
         """Whether a card first seen beyond the mouth comes from there: no other can it be."""
-        if card.sightings < 3 or at - self._cleared_at < AFTER_CLEARING_MS:
+        if card.sightings < 3 or not card.on_course or at - self._cleared_at < AFTER_CLEARING_MS:
             return False
         mouth = self._view.mouth
         start = -distance_inside(card.first.centre, mouth)
         away = -distance_inside(card.pose.centre, mouth) - start
         if start > FLIGHT_MM or away < LEFT_MOUTH_MM or self._view.in_discard(card.pose):
             return False
-        known = [other for other in self._cards if other.out_at is not None and not other.gone]
-        return card.moved(LEFT_MOUTH_MM) and all(at - o.seen_at <= FOUND_MS for o in known)
+        return card.moved(LEFT_MOUTH_MM) and all(self._accounted(other) for other in self._out())
+
+    def _accounted(self, card: Followed) -> bool:
+        """Whether it is plain where a card is: in sight, or under one that is."""
+        seen = [other for other in self._out() if self._at - other.seen_at <= FOUND_MS]
+        return card.gone or any(card.pose.distance(other.pose) <= STACKED_MM for other in seen)
 
     def _lies_on_the_layout(self, card: Followed, at: int) -> bool:
         if card.rest is None or card.sightings < 3 or self._view.in_mouth(card.rest, 0.0):
@@ -153,11 +157,9 @@ class Tracker:
         if self._view.in_discard(card.rest):
             return False
         if self._view.slot_of(card.rest) is None:
-            # Outside the slots only a thing that came counts, and the cut card is plain to see.
-            came = card.moved(3 * MOVED_MM) or (
-                card.is_cut and card.born_at > (self._began_at or 0)
-            )
-            return came and at - card.rest_since >= FOUND_DOUBTFUL_MS
+            # Outside the slots only a thing that came counts, not what the detector imagines.
+            came = card.moved(3 * MOVED_MM) or self._ground.altered(self._place(card))
+            return came and at - max(card.rest_since, self._cleared_at) >= FOUND_DOUBTFUL_MS
         doubtful = self._beside_another(card) or at - self._cleared_at < AFTER_CLEARING_MS
         return at - card.rest_since >= (FOUND_DOUBTFUL_MS if doubtful else FOUND_MS)
 

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import shutil
+import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.sight.film import UP, Prop, Stage, deal_coup
 from vision import app as app_module
 from vision import cli
 from vision.app import App
+from vision.commands import demo
 from vision.config import TableConfig, load, with_source
 from vision.console import Console
 from vision.edge.shots import Outage, Shot
@@ -257,6 +259,32 @@ def test_run_picture_of_another_size_is_refused(config: TableConfig, tmp_path: P
     cv2.imwrite(str(other / "0.png"), cv2.UMat(480, 640, cv2.CV_8UC3).get())
     with pytest.raises(ConfigurationError, match=r"640 x 480 px.*640 x 360"):
         run(with_source(config, str(other)), tmp_path)
+
+
+def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
+    film: tuple[Path, Eye],
+    eyes: Eyes,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The demo runs broker, board and reader, on other ports if need be, and tells how it went."""
+    coups = [
+        {"coup": number, "winner": "banco", "punto": hands[0], "banco": hands[1]}
+        for number, hands in enumerate((expected(LEGAL), expected(OVER_DRAW)), start=1)
+    ]
+    dealt = demo.Film(film[0], {"frames": 323, "fps": FPS, "coups": coups})
+    monkeypatch.setattr(demo, "_film", lambda *_: dealt)
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Someone else may hold it already, which serves as well.
+        with contextlib.suppress(OSError):
+            holder.bind(("127.0.0.1", 1883))
+            holder.listen()
+        assert cli.main(["demo", "--fast"]) == 0
+    told = capsys.readouterr().out
+    assert "taking others" in told
+    assert "board: http://127.0.0.1:" in told
+    assert "1 read as dealt, 1 openly held, 0 wrong" in told
 
 
 def test_journal_log_of_another_table_is_refused(config: TableConfig, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=cache_folder(),
         metavar="DIR",
-        help="where film, log and messages are kept (%(default)s)",
+        help="where films are kept from one demo to the next (%(default)s)",
     )
 
 
@@ -71,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--speed {args.speed}: give a factor above 0, or --fast")
     dealt = _film(args.folder, args.coups, args.seed)
     config = load(dealt.folder / "table.toml")
-    outputs = Outputs(args.folder / "demo.sqlite", args.folder / "demo.jsonl")
-    for old in (outputs.log, *args.folder.glob("demo.sqlite-*")):
-        old.unlink(missing_ok=True)
+    # Each run has its own log: another demo may be running on this machine.
+    folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
+    outputs = Outputs(folder / "demo.sqlite", folder / "demo.jsonl")
     with ExitStack() as opened:
         config = _broker(opened, config)
         print(f"board: {_board(opened, config)}")

@@ -24,13 +24,20 @@ NAMES = tuple(str(card) for card in DECK)
 
 
 class Pack:
-    """One face design and the backs of its split."""
+    """One face design and the backs of its split; drawn when first used."""
 
     def __init__(self, name: str) -> None:
-        deck = _deck(name)
         self.name = name
-        self.split = deck.split
-        self.size_mm = deck.size_mm
+
+    @property
+    def split(self) -> str:
+        """Return `train` or `test`."""
+        return _deck(self.name).split
+
+    @property
+    def size_mm(self) -> tuple[float, float]:
+        """Return width and height in mm."""
+        return _deck(self.name).size_mm
 
     def face(self, card: str) -> Levels:
         """Return the pyramid of a face by its text (`As`)."""

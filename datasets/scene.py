@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from datasets import clutter, hands
 from datasets.arrange import Spot, coup, spots
+from datasets.ground import ground, strand
 from datasets.layouts import print_layout, turned
 from datasets.lighting import finished, lighted
 from datasets.oddments import oddment
 from datasets.packs import NAMES, Levels, Pack, cut_card, foreign_face, hands_of, packs
-from datasets.paint import Image, Points, inks, lay, shadow
-from datasets.tables import background, recolour
+from datasets.paint import Image, Points, fill, inks, lay, shadow
+from datasets.tables import recolour
 from datasets.view import View, view
 
 Rng = np.random.Generator
@@ -78,6 +79,8 @@ def scene(
             if rng.random() < 0.03:
                 canvas.things(1)
     canvas.things(int(rng.choice([0, 0, 0, 1, 2])), small=True)
+    if rng.random() < 0.06:
+        canvas.strand()
     for _ in range(int(rng.choice([0, 1, 2], p=[0.75, 0.2, 0.05]))):
         canvas.hand(rng.uniform(-1, 1, 2) * canvas.extent_mm)
     image = finished(rng, lighted(rng, canvas.image, canvas.view, canvas.extent_mm))
@@ -123,7 +126,7 @@ class _Canvas:
             rng, size, px_per_mm=wide / _WIDTH_MM, tilt=min(tilt, 0.8), turn=turn
         )
         self.extent_mm = (width / 2 / wide * _WIDTH_MM, height / 2 / wide * _WIDTH_MM)
-        self.image = np.ascontiguousarray(background(rng, (height, width), split=split))
+        self.image = ground(rng, (height, width), split=split)
         self._owner: NDArray[np.int16] = np.zeros((height, width), np.int16)
         self._cards: list[tuple[str, Points, str | None]] = []
 
@@ -180,6 +183,14 @@ class _Canvas:
                     self._shade(_rounded(quad), thing.height_mm * self.view.scale_at(middle) * 0.4)
                 self._put(thing.levels, quad, lift=0.0 if thing.round_ else thing.height_mm)
                 middle = middle + rng.normal(0, 25, 2)
+
+    def strand(self) -> None:
+        """Lay a cable, a cord or a strap across."""
+        outline = self.view.project(strand(self._rng, self.extent_mm))
+        outline = np.clip(outline, -2000, 3000)
+        shadow(self.image, outline, soft=1.5, strength=0.3, offset=self._rng.normal(0, 1.5, 2))
+        fill(self.image, outline, clutter.colour(self._rng, high=200))
+        cv2.fillPoly(self._owner, [np.round(outline).astype(np.int32)], 0)
 
     def labels(self) -> tuple[Label, ...]:
         """Return the cards enough of which is in sight, the lowest first."""

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from datasets import clutter, hands
 from datasets.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from datasets.ground import ground
 from datasets.layouts import turned
 from datasets.oddments import oddment
 from datasets.packs import NAMES, Levels, Pack, cut_card, foreign_face
 from datasets.paint import Image, Points, fill, inks, lay, shadow
-from datasets.tables import background, recolour
+from datasets.tables import recolour
 from datasets.view import View, view
 
 Rng = np.random.Generator
@@ -244,5 +245,5 @@ def _print(rng: Rng) -> NDArray[np.float32]:
 def _ground(rng: Rng, side: int, split: str) -> Image:
     """Return (side, side) of a surface, seen from any distance."""
     small = max(32, side // int(rng.choice([1, 1, 2])))
-    patch = background(rng, (small, small), split=split)
+    patch = ground(rng, (small, small), split=split)
     return patch if small == side else cv2.resize(patch, (side, side))

@@ -6,13 +6,14 @@ Repeated events and cards nobody saw leave the shoe are said to be ignored, or t
 
 from __future__ import annotations
 
+from vision.game.burning import is_enough, placed, put, watch
 from vision.game.cards import Card
 from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved
 from vision.game.happenings import Deadline
-from vision.game.rounds import begin, begin_burn, burns, ensure_shoe, split
+from vision.game.rounds import begin, ensure_shoe, split
 from vision.game.rules import Dealing
-from vision.game.shoe import burn_due, check_cut, check_order, count, end_burn
-from vision.game.table import Coup, Marks, Seen, Shoe
+from vision.game.shoe import check_cut, check_order, count, end_burn
+from vision.game.table import Coup, Marks, Seen
 from vision.game.turn import Turn
 
 
@@ -26,7 +27,7 @@ def card_out(turn: Turn, event: CardOut) -> None:
     shoe = shoe._replace(last=event.order, out=shoe.out + 1, ended=False)
     turn.set_shoe(shoe)
     seen = Seen(event.order, event.at)
-    if shoe.burning and not _is_burned(shoe):
+    if shoe.burning and not is_enough(shoe):
         turn.set_shoe(shoe._replace(burned=(*shoe.burned, seen)))
         turn.say_card("out", 0, seen)
         turn.say_shoe()
@@ -45,11 +46,6 @@ def card_out(turn: Turn, event: CardOut) -> None:
     check_cut(turn)
     if started:
         turn.say_shoe()
-
-
-def _is_burned(shoe: Shoe) -> bool:
-    """Whether as many cards are burned as there should be."""
-    return shoe.burn_due is not None and len(shoe.burned) >= shoe.burn_due
 
 
 def _find(
@@ -73,18 +69,6 @@ def _find(
     return None
 
 
-def _burned(turn: Turn, event: str, seen: Seen) -> None:
-    """Put a burn card in place and tell of it."""
-    shoe = ensure_shoe(turn)
-    burned = tuple(seen if one.order == seen.order else one for one in shoe.burned)
-    due = shoe.burn_due
-    if burned[0].order == seen.order:
-        due = burn_due(turn.table.rules.burn, seen.face)
-    turn.set_shoe(shoe._replace(burned=burned, burn_due=due))
-    turn.say_card(event, 0, seen)
-    turn.say_shoe()
-
-
 def card_placed(turn: Turn, event: CardPlaced) -> None:
     """Take a card as lying at rest; one that leaves its slot for no slot keeps it."""
     found = _find(turn, event)
@@ -95,7 +79,7 @@ def card_placed(turn: Turn, event: CardPlaced) -> None:
     placed_at = event.at if seen.placed_at is None else seen.placed_at
     seen = seen._replace(placed_at=placed_at, slot=slot, removed_at=None)
     if coup is None:
-        _placed_burned(turn, seen)
+        placed(turn, seen)
         return
     running = coup.over_at is None
     coup = coup.with_card(seen)
@@ -110,7 +94,7 @@ def card_placed(turn: Turn, event: CardPlaced) -> None:
         turn.weigh(coup)
     else:
         turn.set_coup(coup)
-    _watch_for_burn(turn)
+    watch(turn)
 
 
 def _is_as_taken(turn: Turn, coup: Coup, place: int) -> bool:
@@ -121,21 +105,6 @@ def _is_as_taken(turn: Turn, coup: Coup, place: int) -> bool:
     return seen.face is None and seen.slot is not None and seen.slot % 2 == order[place] % 2
 
 
-def _placed_burned(turn: Turn, seen: Seen) -> None:
-    """Put a burn card down; where it lies in a slot, the burn is over and the first coup begins."""
-    shoe = ensure_shoe(turn)
-    if seen.slot is None or not shoe.burning:
-        _burned(turn, "placed", seen)
-        return
-    place = [one.order for one in shoe.burned].index(seen.order)
-    after = shoe.burned[place + 1 :]
-    end_burn(turn, shoe._replace(burned=shoe.burned[:place]))
-    coup = begin(turn, (seen, *after))
-    turn.say_card("placed", coup.number, seen)
-    turn.weigh(coup)
-    turn.say_shoe()
-
-
 def _is_first(turn: Turn, coup: Coup, place: int) -> bool:
     """Whether that card of the running coup lies where the first card of a coup lies."""
     seen, before = coup.cards[place], coup.cards[:place]
@@ -143,20 +112,6 @@ def _is_first(turn: Turn, coup: Coup, place: int) -> bool:
         return False
     gone = all(one.removed_at is not None or one.placed_at is None for one in before)
     return gone or (coup.unseen and turn.lay(coup._replace(cards=before)).complete)
-
-
-def _watch_for_burn(turn: Turn) -> None:
-    """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
-    coup = turn.table.coup
-    if coup is None or coup.number > 1 or not burns(turn) or ensure_shoe(turn).burned:
-        return
-    first = coup.cards[0]
-    if first.card is None or any(seen.slot is not None for seen in coup.cards):
-        return
-    aside = len(coup.cards) > 1 and all(seen.placed_at is not None for seen in coup.cards)
-    if aside or first.removed_at is not None:
-        begin_burn(turn, coup)
-        turn.say_shoe()
 
 
 def card_read(turn: Turn, event: CardRead) -> None:
@@ -173,7 +128,7 @@ def card_read(turn: Turn, event: CardRead) -> None:
         else _reread(turn, seen, event)
     )
     if coup is None:
-        _burned(turn, "read", seen)
+        put(turn, "read", seen)
         coup_number = 0
     else:
         coup_number = coup.number
@@ -181,7 +136,7 @@ def card_read(turn: Turn, event: CardRead) -> None:
         turn.set_coup(coup._replace(changed_at=event.at) if coup.over_at is None else coup)
         turn.say_card("read", coup_number, seen)
     recount(turn, seen.order, coup_number, (before, seen.face))
-    _watch_for_burn(turn)
+    watch(turn)
 
 
 def _read(turn: Turn, coup: Coup | None, seen: Seen, event: CardRead) -> Seen:
@@ -238,7 +193,7 @@ def card_removed(turn: Turn, event: CardRemoved) -> None:
         return
     seen = seen._replace(removed_at=event.at)
     if coup is None:
-        _burned(turn, "removed", seen)
+        put(turn, "removed", seen)
         return
     turn.say_card("removed", coup.number, seen)
     coup = coup.with_card(seen)
@@ -249,7 +204,7 @@ def card_removed(turn: Turn, event: CardRemoved) -> None:
         coup = turn.weigh(coup._replace(cleared_at=event.at), show=False)
         turn.pass_coup(coup, (Deadline.SETTLEMENT,))
         turn.pass_table((Deadline.SETTLEMENT,))
-    _watch_for_burn(turn)
+    watch(turn)
 
 
 def _lies(seen: Seen) -> bool:

@@ -89,90 +89,91 @@ class Fault:
         return KINDS[self.code]
 
 
-def _rows() -> tuple[FaultKind, ...]:
-    k = FaultKind
-    loud = (WARNING, CRITICAL)
-    return (
-        # --- the tableau
-        k("OVER_P3_STAND", "No card due to Punto ({totals}). Card {face}.", loud,
-          CARD_THEN_COUP, holds=True),
-        k("OVER_NATURAL", "Natural ({totals}): no more cards. Card {face}.", (CRITICAL,),
-          CARD_THEN_COUP, holds=True),
-        k("OVER_B3", "No card due to Banco ({totals}): Banco stands. Card {face}.", loud,
-          CARD_THEN_COUP, holds=True),
-        k("OVER_4TH", "A fourth card: a hand has three at most. Card {face}.", (CRITICAL,),
-          CARD_THEN_COUP, holds=True),
-        k("UNDER_P3", "Card due to Punto ({totals}).", (ADVISORY, WARNING, CRITICAL),
-          SETTLEMENT_THEN_COUP, holds=True),
-        k("UNDER_B3", "Card due to Banco ({totals}).", (ADVISORY, WARNING, CRITICAL),
-          SETTLEMENT_THEN_COUP, holds=True),
-        k("WRONG_HAND", "Third card lies with Banco, due to Punto ({totals}).", (WARNING,),
-          CARD_THEN_COUP, holds=True),
-        k("WRONG_ORDER_INIT", "First cards dealt {dealt}, not {order}.", (WARNING,),
-          CARD_THEN_COUP, holds=True),
-        k("OUT_OF_TURN_B3", "Banco's third card drawn before Punto's ({totals}).", (WARNING,),
-          CARD_THEN_COUP, holds=True),
-        # --- the cards on the table
-        k("TWO_CARDS_OUT", "Two cards left the shoe together.", (WARNING,), NEXT_CARD,
-          holds=True, noticed=True),
-        k("EXPOSED_IN_SHOE", "Card face up in the shoe.", (WARNING,), NEXT_CARD, noticed=True),
-        k("EXPOSED_EARLY", "Card {slot} exposed before its time.", (INFO, WARNING), SETTLEMENT,
-          noticed=True),
-        k("EXCESS_CARRIED", "Coup starts with a card carried over: {card}.", (INFO,), ANY_TIME),
-        k("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD),
-        k("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), SETTLEMENT,
-          holds=True, noticed=True),
-        k("CARD_UNACCOUNTED", "Card {order} left the shoe and is not on the table.", (WARNING,),
-          SETTLEMENT, noticed=True, of_reader=True),
-        k("PREMATURE_CLEAR", "Cards removed before the result.", (WARNING,), SETTLEMENT_THEN_COUP,
-          holds=True),
-        k("WRONG_REMOVED", "Card {slot} removed before the result.", (WARNING,), SETTLEMENT,
-          noticed=True),
-        k("RETURNED_TO_SHOE", "Card returned to the shoe.", (CRITICAL,), NEXT_CARD,
-          holds=True, noticed=True),
-        k("FOREIGN_CARD", "Unknown card.", (CRITICAL,), NEXT_CARD, holds=True, noticed=True),
-        # --- the result
-        k("WRONG_RESULT", "Cards: {ours}. Entered: {theirs}.", (CRITICAL,),
-          SETTLEMENT_THEN_COUP, holds=True),
-        k("WRONG_SIDE", "Cards: {ours}. Entered: {theirs}.", (WARNING,), SETTLEMENT),
-        k("DEADLINE_PASSED", "Coup {coup}: {code} not resolved before coup {next}.", (CRITICAL,),
-          ANY_TIME),
-        # --- the shoe
-        k("SHORT_SHOE", "Not enough cards to finish: {left} left.", (CRITICAL,), NEXT_CARD,
-          holds=True),
-        k("CUT_IGNORED", "Last hand was coup {last}.", (WARNING,), NEXT_COUP),
-        k("CUT_MISSING", "Cut card not seen with {left} cards left.", (ADVISORY,), SHOE_END),
-        k("SHOE_COUNT", "{counted} of {cards} cards accounted for.", (WARNING,), SHOE_END),
-        k("DUP_CARD", "{copy}th {card} in a shoe of {decks} decks.", (CRITICAL,),
-          NEXT_COUP + SHOE_END, holds=True),
-        k("NEW_DECK_ORDER", "Cards appear unshuffled: {runs} of {pairs} follow in order.",
-          (CRITICAL,), NEXT_COUP),
-        k("BURN_MISSED", "No card was burned; the rule is {rule}.", (WARNING,), NEXT_COUP),
-        k("BURN_WRONG", "Burned {burned}, the rule requires {due}.", (WARNING,), NEXT_COUP),
-        # --- the reading
-        k("MISREAD_RISK", "Read {slot}: {card} or {second}? Confirm.", (ADVISORY,), SETTLEMENT,
-          holds=True, of_reader=True),
-        k("UNREAD", "Card {slot} not read: key it in.", (ADVISORY, WARNING), SETTLEMENT,
-          of_reader=True),
-        k("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), SETTLEMENT,
-          holds=True, noticed=True, of_reader=True),
-        # --- the machine
-        k("VIEW_LOST", "Reader blind: {detail}. Results held.", loud, NEXT_CARD,
-          of_reader=True, machine=True),
-        k("CAMERA_MOVED", "Camera moved.", loud, NEXT_CARD,
-          noticed=True, of_reader=True, machine=True),
-        k("LIGHT", "Light too poor to read by.", loud, NEXT_CARD,
-          noticed=True, of_reader=True, machine=True),
-        k("CLOCK", "Clock drift.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
-          machine=True),
-        k("LINK", "Messages cannot be sent.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
-          machine=True),
-        k("LOG", "The event log is broken.", (CRITICAL,), ANY_TIME, noticed=True, of_reader=True,
-          machine=True),
-    )  # fmt: skip
+_K = FaultKind
+_LOUD = (WARNING, CRITICAL)
 
+# fmt: off
+_TABLE = (
+    # --- the tableau
+    _K("OVER_P3_STAND", "No card due to Punto ({totals}). Card {face}.", _LOUD,
+       CARD_THEN_COUP, holds=True),
+    _K("OVER_NATURAL", "Natural ({totals}): no more cards. Card {face}.", (CRITICAL,),
+       CARD_THEN_COUP, holds=True),
+    _K("OVER_B3", "No card due to Banco ({totals}): Banco stands. Card {face}.", _LOUD,
+       CARD_THEN_COUP, holds=True),
+    _K("OVER_4TH", "A fourth card: a hand has three at most. Card {face}.", (CRITICAL,),
+       CARD_THEN_COUP, holds=True),
+    _K("UNDER_P3", "Card due to Punto ({totals}).", (ADVISORY, WARNING, CRITICAL),
+       SETTLEMENT_THEN_COUP, holds=True),
+    _K("UNDER_B3", "Card due to Banco ({totals}).", (ADVISORY, WARNING, CRITICAL),
+       SETTLEMENT_THEN_COUP, holds=True),
+    _K("WRONG_HAND", "Third card lies with Banco, due to Punto ({totals}).", (WARNING,),
+       CARD_THEN_COUP, holds=True),
+    _K("WRONG_ORDER_INIT", "First cards dealt {dealt}, not {order}.", (WARNING,),
+       CARD_THEN_COUP, holds=True),
+    _K("OUT_OF_TURN_B3", "Banco's third card drawn before Punto's ({totals}).", (WARNING,),
+       CARD_THEN_COUP, holds=True),
+    # --- the cards on the table
+    _K("TWO_CARDS_OUT", "Two cards left the shoe together.", (WARNING,), NEXT_CARD,
+       holds=True, noticed=True),
+    _K("EXPOSED_IN_SHOE", "Card face up in the shoe.", (WARNING,), NEXT_CARD, noticed=True),
+    _K("EXPOSED_EARLY", "Card {slot} exposed before its time.", (INFO, WARNING), SETTLEMENT,
+       noticed=True),
+    _K("EXCESS_CARRIED", "Coup starts with a card carried over: {card}.", (INFO,), ANY_TIME),
+    _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD),
+    _K("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), SETTLEMENT,
+       holds=True, noticed=True),
+    _K("CARD_UNACCOUNTED", "Card {order} left the shoe and is not on the table.", (WARNING,),
+       SETTLEMENT, noticed=True, of_reader=True),
+    _K("PREMATURE_CLEAR", "Cards removed before the result.", (WARNING,), SETTLEMENT_THEN_COUP,
+       holds=True),
+    _K("WRONG_REMOVED", "Card {slot} removed before the result.", (WARNING,), SETTLEMENT,
+       noticed=True),
+    _K("RETURNED_TO_SHOE", "Card returned to the shoe.", (CRITICAL,), NEXT_CARD,
+       holds=True, noticed=True),
+    _K("FOREIGN_CARD", "Unknown card.", (CRITICAL,), NEXT_CARD, holds=True, noticed=True),
+    # --- the result
+    _K("WRONG_RESULT", "Cards: {ours}. Entered: {theirs}.", (CRITICAL,),
+       SETTLEMENT_THEN_COUP, holds=True),
+    _K("WRONG_SIDE", "Cards: {ours}. Entered: {theirs}.", (WARNING,), SETTLEMENT),
+    _K("DEADLINE_PASSED", "Coup {coup}: {code} not resolved before coup {next}.", (CRITICAL,),
+       ANY_TIME),
+    # --- the shoe
+    _K("SHORT_SHOE", "Not enough cards to finish: {left} left.", (CRITICAL,), NEXT_CARD,
+       holds=True),
+    _K("CUT_IGNORED", "Last hand was coup {last}.", (WARNING,), NEXT_COUP),
+    _K("CUT_MISSING", "Cut card not seen with {left} cards left.", (ADVISORY,), SHOE_END),
+    _K("SHOE_COUNT", "{counted} of {cards} cards accounted for.", (WARNING,), SHOE_END),
+    _K("DUP_CARD", "{copy}th {card} in a shoe of {decks} decks.", (CRITICAL,),
+       NEXT_COUP + SHOE_END, holds=True),
+    _K("NEW_DECK_ORDER", "Cards appear unshuffled: {runs} of {pairs} follow in order.",
+       (CRITICAL,), NEXT_COUP),
+    _K("BURN_MISSED", "No card was burned; the rule is {rule}.", (WARNING,), NEXT_COUP),
+    _K("BURN_WRONG", "Burned {burned}, the rule requires {due}.", (WARNING,), NEXT_COUP),
+    # --- the reading
+    _K("MISREAD_RISK", "Read {slot}: {card} or {second}? Confirm.", (ADVISORY,), SETTLEMENT,
+       holds=True, of_reader=True),
+    _K("UNREAD", "Card {slot} not read: key it in.", (ADVISORY, WARNING), SETTLEMENT,
+       of_reader=True),
+    _K("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), SETTLEMENT,
+       holds=True, noticed=True, of_reader=True),
+    # --- the machine
+    _K("VIEW_LOST", "Reader blind: {detail}. Results held.", _LOUD, NEXT_CARD,
+       of_reader=True, machine=True),
+    _K("CAMERA_MOVED", "Camera moved.", _LOUD, NEXT_CARD,
+       noticed=True, of_reader=True, machine=True),
+    _K("LIGHT", "Light too poor to read by.", _LOUD, NEXT_CARD,
+       noticed=True, of_reader=True, machine=True),
+    _K("CLOCK", "Clock drift.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+    _K("LINK", "Messages cannot be sent.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+    _K("LOG", "The event log is broken.", (CRITICAL,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+)
+# fmt: on
 
-KINDS: dict[str, FaultKind] = {kind.code: kind for kind in _rows()}
+KINDS: dict[str, FaultKind] = {kind.code: kind for kind in _TABLE}
 
 
 def words_of(code: str, /, **facts: object) -> str:

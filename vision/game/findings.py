@@ -9,99 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
+from vision.game.doubts import card_faults
 from vision.game.events import Slot
 from vision.game.faults import Fault, words_of
 from vision.game.hands import Laid, lay
-from vision.game.rules import Dealing, Rules
-from vision.game.table import NO_MARKS, Coup, Seen
-
-
-class Moment(NamedTuple):
-    """What is looked at: a coup, how it lies, by which rules, when (Unix ms)."""
-
-    coup: Coup
-    laid: Laid
-    rules: Rules
-    now: int
-    surplus: frozenset[int] = frozenset()
+from vision.game.moment import Moment, card_fault, slot_name, totals_text
+from vision.game.table import Seen
 
 
 def find(moment: Moment) -> tuple[Fault, ...]:
     """Return every fault of the coup at that moment, the gravest matters first."""
-    coup, laid, rules, _, surplus = moment
+    coup, laid = moment.coup, moment.laid
     if coup.void:
         return coup.noticed
-    found: list[Fault] = []
-    if not _in_order(moment):
-        found += _first_four(moment)
+    found: list[Fault] = [*_first_four(moment)]
     if laid.extras:
         found += _extras(moment)
     if laid.surely_due:
         found += _missing(moment)
         found += _removed(moment)
-    for seen in coup.cards:
-        sure = seen.card is not None and seen.confidence >= rules.confidence_gate
-        if not sure or seen.marks is not NO_MARKS or seen.order in surplus:
-            found += _card(moment, seen)
+    found += card_faults(moment)
     return (*found, *coup.noticed) if coup.noticed else tuple(found)
 
 
-def totals_text(laid: Laid) -> str:
-    """Say what the hands have, as in `Punto 5, Banco 3, Punto's third card 8`."""
-    parts = []
-    for name, hand in (("Punto", laid.punto), ("Banco", laid.banco)):
-        points = [seen.face.points for seen in hand[:2] if seen.face is not None]
-        parts.append(f"{name} {sum(points) % 10}" if len(points) == 2 else f"{name} not known")
-    if len(laid.punto) > 2 and laid.punto[2].face is not None:
-        parts.append(f"Punto's third card {laid.punto[2].face.points}")
-    return ", ".join(parts)
+def _first_four(moment: Moment) -> tuple[Fault, ...]:
+    """Find the first card that was dealt out of the order of the house.
 
-
-def slot_name(slot: Slot | None, order: int) -> str:
-    """Name a place for people, or the card by its order where it has none."""
-    if slot is None:
-        return f"number {order}"
-    return f"{'Punto' if slot.is_punto else 'Banco'} {slot // 2 + 1}"
-
-
-def _fault(code: str, seen: Seen, slot: Slot | None, text: str) -> Fault:
-    """Return a fault of one card, with the facts of that card."""
-    return Fault(
-        key=f"{code}:{seen.order}",
-        code=code,
-        text=text,
-        order=seen.order,
-        slot=slot,
-        observed=seen.slot,
-        exposed=seen.face is not None,
-        card=seen.face,
-        second=seen.second,
-        confidence=seen.confidence if seen.card is not None else None,
-    )
-
-
-def _in_order(moment: Moment) -> bool:
-    """Whether the first four cards seen are the first four there were, with the right hands."""
-    cards, order = moment.coup.cards[:4], moment.rules.deal_order
-    if cards and cards[-1].order - cards[0].order != len(cards) - 1:
-        return True
-    return all(
-        seen.slot is None or seen.slot % 2 == order[place] % 2 for place, seen in enumerate(cards)
-    )
-
-
-def _first_four(moment: Moment) -> Iterator[Fault]:
-    """Find the first card that was dealt out of the order of the house."""
+    Where one of them passed unseen, which is which cannot be told.
+    """
     cards, order = moment.coup.cards[:4], moment.rules.deal_order
     for place, seen in enumerate(cards):
         if seen.slot is not None and seen.slot % 2 != order[place] % 2:
-            dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
-            text = words_of("WRONG_ORDER_INIT", dealt=_letters(dealt), order=_letters(order))
-            fault = _fault("WRONG_ORDER_INIT", seen, moment.laid.slot_of(seen.order), text)
-            yield replace(fault, key="first-four", expected=(order[place],))
-            return
+            break
+    else:
+        return ()
+    if cards[-1].order - cards[0].order != len(cards) - 1:
+        return ()
+    dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
+    text = words_of("WRONG_ORDER_INIT", dealt=_letters(dealt), order=_letters(order))
+    fault = card_fault("WRONG_ORDER_INIT", seen, moment.laid.slot_of(seen.order), text)
+    return (replace(fault, key="first-four", expected=(order[place],)),)
 
 
 def _letters(slots: Iterator[Slot] | tuple[Slot, ...]) -> str:
@@ -115,7 +63,7 @@ def _extras(moment: Moment) -> Iterator[Fault]:
             continue
         face = "face down" if seen.face is None else f"exposed: {seen.face}"
         text = words_of(code, totals=totals_text(moment.laid), face=face)
-        fault = _fault(code, seen, seen.slot, text)
+        fault = card_fault(code, seen, seen.slot, text)
         before = _before(moment, seen)
         yield replace(
             fault,
@@ -172,7 +120,7 @@ def _removed(moment: Moment) -> Iterator[Fault]:
     if until >= _removed_at(seen) + patience:
         slot = laid.slot_of(seen.order)
         text = words_of("WRONG_REMOVED", slot=slot_name(slot, seen.order))
-        yield replace(_fault("WRONG_REMOVED", seen, slot, text), expected=laid.expected)
+        yield replace(card_fault("WRONG_REMOVED", seen, slot, text), expected=laid.expected)
     if coup.cleared_at is None or laid.opened:
         return
     if coup.over_at is not None or moment.now >= coup.cleared_at + patience:
@@ -182,72 +130,6 @@ def _removed(moment: Moment) -> Iterator[Fault]:
 
 def _removed_at(seen: Seen) -> int:
     return seen.removed_at or 0
-
-
-def _card(moment: Moment, seen: Seen) -> Iterator[Fault]:
-    """Find what is wrong with, or doubtful about, one card."""
-    coup, rules, marks = moment.coup, moment.rules, seen.marks
-    if (
-        seen.placed_at is None
-        and seen.removed_at is None
-        and seen.face is None
-        and moment.now >= seen.out_at + rules.unaccounted_after_ms
-    ):
-        text = words_of("CARD_UNACCOUNTED", order=seen.order)
-        yield _fault("CARD_UNACCOUNTED", seen, None, text)
-    if seen.face is None:
-        yield from _unread(moment, seen)
-    elif seen.order in moment.surplus:
-        words = words_of("DUP_CARD", copy=rules.decks + 1, card=seen.face, decks=rules.decks)
-        yield _fault("DUP_CARD", seen, moment.laid.slot_of(seen.order), words)
-    if _is_doubtful(seen, rules) and seen.second is not None:
-        slot = moment.laid.slot_of(seen.order)
-        name = slot_name(slot, seen.order)
-        words = words_of("MISREAD_RISK", slot=name, card=seen.card, second=seen.second)
-        yield _fault("MISREAD_RISK", seen, slot, words)
-    if marks is not NO_MARKS and not coup.void:
-        yield from _marked(moment, seen)
-
-
-def _is_doubtful(seen: Seen, rules: Rules) -> bool:
-    if seen.card is None or seen.second is None or seen.confidence >= rules.confidence_gate:
-        return False
-    settled = seen.marks.confirmed or seen.marks.keyed is not None
-    return not settled and seen.second.points != seen.card.points
-
-
-def _marked(moment: Moment, seen: Seen) -> Iterator[Fault]:
-    """Find what was noted of a card when it was read."""
-    marks = seen.marks
-    slot = moment.laid.slot_of(seen.order)
-    name = slot_name(slot, seen.order)
-    settled = marks.confirmed or marks.keyed is not None
-    if marks.early:
-        grade = 0 if slot is None or slot.is_punto else 1
-        text = words_of("EXPOSED_EARLY", slot=name)
-        yield replace(_fault("EXPOSED_EARLY", seen, slot, text), grade=grade)
-    if marks.clash is not None and not settled and marks.clash != seen.card:
-        text = words_of("READ_CONFLICT", slot=name, card=seen.card, other=marks.clash)
-        yield replace(_fault("READ_CONFLICT", seen, slot, text), second=marks.clash)
-    if marks.switched is not None and not settled:
-        text = words_of("SWITCH", slot=name, card=seen.face, now=marks.switched)
-        yield replace(_fault("SWITCH", seen, slot, text), second=marks.switched)
-
-
-def _unread(moment: Moment, seen: Seen) -> Iterator[Fault]:
-    """Find a card that counts and has no face: declined, or the coup is over without it."""
-    coup, laid, rules = moment.coup, moment.laid, moment.rules
-    slot = laid.slot_of(seen.order)
-    over = coup.is_over(moment.now, rules.removed_after_ms)
-    open_long = (
-        rules.dealing is Dealing.FACE_UP
-        and seen.placed_at is not None
-        and moment.now >= coup.changed_at + rules.unread_after_ms
-    )
-    if slot is None or not (over or seen.marks.declined or open_long):
-        return
-    text = words_of("UNREAD", slot=slot_name(slot, seen.order))
-    yield replace(_fault("UNREAD", seen, slot, text), grade=1 if over else 0)
 
 
 def _would_vanish(moment: Moment, code: str, order: int | None) -> bool:

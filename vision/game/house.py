@@ -16,7 +16,7 @@ from vision.game.events import (
     ViewLost,
 )
 from vision.game.faults import KINDS, Fault, words_of
-from vision.game.findings import slot_name
+from vision.game.moment import slot_name
 from vision.game.rounds import ensure_shoe, start_shoe
 from vision.game.shoe import end_shoe, last_coup
 from vision.game.table import Coup

@@ -23,8 +23,8 @@ from vision.game.events import (
     VoidCoup,
 )
 from vision.game.faults import Fault, words_of
-from vision.game.findings import slot_name
 from vision.game.happenings import AlertState, AlertTold
+from vision.game.moment import slot_name
 from vision.game.rounds import begin
 from vision.game.table import NO_MARKS, Coup, Marks, Seen, Told, Undo
 from vision.game.turn import Turn

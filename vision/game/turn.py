@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from vision.game.alerts import Place, pass_deadlines, reconcile
 from vision.game.events import Command
 from vision.game.faults import Fault
-from vision.game.findings import Moment, find
+from vision.game.findings import find
 from vision.game.hands import Laid, lay
 from vision.game.happenings import (
     CardSeen,
@@ -23,6 +23,7 @@ from vision.game.happenings import (
     ShoeChanged,
     StatusChanged,
 )
+from vision.game.moment import Moment
 from vision.game.results import PUBLIC, Telling, entered_faults, live, publish
 from vision.game.table import Coup, Seen, Shoe, Table
 

@@ -94,9 +94,12 @@ def test_stop_sends_the_rest_and_leaves_no_will(store: Store, broker: EmbeddedBr
 
 @mosquitto
 @real
-def test_broker_away_for_a_while_loses_nothing(store: Store, tmp_path: Path) -> None:
+def test_broker_away_for_a_while_loses_nothing(
+    store: Store, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Messages said while the broker is dead arrive after; what stands is told again."""
     server = Mosquitto(tmp_path)
+    request.addfinalizer(server.stop)
     publisher = link(server.port, store)
     publisher.start()
     say(store, range(1, 50), retain=True)
@@ -116,13 +119,12 @@ def test_broker_away_for_a_while_loses_nothing(store: Store, tmp_path: Path) -> 
         wait_for(lambda: store.depth() == 0)
         wait_for(lambda: 49 in listener.payloads("card"))
     publisher.stop()
-    server.stop()
 
 
 @mosquitto
 @real
 def test_consumer_sees_every_number_in_order_across_broker_deaths(
-    store: Store, tmp_path: Path
+    store: Store, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Whatever the broker does, a consumer with a session gets each number, in order."""
     tmp_path.chmod(0o755)
@@ -135,6 +137,7 @@ def test_consumer_sees_every_number_in_order_across_broker_deaths(
         "max_queued_messages 0",
     )
     server = Mosquitto(tmp_path, *keep)
+    request.addfinalizer(server.stop)
     server.start()
     with listening(server.port, PREFIX + "card", "-i", "consumer", "-c") as listener:
         publisher = link(server.port, store)
@@ -150,7 +153,6 @@ def test_consumer_sees_every_number_in_order_across_broker_deaths(
         wait_for(lambda: 300 in listener.payloads("card"), 20)
         publisher.stop()
         heard = listener.payloads("card")
-    server.stop()
     assert list(dict.fromkeys(heard)) == list(range(1, 301))
 
 

@@ -150,7 +150,7 @@ def main() -> None:
     card = {
         "name": "classifier",
         "task": "rank, suit and readability of a rectified card",
-        "network": "CardNet, residual, 1.1 million parameters",
+        "network": "CardNet, residual, 0.7 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
         "recipe": "python -m models.train_classifier && python -m models.measure_classifier",
         "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",

@@ -20,6 +20,7 @@ from models.network import CardNet
 
 RUNS = Path("runs/classifier")
 FIRST_STOCK = 4096
+WARM_UP_STEPS = 60
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
@@ -54,7 +55,7 @@ def augment(crops: Tensor, generator: torch.Generator) -> Tensor:
 
 def schedule(share: float, steps: int) -> float:
     """Return the learning rate's factor at a share (0 to 1) of the time: warm up, then cosine."""
-    return min(1.0, steps / 300) * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
+    return min(1.0, steps / WARM_UP_STEPS) * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
 
 
 class Training:
@@ -71,7 +72,7 @@ class Training:
             self.net.load_state_dict(torch.load(arguments.resume, map_location=self.device))
         self.average = torch.optim.swa_utils.AveragedModel(
             self.net,
-            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.998),
+            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995),
             use_buffers=True,
         )
         self.optimiser = torch.optim.AdamW(
@@ -171,7 +172,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60, help="how long to train")
     parser.add_argument("--bank", type=int, default=120_000, help="crops kept on disk")
     parser.add_argument("--held-out", type=int, default=4_000, help="crops to measure on")
-    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--makers", type=int, default=1, help="processes that make crops")
     parser.add_argument("--every", type=float, default=60, help="seconds between measurements")

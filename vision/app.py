@@ -16,6 +16,7 @@ from vision.config import Models, TableConfig
 from vision.edge.camera import Wanted, is_live, open_source
 from vision.edge.metrics import Metrics
 from vision.edge.shots import Outage, Shot, now_ms
+from vision.errors import ShoeReaderError
 from vision.eyes import Eyes, open_eyes
 from vision.game.events import (
     CardOut,
@@ -75,7 +76,11 @@ class App:
         source = config.camera.source
         # A recording read fast runs ahead of the clock; the next one on its log begins after it.
         self._at = now_ms() if is_live(source) else max(now_ms(), self._journal.table.clock)
-        self._shots = open_source(source, wanted(config), speed=speed, start_ms=self._at)
+        try:
+            self._shots = open_source(source, wanted(config), speed=speed, start_ms=self._at)
+        except ShoeReaderError:
+            self._journal.close()
+            raise
         self._health_due_s = 0.0
 
     @property

@@ -146,7 +146,7 @@ def _shift_chunks(moov: bytes, by: int) -> bytes:
 def test_camera_unplugged_is_told() -> None:
     """A camera that is not there or is busy ends with an outside error and the cure."""
     with pytest.raises(OutsideError, match="unplugged, or another program"):
-        next(iter(open_source("9", Wanted())))
+        open_source("9", Wanted())
 
 
 def test_address_refused_is_told() -> None:
@@ -155,7 +155,7 @@ def test_address_refused_is_told() -> None:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
         with pytest.raises(OutsideError, match="no video comes from this address"):
-            next(iter(open_source(f"http://127.0.0.1:{port}/video", Wanted())))
+            open_source(f"http://127.0.0.1:{port}/video", Wanted())
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     feed = Feed(endpoint_of(config.broker), prefix, alerts=args.alerts)
     host = config.board.host if args.http_host is None else args.http_host
     port = config.board.port if args.http_port is None else args.http_port
+    if not 0 <= port <= 65535:
+        raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
     with BoardServer(feed, title=f"Table {config.table}", host=host, port=port) as server:
         feed.start()
         print(f"board: {server.url}", flush=True)

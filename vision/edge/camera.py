@@ -54,7 +54,9 @@ def open_source(
     """
     start = now_ms() if start_ms is None else start_ms
     if is_live(source):
-        return _watched(source, wanted, _Capture(source, wanted))
+        capture = _Capture(source, wanted)
+        _await_opening(source, capture)
+        return _watched(source, wanted, capture)
     path = Path(source)
     if path.is_dir():
         return media.folder(path, media.picture_files(path), wanted.fps, media.Pace(start, speed))
@@ -138,7 +140,6 @@ def _watched(source: str, wanted: Wanted, capture: _Capture) -> Iterator[Shot | 
 
     A source that fails or stalls is opened afresh, with growing pauses, for as long as it takes.
     """
-    _await_opening(source, capture)
     index, failures, reason = 0, 0, ""
     heard_s = time.monotonic()
     try:

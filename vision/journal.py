@@ -174,5 +174,5 @@ class Journal:
 
 def read_cards(table: Table) -> list[Card]:
     """Return the faces read in this shoe so far, one for each card."""
-    counts = table.shoe.counts if table.shoe is not None else ()
+    counts = table.shoe.counts
     return [Card.of(index) for index, count in enumerate(counts) for _ in range(count)]

@@ -28,6 +28,7 @@ from vision.game.events import (
     ResultStands,
     Role,
     ShoeStarted,
+    TimePassed,
     UndoLast,
     ViewLost,
     VoidCoup,
@@ -445,3 +446,56 @@ def test_deadline_moves_from_the_next_card_to_the_next_coup() -> None:
     dealer.out()
     assert dealer.alerts["OVER_P3_STAND"].deadline is Deadline.NEXT_COUP
     assert dealer.alerts["OVER_P3_STAND"].state is AlertState.RAISED
+
+
+def test_fault_that_comes_back_has_its_alert_again() -> None:
+    """A correction ends an alert, taking it back raises the same one again; late stays late."""
+    dealer = Dealer().start()
+    dealer.hand("2h 7c Kd Kc")
+    dealer.clear()
+    dealer.out()
+    told = dealer.alerts["UNDER_P3"]
+    assert (told.state, told.in_time) == (AlertState.LAPSED, False)
+    assert give(dealer, CorrectCard(1, *INSPECTOR, 1, P1, Card.parse("7h"))) == ""
+    assert dealer.alerts["UNDER_P3"].state is AlertState.RECTIFIED
+    assert dealer.result.faults == ()
+    assert give(dealer, UndoLast(1, *INSPECTOR)) == ""
+    again = dealer.alerts["UNDER_P3"]
+    assert (again.id, again.state, again.in_time) == (told.id, AlertState.LAPSED, False)
+    assert again.raised_at == told.raised_at
+    assert dealer.result.faults == ("UNDER_P3",)
+
+
+def test_fault_found_by_a_late_correction_has_lapsed() -> None:
+    """A past coup found to be wrong stands as dealt, with the fault."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.clear()
+    dealer.out()
+    assert give(dealer, CorrectCard(1, *INSPECTOR, 1, P1, Card.parse("2h"))) == ""
+    assert dealer.result.state is ResultState.CORRECTED
+    assert dealer.result.faults == ("UNDER_P3",)
+    assert dealer.alerts["UNDER_P3"].state is AlertState.LAPSED
+
+
+def test_rectified_alert_is_raised_again_only_when_it_grows_worse() -> None:
+    """What an inspector put right is not told again, unless it comes to more than it was."""
+    dealer = Dealer().start()
+    dealer.hand("2h 7c Kd Kc")
+    dealer.tell(TimePassed(dealer.tick(5_000)))
+    assert give(dealer, RectifyAlert(1, *INSPECTOR, "a1", "R2")) == ""
+    dealer.tell(TimePassed(dealer.tick(5_000)))
+    assert dealer.open == []
+    dealer.clear()
+    assert dealer.open == ["UNDER_P3"]
+
+
+def test_order_about_cards_that_were_burned_cannot_be_taken_back() -> None:
+    """What seemed the first coup was the burn: the order about it has no coup any more."""
+    dealer = Dealer().start()
+    order = dealer.lay(None)
+    assert give(dealer, FreeHand(1, *INSPECTOR, 1)) == ""
+    dealer.read(order, "5d")
+    dealer.lay(None)
+    assert "any more" in give(dealer, UndoLast(1, *INSPECTOR))
+    assert "no order" in give(dealer, UndoLast(1, *INSPECTOR))

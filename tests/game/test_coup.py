@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.game.dealer import B1, B2, B3, P1, P2, P3, Dealer, cards
+from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer, cards
 from vision.game.cards import Card
 from vision.game.events import (
+    CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
+    CorrectCard,
     CutCardOut,
+    Event,
     Noticed,
     ResultEntered,
     ShoeEnded,
@@ -20,6 +23,7 @@ from vision.game.events import (
     TimePassed,
     ViewBack,
     ViewLost,
+    VoidCoup,
     Winner,
 )
 from vision.game.happenings import (
@@ -401,7 +405,6 @@ def test_cut_card_fixes_the_last_hand(more: int, between: bool, last: int) -> No
     dealer.tell(CutCardOut(dealer.tick()))
     dealer.tell(CutCardOut(dealer.tick()))
     assert isinstance(dealer.said[-1], Ignored)
-    assert dealer.table.shoe is not None
     assert dealer.table.shoe.last_coup == last
 
 
@@ -476,3 +479,119 @@ def test_ninth_copy_is_the_last_of_them() -> None:
     assert (alert.order, alert.slot) == (3, P2)
     dealer.read(3, "9d", 0.5)
     assert dealer.open == []
+
+
+def test_event_of_no_kind_is_ignored() -> None:
+    """An event that is none is said to be ignored."""
+    dealer = Dealer().start()
+    dealer.tell(Event(dealer.tick()))
+    for event in (
+        CardOut(dealer.now, 0),
+        CardPlaced(dealer.now, 0, P1),
+        CardRead(dealer.now, 0, None, 0.0),
+    ):
+        dealer.tell(event)
+    assert [one.event for one in dealer.all(Ignored)] == [
+        "Event",
+        "CardOut",
+        "CardPlaced",
+        "CardRead",
+    ]
+    assert dealer.table.waits_until is None
+
+
+def test_view_back_before_any_coup() -> None:
+    """A view lost and found before the first card holds nothing."""
+    dealer = Dealer().start()
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    dealer.tell(ViewBack(dealer.tick()))
+    assert dealer.open == []
+    assert dealer.all(StatusChanged)[-1].state == "online"
+
+
+def test_order_of_the_first_four_is_not_judged_across_a_gap() -> None:
+    """Where one of the first cards passed unseen, the others are not called out of order."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "4h")
+    dealer.order += 1
+    dealer.deal(P2, "3d")
+    dealer.deal(B2, "3c")
+    assert dealer.raised == []
+
+
+def test_entered_result_waits_for_unread_cards() -> None:
+    """What the dealer keyed in is not judged while a card is unread."""
+    dealer = Dealer().start()
+    for slot, face in ((P1, "4h"), (B1, None), (P2, "3d"), (B2, "3c")):
+        dealer.deal(slot, face)
+    dealer.tell(ResultEntered(dealer.tick(), Winner.BANCO))
+    assert "WRONG_RESULT" not in dealer.raised
+    dealer.read(2, "4c")
+    assert "WRONG_RESULT" in dealer.raised
+
+
+def test_new_deck_order_ends_when_the_cards_are_read_otherwise() -> None:
+    """A run that was misread is no run."""
+    dealer = Dealer().start()
+    for first in ("Kc Qc Jc Tc", "9c 8c 7c 6c", "5c 4c 3c 2c"):
+        dealer.hand(first)
+        dealer.clear()
+    assert "NEW_DECK_ORDER" in dealer.open
+    for coup, face in ((1, "2h"), (2, "2s")):
+        for slot in (P1, P2):
+            card = Card.parse(face)
+            dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, coup, slot, card))
+    assert "NEW_DECK_ORDER" not in dealer.open
+
+
+def test_copies_among_burn_cards_count() -> None:
+    """A burn card that is one copy too many is counted, though it is of no coup."""
+    dealer = Dealer(Rules(decks=1))
+    dealer.tell(ShoeStarted(dealer.tick(), "x", watch_burn=True))
+    for face in ("3d", "3d", "5c", "6c"):
+        dealer.read(dealer.lay(None), face)
+    dealer.hand("4h 4c 3d 2d")
+    assert dealer.alerts["DUP_CARD"].order == 7
+    dealer.lay(P3)
+    dealer.read(2, "8d")
+    assert dealer.table.shoe.surplus == {7}
+
+
+def test_alert_says_check_card_only_where_that_would_help() -> None:
+    """A second-best reading that changes nothing is no reason to doubt the fault."""
+    dealer = Dealer().start()
+    order = dealer.lay(P1)
+    dealer.tell(CardRead(dealer.tick(), order, Card.parse("4h"), 0.999, Card.parse("3h")))
+    for slot, face in ((B1, "7c"), (P2, "Kd"), (B2, "Kc")):
+        dealer.deal(slot, face)
+    dealer.clear()
+    assert not dealer.alerts["UNDER_P3"].check_card
+    dealer.tick(5_000)
+    for slot, face, second in (
+        (P1, "6h", "7h"),
+        (B1, "7c", None),
+        (P2, "Kd", None),
+        (B2, "Kc", None),
+    ):
+        order = dealer.lay(slot)
+        other = None if second is None else Card.parse(second)
+        dealer.tell(CardRead(dealer.tick(), order, Card.parse(face), 0.999, other))
+    dealer.out()
+    assert not dealer.alerts["OVER_P3_STAND"].check_card
+
+
+def test_deal_order_that_leaves_a_hand_out_is_refused() -> None:
+    """A deal order names both first places of both hands."""
+    with pytest.raises(ValueError, match="deal order"):
+        Rules(deal_order=(P1, P2, B1, B1))
+
+
+def test_void_coup_waits_for_nothing() -> None:
+    """A void coup asks for no card and no time."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "4h")
+    assert dealer.table.waits_until is not None
+    dealer.tell(VoidCoup(dealer.tick(), *INSPECTOR, 1))
+    assert dealer.table.waits_until is None
+    live = dealer.all(CoupLive)[-1]
+    assert (live.expected, live.complete) == ((), True)

@@ -12,6 +12,7 @@ from vision.game.events import CardPlaced, CardRead, CardRemoved, Slot, TimePass
 from vision.game.happenings import ResultState
 from vision.game.outcome import winner_of
 from vision.game.rules import Dealing, Rules
+from vision.game.table import NO_SHOE
 from vision.game.tableau import next_slot
 
 COUPS = 34_000
@@ -79,7 +80,7 @@ class House(Dealer):
         self.shoe = list(DECK) * self.rules.decks
         self.rng.shuffle(self.shoe)
         self.order = 0
-        self.table = self.table._replace(shoe=None, coup=None, done=())
+        self.table = self.table._replace(shoe=NO_SHOE, coup=None, done=())
         self.said, self.events = [], []
 
     def clear(self) -> None:

@@ -18,6 +18,7 @@ OPEN = (AlertState.RAISED, AlertState.ACKNOWLEDGED)
 LIVE = (*OPEN, AlertState.LAPSED)
 # "rectified or brought to the attention of management" (sheets 0 to 2)
 MANAGEMENT = (Role.INSPECTOR, Role.SURVEILLANCE)
+BEFORE_NEXT_COUP = (Deadline.NEXT_CARD, Deadline.SETTLEMENT, Deadline.NEXT_COUP)
 REMEDIES = tuple(f"R{number}" for number in range(1, 13))
 _LOUDNESS = tuple(Severity)
 
@@ -116,7 +117,7 @@ def _renew(alert: Alert, fault: Fault, place: Place) -> Alert:
         ruled = bool(alert.by)
         if ruled and alert.code == fresh.code and not _louder(fresh, alert):
             return alert
-        return replace(fresh, raised_at=alert.raised_at, deadline_at=alert.deadline_at)
+        return replace(fresh, raised_at=alert.raised_at)
     if same and alert.observed == fresh.observed:
         return alert
     kept = alert.deadline if alert.deadline in kind.deadlines else kind.deadlines[0]

@@ -75,20 +75,17 @@ def _refusal(command: Command) -> str:
 
 def _obey(turn: Turn, command: Command) -> str:
     """Do as ordered; say why it cannot be done, "" where it was."""
-    match command:
-        case CoupCommand():
-            return rule(turn, command)
-        case UndoLast():
-            return undo(turn)
-        case AckAlert():
-            return acknowledge(turn, command)
-        case RectifyAlert():
-            return rectify(turn, command)
-        case CloseAlert():
-            return close(turn, command)
-        case NewShoe():
-            shoe = turn.table.shoe
-            if shoe is not None and shoe.name == command.shoe:
-                return f"shoe {command.shoe} is in use already"
-            start_shoe(turn, command.shoe, watch_burn=command.watch_burn)
-    return ""
+    if isinstance(command, CoupCommand):
+        return rule(turn, command)
+    if isinstance(command, AckAlert):
+        return acknowledge(turn, command)
+    if isinstance(command, RectifyAlert):
+        return rectify(turn, command)
+    if isinstance(command, CloseAlert):
+        return close(turn, command)
+    if isinstance(command, NewShoe):
+        if command.shoe and turn.table.shoe.name == command.shoe:
+            return f"shoe {command.shoe} is in use already"
+        start_shoe(turn, command.shoe, watch_burn=command.watch_burn)
+        return ""
+    return undo(turn)

@@ -56,7 +56,7 @@ def _find(
     A card whose leaving was missed, being beyond the last one out, is taken as out now.
     """
     shoe = turn.table.shoe
-    if (shoe is None or event.order > shoe.last) and event.order > 0:
+    if event.order > shoe.last:
         card_out(turn, CardOut(event.at, event.order))
     coup = turn.table.coup_of(event.order)
     seen = None if coup is None else coup.find(event.order)

@@ -122,8 +122,7 @@ def cut_card_out(turn: Turn, event: CutCardOut) -> None:
 
 def shoe_started(turn: Turn, event: ShoeStarted) -> None:
     """Put another shoe in use; one announced twice is the same."""
-    shoe = turn.table.shoe
-    if shoe is not None and shoe.name == event.shoe:
+    if event.shoe and turn.table.shoe.name == event.shoe:
         turn.ignore(event, f"shoe {event.shoe} is in use already")
         return
     start_shoe(turn, event.shoe, watch_burn=event.watch_burn)

@@ -7,7 +7,7 @@ of the next coup. Must not know events.
 
 from __future__ import annotations
 
-from vision.game.alerts import LIVE
+from vision.game.alerts import BEFORE_NEXT_COUP, LIVE
 from vision.game.faults import KINDS, Fault, words_of
 from vision.game.happenings import AlertState, Deadline
 from vision.game.rules import BurnKind
@@ -15,18 +15,14 @@ from vision.game.shoe import begin_faults, burn_due, end_burn, new_shoe
 from vision.game.table import Coup, Seen, Shoe
 from vision.game.turn import Turn
 
-BEFORE_NEXT_COUP = (Deadline.NEXT_CARD, Deadline.SETTLEMENT, Deadline.NEXT_COUP)
 ALL = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
 
 
 def ensure_shoe(turn: Turn) -> Shoe:
     """Return the shoe in use; where none was announced, take one to be in use already."""
-    if turn.table.shoe is None:
+    if not turn.table.shoe.name:
         start_shoe(turn, "", watch_burn=False, partial=True)
-    shoe = turn.table.shoe
-    if shoe is None:
-        raise AssertionError("a shoe was just put in use")
-    return shoe
+    return turn.table.shoe
 
 
 def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False) -> None:
@@ -98,9 +94,7 @@ def finish(turn: Turn, coup: Coup) -> None:
     "if the error has not been rectified or brought to the attention of management prior to cards
     being drawn for the next coup, all coups thereafter will be deemed valid" (sheets 0 to 2)
     """
-    if coup.over_at is not None:
-        return
-    coup = turn.weigh(coup._replace(over_at=turn.at), show=False)
+    coup = turn.weigh(coup._replace(over_at=turn.at), show=False, late=False)
     turn.pass_table(BEFORE_NEXT_COUP)
     before = {one.key for one in coup.told if one.alert.state is AlertState.LAPSED}
     after = turn.pass_coup(coup, BEFORE_NEXT_COUP)
@@ -133,12 +127,7 @@ def split(turn: Turn, coup: Coup, place: int) -> Coup:
     """
     before, after = coup.cards[:place], coup.cards[place:]
     shoe = turn.table.shoe
-    if (
-        shoe is not None
-        and coup.number == 1
-        and burns(turn)
-        and all(seen.slot is None for seen in before)
-    ):
+    if coup.number == 1 and burns(turn) and all(seen.slot is None for seen in before):
         turn.table = turn.table._replace(coup=None)
         end_burn(turn, shoe._replace(burned=(*shoe.burned, *before)))
         return begin(turn, after)

@@ -70,7 +70,7 @@ def _rule(turn: Turn, coup: Coup, command: CoupCommand) -> str:
             turn.weigh(coup._replace(free=True))
         case MoveCard():
             return _move(turn, coup, command)
-        case BurnCard() | CarryCard():
+        case _:
             return _dispose(turn, coup, command)
     return ""
 
@@ -127,7 +127,7 @@ def _move(turn: Turn, coup: Coup, command: MoveCard) -> str:
     return ""
 
 
-def _dispose(turn: Turn, coup: Coup, command: BurnCard | CarryCard) -> str:
+def _dispose(turn: Turn, coup: Coup, command: CoupCommand) -> str:
     """Burn the last card of a coup, given where none was due, or begin the next coup with it."""
     laid = turn.lay(coup)
     seen, code = laid.extras[-1] if laid.extras else (None, "")
@@ -176,9 +176,9 @@ def undo(turn: Turn) -> str:
         return "there is no order to take back"
     last = stack[-1]
     coup = turn.table.coup_at(last.coup)
-    if coup is None:
-        raise AssertionError("an order is kept only with its coup")
     turn.table = turn.table._replace(undo=stack[:-1])
+    if coup is None:
+        return f"there is no coup {last.coup} in this shoe any more"
     marks = dict(last.marks)
     faces = [(seen.order, seen.face) for seen in coup.cards]
     cards = tuple(

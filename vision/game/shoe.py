@@ -61,8 +61,6 @@ def last_coup(table: Table) -> int:
 def begin_faults(table: Table, number: int, seen: Seen) -> Iterable[Fault]:
     """Find what speaks against beginning that coup with that card."""
     shoe, rules = table.shoe, table.rules
-    if shoe is None:
-        return
     if shoe.last_coup is not None and number > shoe.last_coup:
         yield Fault("cut", "CUT_IGNORED", words_of("CUT_IGNORED", last=shoe.last_coup))
     left = rules.cards - shoe.last + 1
@@ -76,7 +74,7 @@ def begin_faults(table: Table, number: int, seen: Seen) -> Iterable[Fault]:
 def check_cut(turn: Turn) -> None:
     """Say once that the cut card should have been seen by now."""
     shoe, rules = turn.table.shoe, turn.table.rules
-    if shoe is None or shoe.last_coup is not None:
+    if shoe.last_coup is not None:
         return
     left = rules.cards - shoe.last
     if left == rules.cut_depth - 1:
@@ -89,7 +87,7 @@ def count(turn: Turn, before: Card | None, after: Card | None) -> frozenset[int]
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
     shoe, decks = turn.table.shoe, turn.table.rules.decks
-    if shoe is None or before == after:
+    if before == after:
         return frozenset()
     counts = list(shoe.counts)
     if before is not None:
@@ -106,8 +104,7 @@ def count(turn: Turn, before: Card | None, after: Card | None) -> frozenset[int]
 def all_seen(table: Table) -> tuple[Seen, ...]:
     """Return every card of the shoe that was seen or keyed in, burn cards first."""
     coups: tuple[Coup, ...] = table.done if table.coup is None else (*table.done, table.coup)
-    burned = () if table.shoe is None else table.shoe.burned
-    return (*burned, *(seen for coup in coups for seen in coup.cards))
+    return (*table.shoe.burned, *(seen for coup in coups for seen in coup.cards))
 
 
 def _surplus(table: Table, decks: int) -> frozenset[int]:
@@ -144,8 +141,6 @@ def _follow(one: Card | None, other: Card | None) -> bool:
 def end_shoe(turn: Turn, left: int) -> None:
     """Take the shoe as finished with so many cards left in it, and reckon up."""
     shoe, rules = turn.table.shoe, turn.table.rules
-    if shoe is None:
-        return
     turn.set_shoe(shoe._replace(ended=True, left=left))
     counted = shoe.last + left
     if counted > rules.cards or (counted < rules.cards and not shoe.partial):

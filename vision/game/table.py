@@ -142,6 +142,9 @@ class Shoe(NamedTuple):
     partial: bool = False
 
 
+NO_SHOE = Shoe("")
+
+
 class Undo(NamedTuple):
     """How a coup stood before an order about it: its orders, not what was seen since."""
 
@@ -160,13 +163,14 @@ class Table(NamedTuple):
 
     `done` are this shoe's coups before the running one, coup n at index n - 1. `told` are alerts
     about the shoe and the reader, `kept` those of earlier shoes that nobody closed; `alerts` counts
-    all ever raised. `bets_closed` is `None` at a table that never says so.
+    all ever raised. A `shoe` without a name is none: nothing has been seen yet. `bets_closed` is
+    `None` at a table that never says so.
     """
 
     rules: Rules
     boot: str = ""
     clock: int = 0
-    shoe: Shoe | None = None
+    shoe: Shoe = NO_SHOE
     shoes: int = 0
     coup: Coup | None = None
     done: tuple[Coup, ...] = ()
@@ -182,7 +186,7 @@ class Table(NamedTuple):
     @property
     def next_order(self) -> int:
         """The order of the next card to leave the shoe, for a reader that starts again."""
-        return 1 if self.shoe is None else self.shoe.last + 1
+        return self.shoe.last + 1
 
     @property
     def waits_until(self) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vision.game.alerts import Place, pass_deadlines, reconcile
+from vision.game.alerts import BEFORE_NEXT_COUP, Place, pass_deadlines, reconcile
 from vision.game.events import Command
 from vision.game.faults import Fault
 from vision.game.findings import find
@@ -26,8 +26,6 @@ from vision.game.happenings import (
 from vision.game.moment import Moment
 from vision.game.results import PUBLIC, Telling, entered_faults, live, publish
 from vision.game.table import Coup, Seen, Shoe, Table
-
-NO_SHOE = Shoe("")
 
 
 class Turn:
@@ -47,12 +45,11 @@ class Turn:
 
     def say_card(self, event: str, coup: int, seen: Seen) -> None:
         """Tell surveillance what one card did."""
-        shoe = self.table.shoe
         self.said.append(
             CardSeen(
                 at=self.at,
                 event=event,
-                shoe="" if shoe is None else shoe.name,
+                shoe=self.table.shoe.name,
                 coup=coup,
                 order=seen.order,
                 slot=seen.place,
@@ -69,8 +66,6 @@ class Turn:
     def say_shoe(self) -> None:
         """Tell how the shoe stands."""
         table, shoe = self.table, self.table.shoe
-        if shoe is None:
-            return
         coups = len(table.done) + (table.coup is not None)
         unseen = None if shoe.left is None else table.rules.cards - shoe.out - shoe.left
         self.said.append(
@@ -103,13 +98,14 @@ class Turn:
         """Lay the coup out by the rules of this table."""
         return lay(coup, self.table.rules)
 
-    def weigh(self, coup: Coup, *, show: bool = True) -> Coup:
+    def weigh(self, coup: Coup, *, show: bool = True, late: bool = True) -> Coup:
         """Weigh the coup anew: its faults, its result; tell what changed; return it, put in place.
 
-        `show`: tell how a running coup lies, too.
+        `show`: tell how a running coup lies, too. `late`: time limits that passed when the coup was
+        over have passed for faults found after that as well.
         """
         table, at = self.table, self.at
-        shoe = table.shoe or NO_SHOE
+        shoe = table.shoe
         name = shoe.name
         laid = lay(coup, table.rules)
         faults = find(Moment(coup, laid, table.rules, at, shoe.surplus)) + entered_faults(
@@ -120,6 +116,10 @@ class Turn:
             coup = coup._replace(told=after.told)
             table = table._replace(alerts=after.raised)
             self.said += after.happened
+            if late and coup.over_at is not None:
+                told, passed = pass_deadlines(coup.told, BEFORE_NEXT_COUP, at)
+                coup = coup._replace(told=told)
+                self.said += passed
         over = coup.is_over(at, table.rules.removed_after_ms)
         coup, result = publish(coup, laid, faults, Telling(name, at, over, self.actor))
         complete = laid.complete and all(seen.face is not None for seen in laid.cards)
@@ -139,8 +139,7 @@ class Turn:
         coups = table.done if table.coup is None else (*table.done, table.coup)
         results = (coup.result for coup in coups)
         told = tuple(one for one in results if one is not None and one.state in PUBLIC)
-        name = "" if table.shoe is None else table.shoe.name
-        self.said.append(CoupsChanged(self.at, name, told))
+        self.said.append(CoupsChanged(self.at, table.shoe.name, told))
 
     def note(self, fault: Fault) -> None:
         """Find a fault of the shoe or the reader, until it is dropped."""
@@ -159,9 +158,8 @@ class Turn:
     def weigh_table(self, ended: str = "no longer so") -> None:
         """Bring the alerts about shoe and reader in line with their faults."""
         table = self.table
-        name = "" if table.shoe is None else table.shoe.name
         coup = 0 if table.coup is None else table.coup.number
-        place = Place(name, coup, self.at, table.alerts, ended)
+        place = Place(table.shoe.name, coup, self.at, table.alerts, ended)
         after = reconcile(table.told, table.noticed, place)
         self.table = table._replace(told=after.told, alerts=after.raised)
         self.said += after.happened

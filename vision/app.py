@@ -103,7 +103,7 @@ class App:
     def _begin(self) -> None:
         """Go on with the shoe of the log, or begin one."""
         table = self._journal.table
-        if table.shoe is None or self._new_shoe:
+        if not table.shoe.name or self._new_shoe:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
             self._advance([ShoeStarted(self._at, name)])
         else:

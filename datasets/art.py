@@ -24,8 +24,19 @@ CARD_HEIGHT_MM = 88.0
 _TRIM = 0.011  # of the width, off each side: the hairline printed round most drawn cards
 _TRIM_MOST = 0.03
 _RANK_WORDS = {
-    "A": "ace", "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven",
-    "8": "eight", "9": "nine", "T": "ten", "J": "jack", "Q": "queen", "K": "king",
+    "A": "ace",
+    "2": "two",
+    "3": "three",
+    "4": "four",
+    "5": "five",
+    "6": "six",
+    "7": "seven",
+    "8": "eight",
+    "9": "nine",
+    "T": "ten",
+    "J": "jack",
+    "Q": "queen",
+    "K": "king",
 }
 _SHORT = re.compile(r"(?P<r>10|1[123]?|[2-9]|[atjqk])[ _-]?(?P<s>[cdhs])")
 _SHORT_TURNED = re.compile(r"(?P<s>[cdhs])[ _-]?(?P<r>10|1[123]?|[2-9]|[atjqk])")

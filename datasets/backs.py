@@ -16,8 +16,12 @@ from datasets.glyphs import Image, Points, pip, rounded_mask
 from vision.errors import ConfigurationError
 
 CUT_COLORS: dict[str, Color] = {
-    "yellow": (30, 205, 240), "red": (40, 30, 190), "green": (60, 140, 30), "black": (35, 32, 32),
-    "blue": (170, 80, 20), "white": (240, 240, 240),
+    "yellow": (30, 205, 240),
+    "red": (40, 30, 190),
+    "green": (60, 140, 30),
+    "black": (35, 32, 32),
+    "blue": (170, 80, 20),
+    "white": (240, 240, 240),
 }
 _WIDTH, _HEIGHT = 63.0, 88.0
 _RED, _BLUE, _GREEN, _BLACK = (40, 28, 165), (140, 62, 22), (70, 100, 20), (45, 40, 40)
@@ -39,14 +43,16 @@ class Back:
 PATTERNS: dict[str, Callable[[Points, Points], Points]] = {
     "lattice": lambda x, y: (np.abs((x + y) % 5 - 2.5) < 1.6) & (np.abs((x - y) % 5 - 2.5) < 1.6),
     "diamonds": lambda x, y: np.abs(x % 6 - 3) + np.abs(y % 8 - 4) * 0.75 > 2.2,
-    "scroll": lambda x, y: np.sin(x * 0.9 + 2.2 * np.sin(y * 0.55))
-    * np.cos(y * 0.9 + 2.2 * np.sin(x * 0.55)) > -0.1,
+    "scroll": lambda x, y: (
+        np.sin(x * 0.9 + 2.2 * np.sin(y * 0.55)) * np.cos(y * 0.9 + 2.2 * np.sin(x * 0.55)) > -0.1
+    ),
     "solid": lambda x, y: np.ones_like(x + y, dtype=bool),
     "rings": lambda x, y: np.sin(np.hypot(x, y * 0.8) * 2.2) > -0.3,
     "crosshatch": lambda x, y: ((x + y) % 2.4 > 0.8) & ((x - y) % 2.4 > 0.8),
     "waves": lambda x, y: np.sin(y * 1.6 + 1.5 * np.sin(x * 0.7)) > -0.2,
-    "rosette": lambda x, y: np.cos(12 * np.arctan2(y, x) + np.hypot(x, y) * 0.5)
-    + np.cos(np.hypot(x, y) * 1.1) > -0.35,
+    "rosette": lambda x, y: (
+        np.cos(12 * np.arctan2(y, x) + np.hypot(x, y) * 0.5) + np.cos(np.hypot(x, y) * 1.1) > -0.35
+    ),
     "bricks": lambda x, y: (y % 4 > 0.6) & ((x + 4 * ((y // 4) % 2)) % 8 > 0.6),
     "dots": lambda x, y: np.hypot(x % 4 - 2, y % 4 - 2) > 1.1,
     "stripes": lambda x, y: (x + y) % 6 > 2.2,
@@ -55,18 +61,28 @@ PATTERNS: dict[str, Callable[[Points, Points], Points]] = {
     "weave": lambda x, y: np.where((x // 5 + y // 5) % 2 > 0.5, x % 1.6 > 0.6, y % 1.6 > 0.6),
 }
 BACKS: dict[str, Back] = {
-    "lattice-red": Back("lattice", _RED), "lattice-blue": Back("lattice", _BLUE),
-    "diamonds-red": Back("diamonds", _RED), "diamonds-black": Back("diamonds", _BLACK, margin=0),
-    "scroll-blue": Back("scroll", _BLUE), "scroll-plum": Back("scroll", _PLUM, margin=3.0),
-    "solid-navy": Back("solid", (90, 40, 20)), "solid-red": Back("solid", _RED, margin=6.0),
-    "rings-teal": Back("rings", _TEAL), "rings-red": Back("rings", _RED, margin=0),
-    "crosshatch-blue": Back("crosshatch", _BLUE), "crosshatch-green": Back("crosshatch", _GREEN),
+    "lattice-red": Back("lattice", _RED),
+    "lattice-blue": Back("lattice", _BLUE),
+    "diamonds-red": Back("diamonds", _RED),
+    "diamonds-black": Back("diamonds", _BLACK, margin=0),
+    "scroll-blue": Back("scroll", _BLUE),
+    "scroll-plum": Back("scroll", _PLUM, margin=3.0),
+    "solid-navy": Back("solid", (90, 40, 20)),
+    "solid-red": Back("solid", _RED, margin=6.0),
+    "rings-teal": Back("rings", _TEAL),
+    "rings-red": Back("rings", _RED, margin=0),
+    "crosshatch-blue": Back("crosshatch", _BLUE),
+    "crosshatch-green": Back("crosshatch", _GREEN),
     "waves-orange": Back("waves", _ORANGE, margin=3.0),
     "waves-blue": Back("waves", _BLUE, margin=0),
-    "rosette-red": Back("rosette", _RED), "rosette-green": Back("rosette", _GREEN, margin=5.5),
-    "bricks-plum": Back("bricks", _PLUM), "dots-black": Back("dots", _BLACK, (190, 215, 225)),
-    "stripes-red": Back("stripes", _RED, margin=0), "checks-blue": Back("checks", _BLUE),
-    "casino-red": Back("casino", _RED), "casino-blue": Back("casino", _BLUE, margin=3.0),
+    "rosette-red": Back("rosette", _RED),
+    "rosette-green": Back("rosette", _GREEN, margin=5.5),
+    "bricks-plum": Back("bricks", _PLUM),
+    "dots-black": Back("dots", _BLACK, (190, 215, 225)),
+    "stripes-red": Back("stripes", _RED, margin=0),
+    "checks-blue": Back("checks", _BLUE),
+    "casino-red": Back("casino", _RED),
+    "casino-blue": Back("casino", _BLUE, margin=3.0),
     "casino-black": Back("casino", _BLACK, _GOLD, margin=2.5),
     "frames-blue": Back("frames", _BLUE, split="test"),
     "weave-red": Back("weave", _RED, split="test"),

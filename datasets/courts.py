@@ -69,8 +69,9 @@ class _Half:
         turn = np.linspace(0, 2 * np.pi, 40)[:, None]
         self.shape(np.hstack([x + np.cos(turn) * radius[0], y + np.sin(turn) * radius[1]]), color)
 
-    def _edge(self, points: Points, line: float, *, closed: bool, color: Color | None = None
-              ) -> None:
+    def _edge(
+        self, points: Points, line: float, *, closed: bool, color: Color | None = None
+    ) -> None:
         if self.court.style == "modern" and color is None:
             return
         width = max(1, round(line * self.scale[0]))
@@ -90,8 +91,7 @@ _PATTERNS: tuple[Callable[[Points, Points], Points], ...] = (
 )
 
 
-def court_figure(rank: str, suit: str, size: tuple[int, int], court: Court, *, ink: Color
-                 ) -> Image:
+def court_figure(rank: str, suit: str, size: tuple[int, int], court: Court, *, ink: Color) -> Image:
     """Return the picture inside the frame of a court card, BGR.
 
     `rank` is J, Q or K; `size` is width and height in pixels; `ink` the suit's colour.
@@ -114,8 +114,9 @@ def _figure(canvas: _Half, rank: str, rng: np.random.Generator) -> None:
     paints = [court.paints[i] for i in rng.permutation(len(court.paints))]
     if court.style == "ornate":
         pale: Color = tuple(int(c + (255 - c) * 0.72) for c in paints[2])  # type: ignore[assignment]
-        canvas.dress("M0 0 L100 0 L100 101 L0 101 L0 0", int(rng.integers(3, 6)),
-                     (pale, court.paper))
+        canvas.dress(
+            "M0 0 L100 0 L100 101 L0 101 L0 0", int(rng.integers(3, 6)), (pale, court.paper)
+        )
     side = 1 if rng.random() < 0.5 else -1
     _hair(canvas, rank, paints[1])
     _robe(canvas, paints, rng)
@@ -140,19 +141,27 @@ def _robe(canvas: _Half, paints: list[Color], rng: np.random.Generator) -> None:
         canvas.shape("M42 64 L58 64 L68 101 L32 101 L42 64", paints[2])
     else:
         canvas.dress(robe, int(kinds[0]), (paints[0], paints[1] if ornate else paints[0]))
-        canvas.dress("M8 90 C12 74 22 64 34 61 L30 101 L4 101 L8 90", int(kinds[1]),
-                     (paints[1], paints[2]))
-        canvas.dress("M92 90 C88 74 78 64 66 61 L70 101 L96 101 L92 90", int(kinds[1]),
-                     (paints[1], paints[2]))
+        canvas.dress(
+            "M8 90 C12 74 22 64 34 61 L30 101 L4 101 L8 90", int(kinds[1]), (paints[1], paints[2])
+        )
+        canvas.dress(
+            "M92 90 C88 74 78 64 66 61 L70 101 L96 101 L92 90",
+            int(kinds[1]),
+            (paints[1], paints[2]),
+        )
         canvas.dress("M42 62 L58 62 L65 101 L35 101 L42 62", int(kinds[2]), (paints[2], paper))
     if ornate:
         for x in (22, 78):
-            canvas.dress(f"M{x - 7} 101 L{x - 3} 66 L{x + 3} 66 L{x + 7} 101 L{x - 7} 101",
-                         int(kinds[3]), (paints[0], paper))
+            canvas.dress(
+                f"M{x - 7} 101 L{x - 3} 66 L{x + 3} 66 L{x + 7} 101 L{x - 7} 101",
+                int(kinds[3]),
+                (paints[0], paper),
+            )
     canvas.shape("M34 58 L50 78 L66 58 L58 52 L42 52 L34 58", paper)
     if not plain:
-        canvas.dress("M37 59 L50 74 L63 59 L57 56 L50 65 L43 56 L37 59", 4,
-                     (canvas.court.line, paints[1]))
+        canvas.dress(
+            "M37 59 L50 74 L63 59 L57 56 L50 65 L43 56 L37 59", 4, (canvas.court.line, paints[1])
+        )
 
 
 def _hair(canvas: _Half, rank: str, color: Color) -> None:
@@ -171,8 +180,10 @@ def _head(canvas: _Half, rank: str, side: int, paints: list[Color]) -> None:
     canvas.shape("M44 46 L56 46 L58 60 L50 68 L42 60 L44 46", court.skin)
     canvas.disc(50, 38, (13.5, 18), court.skin)
     if rank == "K":
-        canvas.shape("M36.5 39 C40 49 60 49 63.5 39 C66 60 58 70 50 71 C42 70 34 60 36.5 39",
-                     paints[1] if court.style != "modern" else (225, 225, 225))
+        canvas.shape(
+            "M36.5 39 C40 49 60 49 63.5 39 C66 60 58 70 50 71 C42 70 34 60 36.5 39",
+            paints[1] if court.style != "modern" else (225, 225, 225),
+        )
         canvas.disc(50, 51, (4, 2), (60, 60, 190))
     if court.style == "modern":
         for x in (45.0, 55.0):
@@ -198,13 +209,17 @@ def _crown(canvas: _Half, paints: list[Color]) -> None:
 
 
 def _tiara(canvas: _Half, side: int, paints: list[Color]) -> None:
-    canvas.shape("M35 25 C36 12 40 8 44 14 C46 4 54 4 56 14 C60 8 64 12 65 25 C56 20 44 20 35 25",
-                 paints[0])
+    canvas.shape(
+        "M35 25 C36 12 40 8 44 14 C46 4 54 4 56 14 C60 8 64 12 65 25 C56 20 44 20 35 25", paints[0]
+    )
     for x, y in ((40, 10), (50, 6), (60, 10)):
         canvas.disc(x, y, (2.2, 2.2), paints[1])
-    canvas.shape(f"M{50 - 16 * side} 24 C{50 - 26 * side} 34 {50 - 26 * side} 56 {50 - 22 * side} "
-                 f"70 L{50 - 17 * side} 68 C{50 - 20 * side} 50 {50 - 18 * side} 36 "
-                 f"{50 - 14 * side} 30 L{50 - 16 * side} 24", paints[2])
+    canvas.shape(
+        f"M{50 - 16 * side} 24 C{50 - 26 * side} 34 {50 - 26 * side} 56 {50 - 22 * side} "
+        f"70 L{50 - 17 * side} 68 C{50 - 20 * side} 50 {50 - 18 * side} 36 "
+        f"{50 - 14 * side} 30 L{50 - 16 * side} 24",
+        paints[2],
+    )
 
 
 def _cap(canvas: _Half, paints: list[Color]) -> None:
@@ -220,15 +235,13 @@ def _held(canvas: _Half, rank: str, paints: list[Color]) -> None:
         canvas.shape(f"M{x - 9} 68 L{x + 9} 68 L{x + 9} 73 L{x - 9} 73 L{x - 9} 68", paints[1])
         canvas.shape(f"M{x - 2} 73 L{x + 2} 73 L{x + 2} 92 L{x - 2} 92 L{x - 2} 73", paints[0])
     elif rank == "Q":
-        canvas.stroke(f"M{x} 92 C{x} 70 {x + 4} 60 {x} 46", line=1.6,
-                      color=(60, 120, 40))
+        canvas.stroke(f"M{x} 92 C{x} 70 {x + 4} 60 {x} 46", line=1.6, color=(60, 120, 40))
         for dx, dy in ((0, -6), (6, -1), (4, 6), (-4, 6), (-6, -1)):
             canvas.disc(x + dx, 40 + dy, (4, 4), paints[0])
         canvas.disc(x, 41, (3.2, 3.2), paints[1])
     else:
         canvas.shape(f"M{x - 1.4} 98 L{x - 1.4} 20 L{x + 1.4} 20 L{x + 1.4} 98", paints[1])
-        canvas.shape(f"M{x + 1.4} 22 L{x + 11} 14 L{x + 10} 42 L{x + 1.4} 36",
-                     (215,) * 3)
+        canvas.shape(f"M{x + 1.4} 22 L{x + 11} 14 L{x + 10} 42 L{x + 1.4} 36", (215,) * 3)
         canvas.shape(f"M{x - 3} 22 L{x} 8 L{x + 3} 22", paints[2])
     canvas.disc(x, 80, (6, 6), canvas.court.skin)
 
@@ -243,8 +256,14 @@ def _sash(whole: Image, court: Court, rng: np.random.Generator) -> None:
     paints = court.paints
     for part, color in ((1.0, court.line), (0.85, paints[1]), (0.4, paints[int(rng.integers(3))])):
         t = thick * part
-        corners = np.array([[0, height / 2 + rise - t], [width, height / 2 - rise - t],
-                            [width, height / 2 - rise + t], [0, height / 2 + rise + t]])
+        corners = np.array(
+            [
+                [0, height / 2 + rise - t],
+                [width, height / 2 - rise - t],
+                [width, height / 2 - rise + t],
+                [0, height / 2 + rise + t],
+            ]
+        )
         fill(whole, corners, color=color)
     for i in range(-4, 5):
         at = (round(width / 2 + i * width / 9), round(height / 2 - i * rise / 4.5))

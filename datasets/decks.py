@@ -29,15 +29,26 @@ from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
 __all__ = [
-    "Deck", "back_names", "cut_card", "deck_names", "foreign_faces", "load_back", "load_deck",
+    "Deck",
+    "back_names",
+    "cut_card",
+    "deck_names",
+    "foreign_faces",
+    "load_back",
+    "load_deck",
 ]
 
 OWN = "Apache-2.0"
 RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
 REINDEXED_DECKS = 24  # installed art under other indices, for training only
 Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
-_HELD_OUT = (*designs.HELD_OUT, "spatz_horizontal", "gnome-plastic", "gnome-tigullio",
-             "kde-standard")
+_HELD_OUT = (
+    *designs.HELD_OUT,
+    "spatz_horizontal",
+    "gnome-plastic",
+    "gnome-tigullio",
+    "kde-standard",
+)
 _REINDEXABLE = ("knoll", "cardsjs", "letele", "heruka-2color")  # small indices, folders
 _LICENCES = {
     "knoll": "public domain",

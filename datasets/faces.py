@@ -81,8 +81,9 @@ class Sheet:
         """Return a length in whole pixels, at least 2."""
         return max(2, round(mm * self.scale))
 
-    def stamp(self, mask: Image, centre: tuple[float, float], color: Color, *, turned: bool = False
-              ) -> None:
+    def stamp(
+        self, mask: Image, centre: tuple[float, float], color: Color, *, turned: bool = False
+    ) -> None:
         """Ink a mask with its middle at a point in mm; turned: at the point seen upside down."""
         image = self.image[::-1, ::-1] if turned else self.image
         h, w = mask.shape
@@ -97,8 +98,9 @@ class Sheet:
     def outline(self, box: tuple[float, float, float, float], color: Color, line: float) -> None:
         """Draw a rectangle x0, y0, x1, y1 in mm."""
         x0, y0, x1, y1 = (round((v * self.scale - 0.5) * 16) for v in box)
-        cv2.rectangle(self.image, (x0, y0), (x1, y1), color, max(1, round(line * self.scale)),
-                      cv2.LINE_AA, 4)
+        cv2.rectangle(
+            self.image, (x0, y0), (x1, y1), color, max(1, round(line * self.scale)), cv2.LINE_AA, 4
+        )
 
 
 def index_span(design: Design) -> tuple[float, float]:
@@ -145,8 +147,9 @@ def _pips(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
         if suit != "s" and not d.beside:
             size = min(size, (w - 2 * right) * 1.05)
         size = min(size, w * 0.62)
-        sheet.stamp(pip(suit, sheet.px(size), sheet.px(size * 0.9), d.pip_family),
-                    (w / 2, h / 2), ink)
+        sheet.stamp(
+            pip(suit, sheet.px(size), sheet.px(size * 0.9), d.pip_family), (w / 2, h / 2), ink
+        )
         if suit == "s" and size > 25:
             _ornament(sheet, size)
         return
@@ -188,8 +191,11 @@ def _court(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
     sheet.image[y : y + figure.shape[0], x : x + figure.shape[1]] = figure
     if d.frame:
         for grow in (0.0, 1.1) if d.frame > 0.45 else (0.0,):
-            sheet.outline((left - grow, top - grow, w - left + grow, h - top + grow),
-                          d.frame_color, min(d.frame, 0.45))
+            sheet.outline(
+                (left - grow, top - grow, w - left + grow, h - top + grow),
+                d.frame_color,
+                min(d.frame, 0.45),
+            )
 
 
 def index_mark(sheet: Sheet, rank: str) -> Image:

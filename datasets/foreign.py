@@ -43,8 +43,16 @@ def _words(sheet: Sheet, text: str, at: tuple[float, float], *, size: float, col
     """Write text, left end of its baseline at a point in mm, `size` mm high."""
     scale = size * sheet.scale / 22
     place = (round(at[0] * sheet.scale), round(at[1] * sheet.scale))
-    cv2.putText(sheet.image, text, place, cv2.FONT_HERSHEY_TRIPLEX, scale, color,
-                max(1, round(scale * 1.5)), cv2.LINE_AA)
+    cv2.putText(
+        sheet.image,
+        text,
+        place,
+        cv2.FONT_HERSHEY_TRIPLEX,
+        scale,
+        color,
+        max(1, round(scale * 1.5)),
+        cv2.LINE_AA,
+    )
 
 
 def _joker(height: int, number: int) -> Image:
@@ -56,8 +64,13 @@ def _joker(height: int, number: int) -> Image:
             sheet.stamp(mark, (5.0, 8 + 6.2 * place), ink, turned=turned)
     paints = tuple(_BRIGHT[(number + i) % 4] for i in range(3))
     style = ("classic", "modern")[number % 2]
-    figure = court_figure("J", "s", (sheet.px(40), sheet.px(64)),
-                          Court(style, paints, seed=100 + number), ink=(252, 252, 252))
+    figure = court_figure(
+        "J",
+        "s",
+        (sheet.px(40), sheet.px(64)),
+        Court(style, paints, seed=100 + number),
+        ink=(252, 252, 252),
+    )
     y, x = round(12 * sheet.scale), round(11.5 * sheet.scale)
     sheet.image[y : y + figure.shape[0], x : x + figure.shape[1]] = figure
     for turn in np.linspace(0, 2 * np.pi, 7)[:-1] + number:
@@ -73,9 +86,11 @@ def _letter(letter: str, sheet: Sheet) -> Image:
     if letter in "JK":
         return glyph(letter, height, width, pen)
     mask = np.zeros((height * 4, width * 4), np.uint8)
-    paths = {"O": ("M50 5 C-8 5 -8 95 50 95 C108 95 108 5 50 5",),
-             "E": ("M92 7 L10 7 L10 93 L92 93", "M10 50 L80 50"),
-             "R": ("M10 98 L10 7 L55 7 C104 7 104 52 55 52 L10 52", "M52 52 L94 98")}[letter]
+    paths = {
+        "O": ("M50 5 C-8 5 -8 95 50 95 C108 95 108 5 50 5",),
+        "E": ("M92 7 L10 7 L10 93 L92 93", "M10 50 L80 50"),
+        "R": ("M10 98 L10 7 L55 7 C104 7 104 52 55 52 L10 52", "M52 52 L94 98"),
+    }[letter]
     for path in paths:
         points = np.round(outline(path) / 100 * (width * 4, height * 4) * 16).astype(np.int32)
         cv2.polylines(mask, [points], False, 255, round(height * 0.55), cv2.LINE_AA, 4)
@@ -95,15 +110,24 @@ def _star(sheet: Sheet) -> Image:
 def _tarot(height: int, number: int) -> Image:
     sheet = _sheet(height, (190, 225, 240))
     paints = tuple(_BRIGHT[(number + 2 * i) % 4] for i in range(3))
-    figure = court_figure("KQJ"[number % 3], "h", (sheet.px(53), sheet.px(140)),
-                          Court("ornate", paints, paper=(170, 215, 235), seed=50 + number),
-                          ink=(170, 215, 235))
+    figure = court_figure(
+        "KQJ"[number % 3],
+        "h",
+        (sheet.px(53), sheet.px(140)),
+        Court("ornate", paints, paper=(170, 215, 235), seed=50 + number),
+        ink=(170, 215, 235),
+    )
     upper = figure[: sheet.px(68)]
     y, x = round(9 * sheet.scale), round(5 * sheet.scale)
     sheet.image[y : y + upper.shape[0], x : x + upper.shape[1]] = upper
     sheet.outline((5, 9, 58, 77), (30, 30, 30), 0.5)
-    _words(sheet, ("IX", "XIV", "VII", "XXI", "III", "XII")[number], (26, 7), size=4,
-           color=(30, 30, 30))
+    _words(
+        sheet,
+        ("IX", "XIV", "VII", "XXI", "III", "XII")[number],
+        (26, 7),
+        size=4,
+        color=(30, 30, 30),
+    )
     name = ("THE HERMIT", "THE STAR", "CHARIOT", "THE WORLD", "THE MOON", "JUSTICE")[number]
     _words(sheet, name, (12, 84), size=4, color=(30, 30, 30))
     return _card(sheet)
@@ -115,13 +139,23 @@ def _game(height: int, digit: str, color: Color) -> Image:
     inner = rounded_mask(*sheet.image.shape[:2], inset=0.04) > 127
     sheet.image[inner] = color
     middle = (round(31.5 * s), round(44 * s))
-    cv2.ellipse(sheet.image, middle, (round(19 * s), round(36 * s)), 25, 0, 360, (252, 252, 252),
-                -1, cv2.LINE_AA)
+    cv2.ellipse(
+        sheet.image,
+        middle,
+        (round(19 * s), round(36 * s)),
+        25,
+        0,
+        360,
+        (252, 252, 252),
+        -1,
+        cv2.LINE_AA,
+    )
     pen = Pen(0.2, 0.18, slant=0.15)
     sheet.stamp(glyph(digit, sheet.px(34), sheet.px(22), pen), (31.5, 44), color)
     for turned in (False, True):
-        sheet.stamp(glyph(digit, sheet.px(11), sheet.px(7), pen), (10, 12), (252, 252, 252),
-                    turned=turned)
+        sheet.stamp(
+            glyph(digit, sheet.px(11), sheet.px(7), pen), (10, 12), (252, 252, 252), turned=turned
+        )
     return _card(sheet)
 
 

@@ -23,8 +23,19 @@ from vision.game.cards import DECK
 
 _WASH = (0.185, 0.265)  # part of width and height taken up by the old index
 _FONTS = Path("/usr/share/fonts")
-_FAMILIES = ("DejaVu", "Free", "Lato-", "Liberation", "Roboto", "LinLibertine", "LinBiolinum",
-             "Nimbus", "C059", "P052", "URW")
+_FAMILIES = (
+    "DejaVu",
+    "Free",
+    "Lato-",
+    "Liberation",
+    "Roboto",
+    "LinLibertine",
+    "LinBiolinum",
+    "Nimbus",
+    "C059",
+    "P052",
+    "URW",
+)
 
 
 @cache
@@ -35,9 +46,14 @@ def index_fonts() -> tuple[Path, ...]:
     except ImportError:
         return ()
     files = (p for p in _FONTS.rglob("*") if p.suffix in (".ttf", ".otf"))
-    fit = (p for p in files if p.stem.startswith(_FAMILIES)
-           and not any(w in p.stem for w in ("Hairline", "Thin", "Shadow", "Initials", "Math",
-                                           "_K", "_I")))
+    fit = (
+        p
+        for p in files
+        if p.stem.startswith(_FAMILIES)
+        and not any(
+            w in p.stem for w in ("Hairline", "Thin", "Shadow", "Initials", "Math", "_K", "_I")
+        )
+    )
     return tuple(sorted(fit))
 
 
@@ -65,14 +81,20 @@ def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> ND
     font = fonts[int(rng.integers(len(fonts)))] if fonts and rng.random() < 0.75 else None
     height, width = drawn.index
     room = size_mm[0] * 0.17
-    design = Design(size=size_mm, pen=drawn.pen, index=(min(height, 14.0), min(width, room)),
-                    index_at=(min(width, room) / 2 + float(rng.uniform(1.1, 1.8)),
-                              drawn.index_at[1]),
-                    index_suit=min(drawn.index_suit, room), gap=drawn.gap,
-                    corners=drawn.corners, pip_family=drawn.pip_family,
-                    inks=tuple((suit, _ink(art[i])) for i, suit in enumerate("cdhs")))
-    return np.stack([_one(face, str(card), design, font)
-                     for card, face in zip(DECK, art, strict=True)])
+    design = Design(
+        size=size_mm,
+        pen=drawn.pen,
+        index=(min(height, 14.0), min(width, room)),
+        index_at=(min(width, room) / 2 + float(rng.uniform(1.1, 1.8)), drawn.index_at[1]),
+        index_suit=min(drawn.index_suit, room),
+        gap=drawn.gap,
+        corners=drawn.corners,
+        pip_family=drawn.pip_family,
+        inks=tuple((suit, _ink(art[i])) for i, suit in enumerate("cdhs")),
+    )
+    return np.stack(
+        [_one(face, str(card), design, font) for card, face in zip(DECK, art, strict=True)]
+    )
 
 
 def _ink(ace: Image) -> Color:

@@ -43,12 +43,35 @@ _GNOME = Path("/usr/share/aisleriot/cards")
 _KDE = Path("/usr/share/carddecks")
 _GPL3, _GPL2 = "GPL-3.0-or-later (gnome-cards-data)", "GPL-2.0-or-later (kdegames-card-data-kf5)"
 _GNOME_NAMES = (
-    "anglo", "anglo_bitmap", "anglo_modern", "anglo_poker", "atlasnye", "bellot", "dondorf",
-    "gnomangelo", "gnomangelo_bitmap", "neoclassical", "orell", "ornamental", "paris", "plastic",
-    "tango", "tigullio",
+    "anglo",
+    "anglo_bitmap",
+    "anglo_modern",
+    "anglo_poker",
+    "atlasnye",
+    "bellot",
+    "dondorf",
+    "gnomangelo",
+    "gnomangelo_bitmap",
+    "neoclassical",
+    "orell",
+    "ornamental",
+    "paris",
+    "plastic",
+    "tango",
+    "tigullio",
 )
-_SMALL_INDEX = ("anglo", "anglo_bitmap", "anglo_modern", "anglo_poker", "atlasnye", "gnomangelo",
-                "gnomangelo_bitmap", "neoclassical", "orell", "paris")
+_SMALL_INDEX = (
+    "anglo",
+    "anglo_bitmap",
+    "anglo_modern",
+    "anglo_poker",
+    "atlasnye",
+    "gnomangelo",
+    "gnomangelo_bitmap",
+    "neoclassical",
+    "orell",
+    "paris",
+)
 _ALL = {
     **{f"gnome-{name}": Sheet(_GNOME / f"{name}.svgz", _GPL3) for name in _GNOME_NAMES},
     "kde-standard": Sheet(_KDE / "svg-standard/standard.svgz", _GPL2, "shcd", _ACE_HIGH, 4),

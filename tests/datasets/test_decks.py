@@ -25,10 +25,23 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("stem", "card"),
-    [("10C", "Tc"), ("KS", "Ks"), ("spadeKing", "Ks"), ("diamond10", "Td"), ("clubAce", "Ac"),
-     ("2_of_hearts", "2h"), ("Ha", "Ah"), ("club_1", "Ac"), ("heart_queen", "Qh"), ("TD", "Td"),
-     ("S11", "Js"), ("redJoker", None), ("Blue_Back", None), ("suit-club", None),
-     ("card-base", None)],
+    [
+        ("10C", "Tc"),
+        ("KS", "Ks"),
+        ("spadeKing", "Ks"),
+        ("diamond10", "Td"),
+        ("clubAce", "Ac"),
+        ("2_of_hearts", "2h"),
+        ("Ha", "Ah"),
+        ("club_1", "Ac"),
+        ("heart_queen", "Qh"),
+        ("TD", "Td"),
+        ("S11", "Js"),
+        ("redJoker", None),
+        ("Blue_Back", None),
+        ("suit-club", None),
+        ("card-base", None),
+    ],
 )
 def test_card_of_file_reads_the_usual_names(stem: str, card: str | None) -> None:
     """File names of the known packages give their card, others none."""

@@ -71,15 +71,18 @@ class Letterbox:
         """Return the picture as the network wants it: 1 x 3 x H x W, RGB, 0 to 1.
 
         Shrinking averages areas, as the training pictures were made: plain bilinear sampling
-        would skip most pixels of a 1080p frame.
+        would skip most pixels of a 1080p frame. Halving first is the same average, much faster.
         """
         inner_w = max(1, round(image.shape[1] * self.scale))
         inner_h = max(1, round(image.shape[0] * self.scale))
+        while image.shape[1] >= 2 * inner_w and image.shape[0] >= 2 * inner_h:
+            half = (image.shape[1] // 2, image.shape[0] // 2)
+            image = np.asarray(cv2.resize(image, half, interpolation=cv2.INTER_AREA), np.uint8)
         method = cv2.INTER_AREA if self.scale < 1 else cv2.INTER_LINEAR
         inner = cv2.resize(image, (inner_w, inner_h), interpolation=method)
         canvas = np.full((self.height, self.width, 3), PADDING, np.uint8)
         canvas[self.top : self.top + inner_h, self.left : self.left + inner_w] = inner
-        return cv2.dnn.blobFromImage(canvas, 1 / 255, swapRB=True)
+        return np.asarray(cv2.dnn.blobFromImage(canvas, 1 / 255, swapRB=True), np.float32)
 
     def back(self, points: Points) -> Points:
         """Return network points (… x 2) as points of the picture."""

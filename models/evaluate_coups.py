@@ -100,7 +100,7 @@ def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally,
 
 def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
     """Whether winner, points and cards of a published result are those dealt."""
-    return (
+    return bool(
         result["winner"] == coup["winner"]
         and result["punto"]["cards"] == coup["punto"]
         and result["banco"]["cards"] == coup["banco"]

@@ -39,7 +39,7 @@ class Outcome:
     @property
     def right(self) -> NDArray[np.bool_]:
         """Whether each read is the truth; a read of an unreadable crop is wrong."""
-        return self.read == self.truth
+        return np.equal(self.read, self.truth)
 
 
 def export(checkpoint: Path, target: Path) -> None:
@@ -130,7 +130,7 @@ def main() -> None:
     bank = CropBank(RUNS / "measure", arguments.crops)
     fill(bank, SEED, 1, "test")
     crops, labels = bank.slice(0, arguments.crops)
-    logits = np.concatenate([run(part.numpy()) for part in crops.split(256)])
+    logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
     truth = labels.numpy()
     half = len(truth) // 2
     tune = truth[:half] < 52

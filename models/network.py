@@ -63,12 +63,11 @@ class CardNet(nn.Module):
         self.features = nn.Sequential(*layers)
         # Mean says how much of a thing there is (pips), maximum that it is there (an index).
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * inputs, OUTPUTS))
-        # Normalisation travels inside the network: whoever runs it need not know it.
-        self.register_buffer("mean", torch.full((1, 3, 1, 1), 0.5))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return N x 18 logits."""
-        features = self.features((x - self.mean) * 4.0)
+        # Normalisation travels inside the network: whoever runs it need not know it.
+        features = self.features((x - 0.5) * 4.0)
         pooled = torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)
         logits: Tensor = self.head(pooled)
         return logits

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from ultralytics import YOLO
+from ultralytics.models import YOLO
 
 from datasets.crops import crops
 from datasets.scene import stills
@@ -40,7 +40,9 @@ def detector_parity(
     checkpoint: Path, exported: Path, pictures: list[Image], *, threshold: float = 0.4
 ) -> Parity:
     """Compare raw outputs (largest absolute gap) and final cards of both runs on BGR pictures."""
-    model = YOLO(checkpoint).model.float().eval()
+    model = YOLO(checkpoint).model
+    assert isinstance(model, torch.nn.Module)  # noqa: S101
+    model = model.float().eval()
     _, run = onnx_runner(exported, threads=1)
 
     def in_torch(tensor: np.ndarray) -> np.ndarray:

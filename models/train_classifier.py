@@ -67,12 +67,12 @@ class Training:
         self.bank = CropBank(RUNS / "train", arguments.bank)
         self.held_out = CropBank(RUNS / "held_out", arguments.held_out)
         # This memory format trains half as fast again on a CPU.
-        self.net = CardNet().to(self.device, memory_format=torch.channels_last)
+        self.net = CardNet().to(self.device).to(memory_format=torch.channels_last)
         if arguments.resume:
             self.net.load_state_dict(torch.load(arguments.resume, map_location=self.device))
         self.average = torch.optim.swa_utils.AveragedModel(
             self.net,
-            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995),
+            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995),  # type: ignore[no-untyped-call]
             use_buffers=True,
         )
         self.optimiser = torch.optim.AdamW(
@@ -106,7 +106,7 @@ class Training:
         self.net.train()
         loss = loss_of(self.net(crops), labels.to(self.device))
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
         self.optimiser.step()
         self.average.update_parameters(self.net)

@@ -69,9 +69,9 @@ class Classifier:
 
 def batch(crops: Sequence[Image]) -> Tensor:
     """Return crops (H x W x 3, BGR) as one N x 3 x H x W tensor, RGB, 0 to 1."""
-    return cv2.dnn.blobFromImages(list(crops), 1 / 255, swapRB=True)
+    return np.asarray(cv2.dnn.blobFromImages(list(crops), 1 / 255, swapRB=True), np.float32)
 
 
 def _log_softmax(logits: Tensor) -> Tensor:
     shifted = logits - logits.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), np.float32)

@@ -82,8 +82,8 @@ def lay(coup: Coup, rules: Rules) -> Laid:
         else:
             hands[side].append(seen)
     punto, banco = hands
-    first = opening(len(punto), len(banco), rules.deal_order)
-    if first is not None:
+    if len(punto) < 2 or len(banco) < 2:
+        first = opening(len(punto), len(banco), rules.deal_order)
         extras = tuple((seen, "") for seen in beyond)
         return Laid(tuple(punto), tuple(banco), extras, frozenset((first,)), opened=False)
     if not beyond:

@@ -29,7 +29,7 @@ def tell_time(turn: Turn) -> None:
     """Set the clock of the table; one that goes back by more than a second is a fault."""
     table, at = turn.table, turn.at
     if at >= table.clock:
-        turn.table = table._replace(clock=at)
+        turn.table = table.with_clock(at)
         if any(fault.key == "CLOCK" for fault in table.noticed):
             turn.drop("CLOCK", "the clock has caught up")
     elif at < table.clock - CLOCK_MS:

@@ -8,13 +8,15 @@ named tuples, not dataclasses: several are made at every event, at a third of th
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from vision.game.cards import Card
 from vision.game.events import ResultEntered, Slot
 from vision.game.faults import Fault
 from vision.game.happenings import Alert, CoupResult
 from vision.game.rules import Rules
+
+R = TypeVar("R", bound=tuple[object, ...])
 
 
 class Marks(NamedTuple):
@@ -115,7 +117,7 @@ class Coup(NamedTuple):
     def with_card(self, seen: Seen) -> Coup:
         """Return the coup with that card in place of the one of the same order."""
         cards = tuple([seen if old.order == seen.order else old for old in self.cards])
-        return self._replace(cards=cards)
+        return _put(self, _CARDS, cards)
 
 
 class Shoe(NamedTuple):
@@ -195,6 +197,14 @@ class Table(NamedTuple):
             return None
         return min((at for at in waits(self.coup, self.rules) if at > self.clock), default=None)
 
+    def with_clock(self, at: int) -> Table:
+        """Return the table at that time."""
+        return _put(self, _CLOCK, at)
+
+    def with_shoe(self, shoe: Shoe) -> Table:
+        """Return the table with that shoe in use."""
+        return _put(self, _SHOE, shoe)
+
     def coup_at(self, number: int) -> Coup | None:
         """Return the coup of this shoe with that number."""
         if self.coup is not None and self.coup.number == number:
@@ -212,9 +222,18 @@ class Table(NamedTuple):
     def with_coup(self, coup: Coup) -> Table:
         """Return the table with that coup in place of the one of the same number."""
         if self.coup is not None and self.coup.number == coup.number:
-            return self._replace(coup=coup)
+            return _put(self, _COUP, coup)
         index = coup.number - 1
         return self._replace(done=(*self.done[:index], coup, *self.done[index + 1 :]))
+
+
+_CARDS = Coup._fields.index("cards")
+_CLOCK, _SHOE, _COUP = (Table._fields.index(name) for name in ("clock", "shoe", "coup"))
+
+
+def _put(record: R, place: int, value: object) -> R:
+    """Do what `_replace` does, for one field, in a third of the time."""
+    return tuple.__new__(type(record), (*record[:place], value, *record[place + 1 :]))
 
 
 def _first_order(coup: Coup) -> int:

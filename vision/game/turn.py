@@ -88,7 +88,7 @@ class Turn:
 
     def set_shoe(self, shoe: Shoe) -> None:
         """Put the shoe in place of the one before."""
-        self.table = self.table._replace(shoe=shoe)
+        self.table = self.table.with_shoe(shoe)
 
     def set_coup(self, coup: Coup) -> None:
         """Put the coup in place of the one of the same number."""

@@ -232,6 +232,7 @@ def test_big_road_leading_ties_wait_for_the_first_entry() -> None:
     """Ties before the first decision are counted apart and drawn on the first cell."""
     waiting = roads_of(history("TT"))
     assert (waiting.leading_ties, waiting.ties, waiting.big) == (2, (), ())
+    assert waiting.coups == history("TT")
     assert roads_of(history("TTBT")).ties == (3,)
     assert roads_of(history("TTBPT")).ties == (2, 1)
 
@@ -346,3 +347,9 @@ def test_roads_rebuilt_equal_roads_kept() -> None:
         kept = kept.add(coup)
     assert kept == roads_of(coups, 5)
     assert roads_payload(kept)["rows"] == 5
+
+
+def test_derived_road_layout_has_the_rows_of_the_board() -> None:
+    """On a board of three rows the derived roads turn after three marks too."""
+    cells = roads_of(history("B" * 8 + "P" * 6), 3).derived[0].grid.cells
+    assert cells == ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))

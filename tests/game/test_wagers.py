@@ -94,6 +94,23 @@ def test_ten_and_king_are_no_pair() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "winner"),
+    [
+        ("9s / 8d", Winner.PUNTO),
+        ("8s / 9d", Winner.BANCO),
+        ("As / Kd", Winner.PUNTO),
+        ("Ks / Ad", Winner.BANCO),
+        ("7s 8d / 2d 3c", Winner.EGALITE),
+        ("Ts / Kd", Winner.EGALITE),
+    ],
+)
+def test_winner_is_the_hand_nearest_to_nine(text: str, winner: Winner) -> None:
+    """One point more wins; the same total is an Egalite, and told as such."""
+    assert coup(text).winner is winner
+    assert (coup(text).egalite_points is not None) == (winner is Winner.EGALITE)
+
+
+@pytest.mark.parametrize(
     ("text", "winning"),
     [
         ("2s 2h 8d / 3d Kc", True),
@@ -333,8 +350,7 @@ def test_refusals_of_double_chance_percentages(
     """The percentage is agreed beforehand, within 2 to 10, and only where it is played."""
     shares = {"Ann": Fraction(agreed)} if agreed else {}
     (reason,) = refusals([wager(bet, player="Ann")], betting, shares)
-    assert words in reason
-    assert reason.startswith("Ann: ")
+    assert reason.startswith(f"Ann: {words}")
 
 
 def test_double_chance_percentage_not_needed_for_side_bets() -> None:
@@ -372,7 +388,9 @@ def test_winning_wagers_carry_names_and_odds() -> None:
         "9-1",
         "45-1",
     ]
-    assert winning_wagers(EGALITE_6, DOUBLE_CHANCE)[0].name == "Banco, Double Chance"
+    assert winning_wagers(EGALITE_6, DOUBLE_CHANCE)[0] == WinningWager(
+        Bet.BANCO, "Banco, Double Chance", "2 % to 10 %, as agreed"
+    )
     assert winning_wagers(BANCO_7_5, DOUBLE_CHANCE) == (WinningWager(Bet.BANCO, "Banco", "19-20"),)
 
 

@@ -54,21 +54,19 @@ class Grid:
     """Where the entries of a road lie: one (column, row) each, both from 0.
 
     A streak runs down while there is a row and the cell below is free, then turns right and stays
-    on that row to its end: the dragon tail. The next streak starts in the top row at the first free
-    column right of the column where this one started, so a tail may overhang.
+    on that row to its end: the dragon tail. The next streak starts at the first free cell of the
+    top row, so a tail may overhang.
     """
 
     rows: int = DEFAULT_ROWS
     cells: tuple[tuple[int, int], ...] = ()
-    start: int = -1
     turned: bool = False
 
     def turn(self) -> Grid:
         """Lay the first entry of a new streak."""
-        column = self.start + 1
-        while (column, 0) in self.cells:
-            column += 1
-        return replace(self, cells=(*self.cells, (column, 0)), start=column, turned=False)
+        # The top row fills from the left without gaps.
+        column = sum(row == 0 for _, row in self.cells)
+        return replace(self, cells=(*self.cells, (column, 0)), turned=False)
 
     def again(self) -> Grid:
         """Lay one more entry of the current streak."""
@@ -87,14 +85,11 @@ def derived_mark(streaks: tuple[int, ...], distance: int) -> Mark | None:
     ended just above. At the top: did the last two comparable streaks have the same length?
     """
     here = len(streaks) - 1
-    if here < 0:
+    if here < distance:
         return None
-    length = streaks[here]
-    if length >= 2:
-        if here < distance:
-            return None
-        return Mark.BLUE if length == streaks[here - distance] + 1 else Mark.RED
-    if here - 1 < distance:
+    if streaks[here] >= 2:
+        return Mark.BLUE if streaks[here] == streaks[here - distance] + 1 else Mark.RED
+    if here == distance:
         return None
     return Mark.RED if streaks[here - 1] == streaks[here - 1 - distance] else Mark.BLUE
 

@@ -135,7 +135,11 @@ def test_row_that_is_no_partition_is_refused(
     """A misprinted row is refused by name, with the cards and the cure."""
     with pytest.raises(ValueError, match="Banco's row 3") as error:
         row_of("Banco's row 3", draws, stands)
-    assert all(word in str(error.value) for word in words)
+    told = str(error.value)
+    assert all(word in told for word in words)
+    assert (" and 3 in neither" in told) == (len(words) == 2 and words[1] == "3 in neither")
+    assert ("as both" in told) == any("as both" in word for word in words)
+    assert ("in neither" in told) == any("in neither" in word for word in words)
 
 
 def test_row_that_is_a_partition_is_ten_letters() -> None:
@@ -148,8 +152,9 @@ def test_row_that_is_a_partition_is_ten_letters() -> None:
     [
         ("DDDDDDS", STANDARD.banco, "a row for Banco"),
         (STANDARD.punto, STANDARD.banco[:7], "a row for Banco"),
-        ("DDDDDDSX", STANDARD.banco, "Punto's row"),
-        (STANDARD.punto, (*STANDARD.banco[:7], "SSSS"), "Banco's row 7"),
+        ("DDDDDDSX", STANDARD.banco, "^Punto's row of the tableau is 'DDDDDDSX'"),
+        (STANDARD.punto, (*STANDARD.banco[:7], "SSSS"), "^Banco's row 7 of the tableau is 'SSSS'"),
+        (STANDARD.punto, ("SSSS", *STANDARD.banco[1:]), "^Banco's row 0"),
     ],
 )
 def test_tableau_with_a_hole_is_refused(punto: str, banco: tuple[str, ...], name: str) -> None:
@@ -162,3 +167,27 @@ def test_naturals_have_no_cell() -> None:
     """Nobody draws on 8 or 9."""
     assert not any(STANDARD.punto_draws(total) for total in (8, 9))
     assert not any(STANDARD.banco_draws(total, third) for total in (8, 9) for third in (None, 6))
+
+
+def test_next_slot_asks_the_first_two_cards_only() -> None:
+    """Third cards out of turn make no natural; two cards that count ten make nothing."""
+    assert next_slot((2, 1), (3, 4, 1)) is Slot.PUNTO_3
+    assert next_slot((2, 1), (5, 5)) is Slot.PUNTO_3
+    assert next_slot((3, 4), (5, 5)) is Slot.BANCO_3
+
+
+def test_expected_keeps_the_order_of_dealing() -> None:
+    """In a house that deals P P B B the second card is Punto's."""
+    order = (Slot.PUNTO_1, Slot.PUNTO_2, Slot.BANCO_1, Slot.BANCO_2)
+    assert expected((None,), (), STANDARD, order) == {Slot.PUNTO_2}
+    assert expected((None,), ()) == {Slot.BANCO_1}
+
+
+def test_expected_totals_are_last_digits() -> None:
+    """Two cards of five are nothing: Banco draws, whatever Punto was given."""
+    assert expected((None, 2, 9), (5, 5)) == {Slot.BANCO_3}
+
+
+def test_punto_having_seven_is_asked_of_the_tableau() -> None:
+    """A house whose Punto draws on 7 is played as it says."""
+    assert Tableau("DDDDDDDD", STANDARD.banco).punto_draws(7)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import shutil
-from itertools import product
+from collections.abc import Iterator
+from itertools import count, product
 from pathlib import Path
 
 import cv2
@@ -19,7 +20,8 @@ from torch import Tensor
 from ultralytics.models import YOLO
 from ultralytics.models.yolo.obb import OBBTrainer
 
-from datasets.scene import Label, stills
+from datasets.overhead import overhead
+from datasets.scene import Label, Still, stills
 from vision.sight.detector import KINDS, Kind
 
 RUNS = Path("runs/detector")
@@ -36,7 +38,7 @@ def make(folder: Path, split: str, *, first: int, count: int) -> None:
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
     seed = SEED_FAMILY[split] + first
-    made = stills(seed, split=split, size=(STILL, STILL))
+    made = mixed(seed, split)
     for number, still in zip(range(first, first + count), made, strict=False):
         for part, (x, y) in enumerate(product((0, STILL - PIECE), repeat=2)):
             piece = still.image[y : y + PIECE, x : x + PIECE]
@@ -44,6 +46,14 @@ def make(folder: Path, split: str, *, first: int, count: int) -> None:
             name = f"{number:06d}_{part}"
             (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
             cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
+
+
+def mixed(seed: int, split: str) -> Iterator[Still]:
+    """Yield stills for ever: of three, two of cards anywhere, one of a whole table."""
+    anywhere = stills(seed, split=split, size=(STILL, STILL))
+    tables = overhead(seed, split=split, size=(STILL, STILL))
+    for number in count(1):
+        yield next(tables if number % 3 == 0 else anywhere)
 
 
 def line_of(label: Label, x: int, y: int) -> str:
@@ -121,7 +131,7 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         workers=8 if gpu else 1,
         amp=gpu,
         optimizer="AdamW",
-        lr0=0.0015,
+        lr0=arguments.rate,
         lrf=0.02,
         warmup_epochs=0.3,
         cos_lr=True,
@@ -131,7 +141,7 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         mosaic=0.0,
         degrees=0.0,
         translate=0.1,
-        scale=0.3,
+        scale=0.45,
         hsv_h=0.015,
         hsv_s=0.4,
         hsv_v=0.3,
@@ -167,6 +177,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=75, help="how long to train")
     parser.add_argument("--epochs", type=int, default=40, help="at most so many passes")
     parser.add_argument("--resume", help="a checkpoint to start from")
+    parser.add_argument("--rate", type=float, default=0.0015, help="first learning rate")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data-only", action="store_true", help="render the stills and stop")
     parser.add_argument("--data", type=Path, help="the data.yaml of pieces made before")

@@ -15,8 +15,8 @@ from vision.game.cards import Card
 from vision.sight.detector import Kind
 from vision.sight.frame import Image, Points
 
-# One pass sees the whole picture small; the others find small cards in large pictures.
-PASSES = (416, 832, 1248)
+# The first passes find cards that fill a picture, the others small cards in large pictures.
+PASSES = (224, 416, 832, 1248)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class StillCard:
 def passes_for(image: Image) -> tuple[int, ...]:
     """Return the detector sizes worth running on a picture: never far beyond its own size."""
     longest = max(image.shape[:2])
-    return tuple(size for size in PASSES if size == PASSES[0] or size <= 1.3 * longest)
+    return tuple(size for size in PASSES if size <= max(PASSES[0], 1.3 * longest))
 
 
 def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ...]:

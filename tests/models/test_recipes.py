@@ -58,7 +58,7 @@ def test_detector_trained_a_little_exports_to_the_same_network(
     train_detector.make(tmp_path / "data", "train", first=0, count=4)
     train_detector.make(tmp_path / "data", "test", first=0, count=1)
     data = train_detector.describe(tmp_path / "data")
-    arguments = argparse.Namespace(minutes=0.3, epochs=1, resume=None, seed=1)
+    arguments = argparse.Namespace(minutes=0.3, epochs=1, resume=None, seed=1, rate=1e-3)
     checkpoint = train_detector.train(data, arguments)
     exported = train_detector.export(checkpoint, tmp_path / "detector.onnx")
     pictures = [still.image for still in itertools.islice(stills(9, decks=OWN_DECKS), 2)]

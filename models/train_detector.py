@@ -133,7 +133,7 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         optimizer="AdamW",
         lr0=arguments.rate,
         lrf=0.02,
-        warmup_epochs=0.3,
+        warmup_epochs=0.0 if arguments.resume else 0.3,
         cos_lr=True,
         # A mirrored card is no card; turning and colour are in the stills already.
         fliplr=0.0,

@@ -95,6 +95,22 @@ def test_detector_runs_one_pass_for_each_size_and_joins_them() -> None:
         return output
 
     image = np.zeros((1600, 1600, 3), np.uint8)
+    assert len(Detector(lambda t: infer(t)[:, :, :0], sizes=(416, 832))(image)) == 0
+    seen.clear()
     (card,) = Detector(infer, sizes=(416, 832))(image)
     assert [shape[3] for shape in seen] == [416, 832]
+    assert np.allclose(card.quad.mean(axis=0), (800, 800), atol=1)
+
+
+def test_detector_believes_a_large_card_only_in_the_smallest_pass() -> None:
+    """A card that fills a large pass is no card the network was trained on."""
+
+    def infer(tensor: Tensor) -> Tensor:
+        output = np.zeros((1, 8, 1), np.float32)
+        offset = 0 if tensor.shape[3] == 416 else 300
+        output[0, :4, 0] = np.array([800 + offset, 800, 400, 560]) * tensor.shape[3] / 1600
+        output[0, 4, 0] = 0.8
+        return output
+
+    (card,) = Detector(infer, sizes=(416, 832))(np.zeros((1600, 1600, 3), np.uint8))
     assert np.allclose(card.quad.mean(axis=0), (800, 800), atol=1)

@@ -62,7 +62,6 @@ def load(path: Path, *, threads: int = 1) -> Model:
     ConfigurationError names the file and the cure if either file is missing, unreadable, not an
     ONNX model, or if the SHA-256 differs from the card's.
     """
-    card = _read_card(path.with_suffix(".toml"))
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -70,6 +69,7 @@ def load(path: Path, *, threads: int = 1) -> Model:
             f"{path}: cannot read the model ({error.strerror}); give the path of an .onnx file "
             "or leave the key empty to use the packaged one"
         ) from None
+    card = _read_card(path.with_suffix(".toml"))
     digest = hashlib.sha256(data).hexdigest()
     if card.get("sha256") != digest:
         raise ConfigurationError(

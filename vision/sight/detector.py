@@ -23,6 +23,9 @@ Infer = Callable[[Tensor], Tensor]
 
 STRIDE = 32
 PADDING = 114
+# Cards wider than this in the network's input are larger than those it was trained on: where a
+# smaller pass sees them too, that one is believed.
+WIDEST_PX = 90
 
 
 class Kind(StrEnum):
@@ -114,9 +117,13 @@ class Detector:
     def __call__(self, image: Image, sizes: tuple[int, ...] | None = None) -> tuple[Detection, ...]:
         """Return the cards of a picture (H x W x 3, BGR), surest first."""
         found: list[Detection] = []
-        for size in sizes or self._sizes:
+        passes = sizes or self._sizes
+        for size in passes:
             box = Letterbox.fit(image.shape[1], image.shape[0], size)
-            found += decode(self._infer(box.apply(image)), box, self._threshold)
+            seen = decode(self._infer(box.apply(image)), box, self._threshold)
+            if size > min(passes):
+                seen = [d for d in seen if short_side(d.quad) * box.scale <= WIDEST_PX]
+            found += seen
         return suppress(found, self._overlap)
 
 
@@ -144,6 +151,11 @@ def corners(boxes: Tensor, angles: Tensor) -> Points:
     along = np.stack([-np.sin(angle), np.cos(angle)], axis=1) * half[:, 1:]
     points = [-across - along, across - along, across + along, along - across]
     return np.stack([centre + point for point in points], axis=1).astype(np.float32)
+
+
+def short_side(quad: Points) -> float:
+    """Return the length of a quad's first edge, its short side, in pixels."""
+    return float(np.linalg.norm(quad[1] - quad[0]))
 
 
 def suppress(found: list[Detection], overlap: float) -> tuple[Detection, ...]:

@@ -18,6 +18,9 @@ SAME_CARD_MM = 12.0
 CROSSED_SAME_CARD_MM = 20.0
 OTHER_KIND_COST_MM = 8.0
 LOST_COST_MM = 15.0
+# A card at rest does not turn by itself: a sighting askew over it is another card passing.
+FREE_TURN_DEGREES = 8.0
+TURN_COST_MM_PER_DEGREE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,10 @@ class Followed(Protocol):
     @property
     def kind(self) -> Kind:
         """The kind last seen."""
+
+    @property
+    def rest(self) -> Pose | None:
+        """Where it lies still, if it does."""
 
     def expected(self, at: int) -> tuple[Pose, float, bool]:
         """Return the pose to expect, how far off (mm) it may be, and whether it was lost."""
@@ -62,6 +69,9 @@ def match(tracks: Sequence[Followed], sightings: Sequence[Sighting], at: int) ->
         pose, reach, lost = track.expected(at)
         for j, sighting in enumerate(sightings):
             distance = pose.distance(sighting.pose)
+            if track.rest is not None:
+                askew = max(0.0, pose.turn(sighting.pose) - FREE_TURN_DEGREES)
+                distance += TURN_COST_MM_PER_DEGREE * askew
             if distance <= reach:
                 cost = distance + (OTHER_KIND_COST_MM if sighting.kind is not track.kind else 0.0)
                 costs.append((cost + (LOST_COST_MM if lost else 0.0), i, j))

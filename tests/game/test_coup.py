@@ -595,3 +595,16 @@ def test_void_coup_waits_for_nothing() -> None:
     assert dealer.table.waits_until is None
     live = dealer.all(CoupLive)[-1]
     assert (live.expected, live.complete) == ((), True)
+
+
+def test_card_read_as_two_faces_stays_unread_after_the_deadline() -> None:
+    """The next coup makes a dealer's mistake stand, but it does not make a card known."""
+    dealer = Dealer().start()
+    first = dealer.deal(P1, "9c")
+    dealer.read(first, "Jc")
+    for slot, card in ((B1, "7c"), (P2, "8d"), (B2, "Kc")):
+        dealer.deal(slot, card)
+    dealer.clear()
+    dealer.deal(P1, "5d")
+    (result,) = [one for one in dealer.results if one.coup == 1][-1:]
+    assert (result.state, result.why, result.winner) == (ResultState.HELD, "unread", None)

@@ -54,6 +54,14 @@ def _is_doubtful(seen: Seen, rules: Rules) -> bool:
     return not settled and seen.second.points != seen.card.points
 
 
+def is_contradicted(seen: Seen) -> bool:
+    """Whether a card was read as two different faces and nobody has said which it is."""
+    marks = seen.marks
+    if marks.clash is None or marks.clash == seen.card:
+        return False
+    return not marks.confirmed and marks.keyed is None
+
+
 def _marked(moment: Moment, seen: Seen) -> Iterator[Fault]:
     """Find what was noted of a card when it was read."""
     marks = seen.marks
@@ -64,7 +72,7 @@ def _marked(moment: Moment, seen: Seen) -> Iterator[Fault]:
         grade = 0 if slot is None or slot.is_punto else 1
         text = words_of("EXPOSED_EARLY", slot=name)
         yield replace(card_fault("EXPOSED_EARLY", seen, slot, text), grade=grade)
-    if marks.clash is not None and not settled and marks.clash != seen.card:
+    if is_contradicted(seen):
         text = words_of("READ_CONFLICT", slot=name, card=seen.card, other=marks.clash)
         yield replace(card_fault("READ_CONFLICT", seen, slot, text), second=marks.clash)
     if marks.switched is not None and not settled:

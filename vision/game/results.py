@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vision.game.alerts import is_holding
 from vision.game.cards import Card
+from vision.game.doubts import is_contradicted
 from vision.game.events import Command, Winner
 from vision.game.faults import KINDS, Fault, words_of
 from vision.game.hands import Laid
@@ -114,7 +115,8 @@ def _held(coup: Coup, laid: Laid, *, ended: bool) -> str | None:
         return "view"
     if is_holding(coup.told):
         return "review"
-    if unread:
+    # A card read as two different faces is as good as unread: no deadline makes it known.
+    if unread or any(is_contradicted(seen) for seen in laid.cards):
         return "unread"
     if not finished:
         return "incomplete"

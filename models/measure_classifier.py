@@ -124,6 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=Path, nargs="?", default=RUNS / "classifier.pt")
     parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
     export(arguments.checkpoint, TARGET)
     _, run = onnx_runner(TARGET, threads=1)
@@ -153,6 +154,7 @@ def main() -> None:
         "network": "CardNet, residual, 0.7 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
         "recipe": "python -m models.train_classifier && python -m models.measure_classifier",
+        "trained": arguments.trained,
         "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
         "labels": [*RANK_LETTERS, *SUIT_LETTERS, "readable"],
         "settings": {

@@ -126,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("onnx", type=Path, nargs="?", default=HERE / "detector.onnx")
     parser.add_argument("--stills", type=int, default=400)
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
     session, run = onnx_runner(arguments.onnx, threads=1)
     result = score(
@@ -152,6 +153,7 @@ def main() -> None:
         "network": "YOLO11n, oriented boxes, 3 classes",
         "licence": LICENCE,
         "recipe": "python -m models.train_detector",
+        "trained": arguments.trained,
         "input": "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32",
         "labels": [str(kind) for kind in KINDS],
         "settings": SETTINGS,

@@ -69,20 +69,8 @@ def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally,
             alerts[payload["coup"], payload["code"]] += 1
     for coup in truth["coups"]:
         number = coup["coup"]
-        tally.coups += 1
-        result = results.get(number)
-        wrong = [r for r in said.get(number, []) if r["winner"] and not agrees(r, coup)]
-        if wrong:
-            tally.wrong += 1
-            tally.notes.append(f"{name} coup {number}: said {short(wrong[0])}, truth {coup}")
-        elif result is None:
-            tally.missing += 1
-            tally.notes.append(f"{name} coup {number}: nothing published")
-        elif result["winner"] is None and not coup["faults"]:
-            tally.unread += 1
-            tally.notes.append(f"{name} coup {number}: {short(result)}, truth {coup}")
-        else:
-            tally.right += 1
+        if not coup["faults"]:
+            judge(coup, said.get(number, []), tally, name)
         wanted = {f["code"] for f in truth["faults"] if f["coup"] == number}
         tally.faults += len(wanted)
         raised = {code for (at, code) in alerts if at == number}
@@ -96,6 +84,26 @@ def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally,
     for number in set(results) - {coup["coup"] for coup in truth["coups"]}:
         tally.wrong += 1
         tally.notes.append(f"{name}: coup {number} was never dealt: {short(results[number])}")
+
+
+def judge(coup: dict[str, Any], said: list[dict[str, Any]], tally: Tally, name: str) -> None:
+    """Count one coup dealt without fault by all results that were published for it.
+
+    What a coup with a fault comes to is the supervisor's to say, so only its fault is judged.
+    """
+    tally.coups += 1
+    wrong = [result for result in said if result["winner"] and not agrees(result, coup)]
+    if wrong:
+        tally.wrong += 1
+    elif not said:
+        tally.missing += 1
+    elif said[-1]["winner"] is None:
+        tally.unread += 1
+    else:
+        tally.right += 1
+        return
+    told = short((wrong or said)[-1]) if said else "nothing"
+    tally.notes.append(f"{name} coup {coup['coup']}: said {told}, truth {coup}")
 
 
 def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
@@ -139,7 +147,7 @@ def main() -> int:
     for note in tally.notes:
         print(note)
     print(
-        f"coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
+        f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
         f"wrong {tally.wrong}, missing {tally.missing}; faults {tally.faults}, "
         f"raised {tally.raised}; false alerts {tally.false_alerts}"
     )

@@ -125,7 +125,8 @@ class Tracker:
         if card.gone or card.seen_at != at or card.sightings < 2:
             return
         if self._left_the_mouth(card) or self._flies_from_the_shoe(card, at):
-            self._come_out(card, self._lost_in_flight(card, at, SAME_FLIGHT_MS), at)
+            same = self._seen_twice(card, at) or self._lost_in_flight(card, at, SAME_FLIGHT_MS)
+            self._come_out(card, same, at)
         elif self._lies_on_the_layout(card, at):
             self._come_out(card, self._lost_in_flight(card, at) or self._carried(card), at)
 
@@ -173,6 +174,15 @@ class Tracker:
             for other in self._cards
             if other is not card and other.out_at is not None and not other.gone
         )
+
+    def _seen_twice(self, card: Followed, at: int) -> Followed | None:
+        """Return the card in flight that this one covers: a blurred card is easily seen double."""
+        area = self._view.card_mm[0] * self._view.card_mm[1]
+        for other in self._out():
+            recent = at - (other.out_at or 0) <= SAME_FLIGHT_MS and other.placed is None
+            if recent and shared_area(self._place(card), self._place(other)) > 0.35 * area:
+                return other
+        return None
 
     def _lost_in_flight(
         self, found: Followed, at: int, since_out_ms: int | None = None

@@ -232,8 +232,8 @@ def page(chromium: Any, feed: Feed) -> Iterator[Any]:
         found.close()
 
 
-def text(page: Any, name: str, wanted: str, seconds: float = 3.0) -> None:
-    """Wait until an element says something."""
+def text(page: Any, name: str, wanted: str, seconds: float = 15.0) -> None:
+    """Wait until an element says something; what must be quick says how quick."""
     page.wait_for_function(
         "([id, words]) => document.getElementById(id).textContent.includes(words)",
         arg=[name, wanted],
@@ -244,7 +244,7 @@ def text(page: Any, name: str, wanted: str, seconds: float = 3.0) -> None:
 def live(table: Table, page: Any) -> None:
     """Let the table show signs of life until the page calls itself live."""
     table.say("health", {"fps": 30})
-    page.wait_for_selector("body:not(.stale)", timeout=3000)
+    page.wait_for_selector("body:not(.stale)", timeout=15000)
 
 
 @pytest.mark.browser

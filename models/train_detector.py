@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import shutil
 from collections.abc import Iterator
 from itertools import count, product
 from pathlib import Path
 
 import cv2
 import numpy as np
+import onnx
 import torch
 from torch import Tensor
 from ultralytics.models import YOLO
@@ -29,6 +29,7 @@ RUNS = Path("runs/detector")
 # pixels) as it will meet, at a third of the cost, and runs on whole ones.
 STILL, PIECE = 416, 256
 LEAST_IN_PIECE = 0.3
+INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32"
 SEED_FAMILY = {"train": 0, "test": 500_000}
 
 
@@ -162,7 +163,13 @@ def export(checkpoint: Path, target: Path) -> Path:
     made = YOLO(checkpoint).export(
         format="onnx", imgsz=STILL, dynamic=True, simplify=False, opset=17, device="cpu"
     )
-    shutil.copy(made, target)
+    model = onnx.load(made)
+    # The exporter's own notes name folders of the machine it ran on.
+    del model.metadata_props[:]
+    facts = {"labels": " ".join(KINDS), "input": INPUT, "licence": "AGPL-3.0"}
+    for key, value in facts.items():
+        model.metadata_props.add(key=key, value=value)
+    onnx.save(model, target)
     return target
 
 

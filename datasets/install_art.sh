@@ -10,9 +10,12 @@ trap 'rm -rf "$work"' EXIT
 
 if command -v apt-get >/dev/null; then
     sudo=$([ "$(id -u)" = 0 ] || echo sudo)
+    # A node from elsewhere brings its own npm, with which Debian's cannot be installed.
+    node=$(command -v npm >/dev/null || echo nodejs npm)
     $sudo apt-get update
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y --no-install-recommends \
-        gnome-cards-data kdegames-card-data-kf5 nodejs npm fonts-dejavu fonts-freefont-ttf \
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y --no-install-recommends $node \
+        gnome-cards-data kdegames-card-data-kf5 fonts-dejavu fonts-freefont-ttf \
         fonts-lato fonts-liberation fonts-linuxlibertine fonts-roboto fonts-urw-base35
 else
     echo "no apt-get here: install gnome-cards-data and kdegames-card-data-kf5 yourself" >&2

@@ -78,18 +78,17 @@ class Layout:
 
     def _near(self, now: Grey) -> tuple[NDArray[np.float64], int] | None:
         """Follow each feature a short way; the motion most of them share, if they do."""
-        options = {"winSize": (WINDOW_PX, WINDOW_PX), "maxLevel": 4}
-        there, ok, _ = cv2.calcOpticalFlowPyrLK(self._grey, now, self._features, None, **options)
-        back, ok_back, _ = cv2.calcOpticalFlowPyrLK(now, self._grey, there, None, **options)
+        there, found = _followed(self._grey, now, self._features)
+        back, found_back = _followed(now, self._grey, there)
         off = np.linalg.norm((back - self._features).reshape(-1, 2), axis=1)
-        good = (ok.ravel() == 1) & (ok_back.ravel() == 1) & (off < BACK_PX)
+        good = found & found_back & (off < BACK_PX)
         # Of a table moved far only chance matches are left: most of the layout must take part.
         least = max(LEAST_AGREEING, round(LEAST_SHARE * len(self._features)))
         return self._agreed(self._features[good], there[good], least)
 
     def _far(self, now: Grey) -> tuple[NDArray[np.float64], int] | None:
         """Look for the layout anywhere in the picture: a knock may move it by a hand's breadth."""
-        sift = cv2.SIFT_create(800)
+        sift = cv2.SIFT.create(800)
         keys, words = sift.detectAndCompute(self._grey, None)
         keys_now, words_now = sift.detectAndCompute(now, None)
         if words is None or words_now is None or len(words_now) < 2:
@@ -111,7 +110,9 @@ class Layout:
         inside = old.reshape(-1, 2)[agree.ravel() == 1]
         spread = np.ptp(inside, axis=0) / self._grey.shape[::-1] if len(inside) else np.zeros(2)
         enough = len(inside) >= max(least, LEAST_SHARE * len(old))
-        return (matrix, len(inside)) if enough and spread.min() >= LEAST_SPREAD else None
+        if not enough or spread.min() < LEAST_SPREAD:
+            return None
+        return np.asarray(matrix, np.float64), len(inside)
 
     def _told(self, matrix: NDArray[np.float64], agreeing: int) -> Shift:
         middles = np.array([area.mean(axis=0) for area in self._view.slots.values()], np.float32)
@@ -120,6 +121,15 @@ class Layout:
         ways = (self._view.homography.to_mm(moved) - middles).tolist()
         at = {slot: (dx, dy) for slot, (dx, dy) in zip(self._view.slots, ways, strict=True)}
         return Shift(at, agreeing)
+
+
+def _followed(one: Grey, other: Grey, points: Points) -> tuple[Points, NDArray[np.bool_]]:
+    """Return where points of one picture (n x 1 x 2) are in another, and which were found."""
+    window = (WINDOW_PX, WINDOW_PX)
+    there, found, _ = cv2.calcOpticalFlowPyrLK(
+        one, other, points, points.copy(), winSize=window, maxLevel=4
+    )
+    return np.asarray(there, np.float32), np.asarray(found).ravel() == 1
 
 
 def _prepared(picture: Image, scale: float) -> Grey:

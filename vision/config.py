@@ -28,6 +28,8 @@ from pydantic_core.core_schema import ValidationInfo
 from vision.config_errors import explain, view_faults
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
+from vision.sight.geometry import Homography
+from vision.sight.lens import Lens
 
 Point = tuple[float, float]
 Polygon = Annotated[tuple[Point, ...], Field(min_length=3)]
@@ -103,8 +105,27 @@ class Camera(Section):
         return data
 
 
+class LensSection(Section):
+    """How the lens bends the picture, in OpenCV's terms; see `vision.sight.lens`."""
+
+    focal_px: float = Field(gt=0)
+    centre_px: Point
+    k1: float = Field(default=0.0, ge=-10, le=10)
+    k2: float = Field(default=0.0, ge=-10, le=10)
+    p1: float = Field(default=0.0, ge=-1, le=1)
+    p2: float = Field(default=0.0, ge=-1, le=1)
+
+    def lens(self) -> Lens | None:
+        """Return the lens as sight uses it; `None` where nothing is bent."""
+        bent = any((self.k1, self.k2, self.p1, self.p2))
+        return Lens(**self.model_dump()) if bent else None
+
+
 class View(Section):
-    """Where the table lies in the picture, and the places on it."""
+    """Where the table lies in the picture, and the places on it.
+
+    `layout` is the picture of the empty layout taken at the calibration: a moved camera shows.
+    """
 
     image_px: tuple[Point, Point, Point, Point]
     table_mm: tuple[Point, Point, Point, Point]
@@ -112,6 +133,13 @@ class View(Section):
     mouth_mm: Polygon
     discard_mm: Polygon | None = None
     card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = (63.0, 88.0)
+    lens: LensSection | None = None
+    layout: PathText = ""
+
+    def plane(self) -> Homography:
+        """Return the map between picture and table."""
+        lens = None if self.lens is None else self.lens.lens()
+        return Homography.fit(self.image_px, self.table_mm, lens)
 
 
 class Models(Section):
@@ -162,6 +190,23 @@ class Broker(Section):
         return os.environ[self.password_env]
 
 
+class Orders(Section):
+    """Who may give orders: the users file; without one, nobody.
+
+    An order is good for `fresh_s` before and after the reader's clock.
+    """
+
+    users: PathText = ""
+    fresh_s: float = Field(default=30.0, ge=1, le=300)
+
+
+class Metrics(Section):
+    """Where Prometheus may ask how the reader is doing; without a port, nowhere."""
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    port: Port | None = None
+
+
 class Log(Section):
     """The append-only record of the table."""
 
@@ -169,10 +214,19 @@ class Log(Section):
 
 
 class Board(Section):
-    """Where the results board is served."""
+    """Where the boards are served, and who they are to the broker.
+
+    `username` and `password_env` are the results board's own; empty for those of [broker].
+    """
 
     host: str = Field(default="127.0.0.1", min_length=1)
     port: Port = 8080
+    title: str = Field(default="", max_length=60)
+    language: str = Field(default="en", pattern="^[a-z]{2}$")
+    certificate: PathText = ""
+    key: PathText = ""
+    username: str = ""
+    password_env: str = ""
 
 
 class TableConfig(Section):
@@ -187,6 +241,8 @@ class TableConfig(Section):
     models: Models = Models()
     reader: Reading = Reading()
     broker: Broker = Broker()
+    orders: Orders = Orders()
+    metrics: Metrics = Metrics()
     log: Log = Log()
     board: Board = Board()
 
@@ -217,7 +273,8 @@ def load(path: Path) -> TableConfig:
     places["view.mouth_mm"] = view.mouth_mm
     if view.discard_mm is not None:
         places["view.discard_mm"] = view.discard_mm
-    faults = view_faults(view.image_px, view.table_mm, places, size)
+    lens = None if view.lens is None else view.lens.lens()
+    faults = view_faults(view.image_px, view.table_mm, places, size, lens)
     if faults:
         raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
     return config

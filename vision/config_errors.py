@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from vision.sight.geometry import Homography
+from vision.sight.lens import Lens
+
 Point = tuple[float, float]
 Points = NDArray[np.float32]
 
@@ -89,6 +92,7 @@ def view_faults(
     table_mm: Sequence[Point],
     places: Mapping[str, Sequence[Point]],
     size: tuple[int, int],
+    lens: Lens | None = None,
 ) -> list[Fault]:
     """Return what is impossible about a view: no plane, or places outside the picture.
 
@@ -109,18 +113,21 @@ def view_faults(
                 "on the table, in the same order in both lists"
             )
             return [Fault(key, words)]
-    to_picture = np.asarray(cv2.getPerspectiveTransform(table, image), np.float64)
-    found = (_place_fault(key, polygon, to_picture, size) for key, polygon in places.items())
+    if lens is not None and lens.folds(size):
+        words = "describes no lens: the picture would fold over itself; calibrate the view again"
+        return [Fault("view.lens", words)]
+    plane = Homography.fit(image, table, lens)
+    found = (_place_fault(key, polygon, plane, size) for key, polygon in places.items())
     return [fault for fault in found if fault is not None]
 
 
 def _place_fault(
-    key: str, polygon: Sequence[Point], to_picture: NDArray[np.float64], size: tuple[int, int]
+    key: str, polygon: Sequence[Point], plane: Homography, size: tuple[int, int]
 ) -> Fault | None:
     corners = np.asarray(polygon, np.float32)
     if abs(cv2.contourArea(corners)) < 1.0:
         return Fault(key, "encloses no area; give its corners in order, in millimetres")
-    pixels = cv2.perspectiveTransform(corners[None], to_picture)[0]
+    pixels = plane.to_px(corners)
     for place, (x, y) in zip(polygon, pixels.tolist(), strict=True):
         if not _inside((x, y), size):
             words = (

@@ -15,7 +15,7 @@ from vision.eyes import Eyes
 from vision.game.cards import Card
 from vision.game.events import Event
 from vision.sight.frame import Frame
-from vision.sight.geometry import Homography, TableView
+from vision.sight.geometry import TableView
 from vision.sight.motion import MotionGate
 from vision.sight.reader import Reader
 from vision.sight.tracker import Tracker
@@ -24,7 +24,7 @@ from vision.sight.tracker import Tracker
 def table_view(view: View) -> TableView:
     """Return the view of a checked table file as sight uses it."""
     return TableView(
-        homography=Homography.fit(view.image_px, view.table_mm),
+        homography=view.plane(),
         slots={slot: np.asarray(places, np.float32) for slot, places in view.slots_mm.items()},
         mouth=np.asarray(view.mouth_mm, np.float32),
         discard=None if view.discard_mm is None else np.asarray(view.discard_mm, np.float32),

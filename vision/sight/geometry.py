@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vision.game.events import Slot
 from vision.sight.frame import Image, Points
+from vision.sight.lens import Lens
 
 POKER_MM = (63.0, 88.0)
 BRIDGE_MM = (57.0, 88.0)
@@ -26,17 +27,22 @@ MIN_SLOT_SHARE = 0.35
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Homography:
-    """The map between the picture and the table plane; `matrix` takes pixels to millimetres."""
+    """The map between the picture and the table plane.
+
+    `matrix` takes the pixels of a perfect picture to millimetres; `lens` says how the real one
+    differs, `None` for not at all.
+    """
 
     matrix: NDArray[np.float64]
+    lens: Lens | None = None
     _inverse: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_inverse", np.linalg.inv(self.matrix))
 
     @classmethod
-    def fit(cls, image_px: ArrayLike, table_mm: ArrayLike) -> Homography:
-        """Fit the plane to four or more point pairs (n x 2 each).
+    def fit(cls, image_px: ArrayLike, table_mm: ArrayLike, lens: Lens | None = None) -> Homography:
+        """Fit the plane to four or more point pairs (n x 2 each), seen through a lens.
 
         ValueError when the points are too few, do not pair up, or lie on one line.
         """
@@ -49,18 +55,20 @@ class Homography:
         for name, points in (("picture", px), ("table", mm)):
             if np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < 1.0:
                 raise ValueError(f"the points of the table plane lie on one line in the {name}")
-        matrix = cv2.findHomography(px, mm)[0]
+        straight = px if lens is None else lens.straighten(px)
+        matrix = cv2.findHomography(straight, mm)[0]
         if matrix is None or abs(np.linalg.det(matrix)) < 1e-12:
             raise ValueError("no plane fits the point pairs: check that their order is the same")
-        return cls(np.asarray(matrix, np.float64))
+        return cls(np.asarray(matrix, np.float64), lens)
 
     def to_mm(self, points: ArrayLike) -> Points:
         """Take pixels (n x 2, or one point) to millimetres of the same shape."""
-        return _project(self.matrix, points)
+        return _project(self.matrix, points if self.lens is None else self.lens.straighten(points))
 
     def to_px(self, points: ArrayLike) -> Points:
         """Take millimetres (n x 2, or one point) to pixels of the same shape."""
-        return _project(self._inverse, points)
+        straight = _project(self._inverse, points)
+        return straight if self.lens is None else self.lens.bend(straight).astype(np.float32)
 
 
 def _project(matrix: NDArray[np.float64], points: ArrayLike) -> Points:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vision.sight.frame import Image, Points
 from vision.sight.geometry import TableView
+from vision.sight.overhead import Overhead
 
 CELL_MM = 5.0
 PADDING_MM = 60.0
@@ -49,9 +50,7 @@ class Ground:
         self._origin = corners.min(axis=0) - PADDING_MM
         width, height = np.ceil((corners.max(axis=0) + PADDING_MM - self._origin) / CELL_MM)
         self._size = (int(width), int(height))
-        grid = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-        pixels = view.homography.to_px(grid * CELL_MM + self._origin)
-        self._matrix = cv2.getPerspectiveTransform(pixels, grid - np.float32(0.5))
+        self._above = Overhead(view.homography, self._origin, CELL_MM, self._size)
         shape = (self._size[1], self._size[0])
         self._now = np.zeros((*shape, 3), np.uint8)
         self._steady = self._now
@@ -63,8 +62,7 @@ class Ground:
 
     def observe(self, image: Image, at: int) -> bool:
         """Take a picture; return whether it is time to learn from it."""
-        now = cv2.warpPerspective(image, self._matrix, self._size, borderMode=cv2.BORDER_REPLICATE)
-        self._now = np.asarray(now, np.uint8)
+        self._now = self._above(image)
         if self._learned_at is None:
             self._steady, self._ground = self._now.copy(), self._now.astype(np.float32)
             self._since[:] = self._occupied[:] = at

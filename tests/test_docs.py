@@ -99,7 +99,7 @@ def test_fault_table_is_that_of_the_program() -> None:
 def test_every_config_key_is_documented_with_its_default() -> None:
     """Each key of the table file has a row that names its default."""
     text = (ROOT / "deploy" / "config.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `([a-z0-9_.]+)` \| (.*?) \|", text, re.MULTILINE))
     wanted = {key: default_of(field) for key, field in config_keys()}
     assert rows == wanted
 

@@ -17,6 +17,8 @@ SCHEMAS = files("vision") / "schemas"
 def schema_name(topic: str) -> str:
     """Return the schema of a topic: `coup_live` for `.../coup/live`, `alert_id` for an alert's."""
     level = topic.split("/", 4)[4]
+    if level.startswith(("evidence/", "clip/")):
+        return "evidence"  # in the log and in a messages file, what is told stands for the picture
     return "alert_id" if level.startswith("alert/") else level.replace("/", "_")
 
 

@@ -6,7 +6,7 @@ Pure: events and happenings in, messages out, each with the next number. It know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vision.game.bets import Betting
@@ -36,6 +36,14 @@ from vision.wire_payloads import (
     shoe_payload,
     topic_level,
 )
+from vision.wire_proofs import (
+    EMPTY,
+    Anchored,
+    EvidenceKept,
+    Shelf,
+    anchor_content,
+    evidence_content,
+)
 
 SCHEMA = 1
 PREFIX = "casino/{site}/table/{table}/"
@@ -59,7 +67,8 @@ class Message:
 class Line:
     """Who speaks, and how far: what a table's messages have in common, `seq` of the last one.
 
-    `profile` names the rules and their hash, as `punto-banco sha256:...`.
+    `profile` names the rules and their hash, as `punto-banco sha256:...`; `shelf` is the evidence
+    on hand.
     """
 
     site: str
@@ -70,6 +79,7 @@ class Line:
     version: str = ""
     models: tuple[str, ...] = ()
     seq: int = 0
+    shelf: Shelf = EMPTY
 
     @property
     def prefix(self) -> str:
@@ -87,7 +97,7 @@ class _Draft:
 
 
 def tell(
-    line: Line, event: Event, happenings: Iterable[Happening]
+    line: Line, event: Event, happenings: Sequence[Happening]
 ) -> tuple[Line, tuple[Message, ...]]:
     """Return what the house is told because of an event, and the line after it."""
     if isinstance(event, Started):
@@ -97,12 +107,32 @@ def tell(
         for draft in _drafts(line, happening):
             line = replace(line, seq=line.seq + 1)
             messages.append(_message(line, draft, happening.at))
+    shelf = line.shelf.after(happenings)
+    return line if shelf is line.shelf else replace(line, shelf=shelf), tuple(messages)
+
+
+def tell_proof(line: Line, proof: EvidenceKept | Anchored) -> tuple[Line, tuple[Message, ...]]:
+    """Return what is told of evidence or an anchor, and the line after it.
+
+    A picture has the number before that of its announcement, which tells its hash. Its own message
+    here has the announcement's content: whoever sends it puts the picture in that place.
+    """
+    if isinstance(proof, EvidenceKept):
+        line = replace(line, shelf=line.shelf.with_kept(proof))
+        content = evidence_content(proof)
+        drafts = (_Draft(proof.topic, content), _Draft("evidence", content))
+    else:
+        drafts = (_Draft("anchor", anchor_content(proof)),)
+    messages = []
+    for draft in drafts:
+        line = replace(line, seq=line.seq + 1)
+        messages.append(_message(line, draft, proof.at))
     return line, tuple(messages)
 
 
-def last_will(line: Line, at: int) -> Message:
+def last_will(line: Line, at: int, why: str = "connection lost") -> Message:
     """Return what the broker is to say when the reader vanishes; `at` is when the line opened."""
-    content = _status(line, "offline", "connection lost")
+    content = _status(line, "offline", why)
     return _message(line, _Draft("status", content, retain=True), at)
 
 
@@ -136,7 +166,7 @@ def _drafts(line: Line, happening: Happening) -> tuple[_Draft, ...]:
         case CoupsChanged():
             return (_Draft("roads", roads_content(happening), retain=True),)
         case AlertTold():
-            return _alert_drafts(happening)
+            return _alert_drafts(line.shelf, happening)
         case ShoeChanged():
             return (_Draft("shoe", shoe_payload(happening), retain=True),)
         case StatusChanged():
@@ -149,8 +179,8 @@ def _drafts(line: Line, happening: Happening) -> tuple[_Draft, ...]:
             raise TypeError(f"no message is known for {type(happening).__name__}")
 
 
-def _alert_drafts(told: AlertTold) -> tuple[_Draft, ...]:
-    content = alert_payload(told.alert)
+def _alert_drafts(shelf: Shelf, told: AlertTold) -> tuple[_Draft, ...]:
+    content = alert_payload(told.alert, shelf.proof_of(told.alert))
     own = f"alert/{topic_level(told.alert.id)}"
     if told.alert.state is AlertState.CLOSED:
         return (_Draft(own, content), _Draft(own, None, retain=True))

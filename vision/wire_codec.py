@@ -16,12 +16,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from vision.game import events
 from vision.game.cards import DECK, Card
 from vision.game.events import Event
+from vision.wire_proofs import Anchored, EvidenceKept
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in vars(events).values()
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
-}
+} | {kind.__name__: kind for kind in (EvidenceKept, Anchored)}
 
 CARDS = {str(card): card for card in DECK}
 

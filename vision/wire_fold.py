@@ -16,7 +16,8 @@ from vision.game.happenings import Happening
 from vision.game.profile import Profile, parse_profile
 from vision.game.rules import Dealing
 from vision.game.table import Table, new_table
-from vision.wire import Line, Message, tell
+from vision.wire import Line, Message, tell, tell_proof
+from vision.wire_proofs import Anchored, EvidenceKept
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,9 @@ def new_desk(header: Mapping[str, Any]) -> Desk:
 
 def advance(desk: Desk, event: Event) -> Step:
     """Return what the event comes to."""
+    if isinstance(event, EvidenceKept | Anchored):
+        line, messages = tell_proof(desk.line, event)
+        return Step(replace(desk, line=line), (), messages)
     table, happenings = step(desk.table, event)
     line, messages = tell(desk.line, event, happenings)
     return Step(Desk(table, line), happenings, messages)

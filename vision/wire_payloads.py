@@ -101,8 +101,11 @@ def roads_content(changed: CoupsChanged) -> Content:
     return {"shoe": changed.shoe, **roads_payload(roads_of(coups))}
 
 
-def alert_payload(alert: Alert) -> Content:
-    """Return the content of `alert` and of `alert/{id}`; moments in ISO 8601, null if not yet."""
+def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
+    """Return the content of `alert` and of `alert/{id}`; moments in ISO 8601, null if not yet.
+
+    `evidence` are the topics of what proves it.
+    """
     return {
         "id": topic_level(alert.id),
         "code": alert.code,
@@ -121,7 +124,7 @@ def alert_payload(alert: Alert) -> Content:
         "confidence": None if alert.confidence is None else _share(alert.confidence),
         "check_card": alert.check_card,
         "audience": to_json(alert.audience),
-        "evidence": [],
+        "evidence": list(evidence),
         "raised_at": iso(alert.raised_at),
         "deadline": alert.deadline.value,
         "deadline_at": _moment(alert.deadline_at),

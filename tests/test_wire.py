@@ -14,20 +14,13 @@ from jsonschema import Draft202012Validator
 from tests.schemas import SCHEMAS, check, schema
 from vision.game.cards import DECK, Card, parse_cards
 from vision.game.events import (
-    AckAlert,
-    BetsClosed,
     CardOut,
     CardPlaced,
     CardRead,
-    CorrectCard,
     Event,
-    NewShoe,
-    ResultEntered,
     Role,
-    ShoeEnded,
     Slot,
     Started,
-    VoidCoup,
     Winner,
 )
 from vision.game.happenings import (
@@ -51,13 +44,6 @@ from vision.game.happenings import (
 from vision.profiles import load_profile
 from vision.wire import Line, Message, answer, health, last_will, message_line, tell
 from vision.wire_codec import EVENTS, FIELDS, event_from_json, event_to_json, to_json
-from vision.wire_commands import (
-    COMMANDS,
-    PAYLOAD_LIMIT,
-    TEXT_LIMIT,
-    RefusedError,
-    read_command,
-)
 from vision.wire_log import (
     GENESIS,
     BrokenChainError,
@@ -510,138 +496,7 @@ def test_line_that_is_no_record_is_named(text: str) -> None:
         record_from_line(text, 7)
 
 
-# --- orders --------------------------------------------------------------------------------------
-
-ORDER = {"by": "Ann", "role": "inspector", "coup": 3}
-
-
-def order(name: str, **values: Any) -> tuple[Event, str]:
-    """Read an order that arrives at noon."""
-    return read_command(name, json.dumps(values).encode(), NOON)
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "event"),
-    [
-        ("void_coup", ORDER, VoidCoup(NOON, "Ann", Role.INSPECTOR, 3)),
-        (
-            "correct_card",
-            {**ORDER, "slot": "BANCO_3", "card": "Td", "reason": "glare", "ref": "a1"},
-            CorrectCard(
-                NOON, "Ann", Role.INSPECTOR, 3, Slot.BANCO_3, Card.parse("Td"),
-                reason="glare", ref="a1",
-            ),
-        ),
-        (
-            "ack_alert",
-            {"by": "Bo", "role": "dealer", "alert": "x"},
-            AckAlert(NOON, "Bo", Role.DEALER, "x"),
-        ),
-        (
-            "new_shoe",
-            {"by": "Bo", "role": "dealer", "shoe": "12", "watch_burn": True},
-            NewShoe(NOON, "Bo", Role.DEALER, "12", watch_burn=True),
-        ),
-        ("bets_closed", {}, BetsClosed(NOON)),
-        ("shoe_ended", {"left": 14, "ref": "a2"}, ShoeEnded(NOON, 14)),
-        ("result_entered", {"winner": "egalite"}, ResultEntered(NOON, Winner.EGALITE)),
-    ],
-)  # fmt: skip
-def test_order_becomes_its_event(name: str, values: dict[str, Any], event: Event) -> None:
-    """A well-formed order is the event it names; what has a default may be left out."""
-    assert order(name, **values) == (event, values.get("ref", ""))
-    contract = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema("cmd")["$defs"]})
-    assert not list(contract.iter_errors(values))
-
-
-@pytest.mark.parametrize(
-    ("name", "payload", "words"),
-    [
-        ("make_tea", b"{}", "no order of that name; there are .*void_coup"),
-        ("command", b"{}", "no order of that name"),
-        ("void_coup", b"", "not JSON"),
-        ("void_coup", b"\xff\xfe", "not JSON"),
-        ("void_coup", b"[" * 10_000, "not JSON"),
-        ("void_coup", b"[]", "not a JSON object"),
-        ("void_coup", b" " * (PAYLOAD_LIMIT + 1), "longer than"),
-        ("void_coup", json.dumps({**ORDER, "by": ""}).encode(), "by: empty"),
-        ("void_coup", json.dumps({**ORDER, "by": "x" * (TEXT_LIMIT + 1)}).encode(), "by: more"),
-        ("void_coup", json.dumps({**ORDER, "by": "a\nb"}).encode(), "by: .*print"),
-        ("void_coup", b'{"by":"\\ud800","role":"dealer","coup":1}', "by: .*print"),
-        ("void_coup", json.dumps({**ORDER, "coup": -1}).encode(), "coup: not a number"),
-        ("void_coup", json.dumps({**ORDER, "coup": 10**20}).encode(), "coup: not a number"),
-        ("void_coup", json.dumps({**ORDER, "coup": 1.5}).encode(), "coup"),
-        ("void_coup", json.dumps({**ORDER, "coup": True}).encode(), "coup"),
-        ("void_coup", json.dumps({**ORDER, "role": "guest"}).encode(), "guest"),
-        ("void_coup", json.dumps({**ORDER, "at": 5}).encode(), "at: no such field"),
-        ("correct_card", json.dumps({**ORDER, "slot": "PUNTO_1", "card": "10h"}).encode(), "10h"),
-        ("void_coup", json.dumps({**ORDER, "x": 5}).encode(), "x: no such field"),
-        ("void_coup", json.dumps({"by": "Ann", "role": "dealer"}).encode(), "coup: missing"),
-        (
-            "new_shoe",
-            json.dumps({"by": "A", "role": "dealer", "shoe": "a/#"}).encode(),
-            "shoe: use",
-        ),
-        ("result_entered", b'{"winner":"egalite","egalite_points":"4"}', "egalite_points"),
-    ],
-)
-def test_order_that_is_none_is_refused_with_the_reason(
-    name: str, payload: bytes, words: str
-) -> None:
-    """Whatever comes in, the answer names what is wrong with it."""
-    with pytest.raises(RefusedError, match=words):
-        read_command(name, payload, NOON)
-
-
-def test_refusal_carries_the_senders_own_number() -> None:
-    """Who sent a bad order can tell which; a monstrous number is not echoed."""
-    for ref, echoed in (("a1", "a1"), ("x" * (TEXT_LIMIT + 1), ""), (7, "")):
-        with pytest.raises(RefusedError) as refused:
-            order("void_coup", ref=ref)
-        assert refused.value.ref == echoed
-
-
-@given(st.sampled_from(sorted(COMMANDS)), st.binary(max_size=200))
-def test_random_bytes_are_refused_or_an_event(name: str, payload: bytes) -> None:
-    """No bytes crash the reading of an order."""
-    try:
-        event, _ = read_command(name, payload, NOON)
-    except RefusedError:
-        return
-    assert event.at == NOON
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=5,
-)
-
-
-@given(st.sampled_from(sorted(COMMANDS)), st.data())
-def test_any_json_is_refused_or_an_event_that_fits_the_schema(
-    name: str, data: st.DataObject
-) -> None:
-    """What is accepted keeps to the published schema, and survives the log."""
-    keys = st.sampled_from([*FIELDS[COMMANDS[name]], "ref", "x"])
-    good = st.sampled_from(["Ann", "dealer", "PUNTO_3", "As", 3, True, "punto"])
-    content = data.draw(st.dictionaries(keys, json_values | good))
-    try:
-        event, _ = read_command(name, json.dumps(content).encode(), NOON)
-    except RefusedError:
-        return
-    contract = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema("cmd")["$defs"]})
-    assert not list(contract.iter_errors(content))
-    assert event_from_json(json.loads(canonical(event_to_json(event)))) == event
-
-
-def test_orders_are_those_of_the_schema() -> None:
-    """The published forms are of exactly the orders that are understood."""
-    named = {entry["$ref"].removeprefix("#/$defs/") for entry in schema("cmd")["anyOf"]}
-    assert named == set(COMMANDS)
-    for name, kind in COMMANDS.items():
-        fields_of_schema = set(schema("cmd")["$defs"][name]["properties"])
-        assert fields_of_schema - {"ref"} == set(FIELDS[kind]) - {"at", "ref"}
+# --- the rest -----------------------------------------------------------------------------------
 
 
 def test_schemas_are_schemas() -> None:

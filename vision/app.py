@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -27,7 +27,7 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
-from vision.journal import Journal, Outputs, read_cards
+from vision.journal import Input, Journal, Outputs, read_cards
 from vision.profiles import load_profile
 from vision.watching import Watcher
 from vision.wire_fold import Step
@@ -112,7 +112,7 @@ class App:
     def _take(self, shot: Shot | Outage) -> None:
         began_s = time.monotonic()
         seen = self._seen(shot)
-        events = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
+        events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
         self._advance(events)
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
@@ -145,7 +145,7 @@ class App:
         if due is not None and due <= self._at:
             yield TimePassed(self._at)
 
-    def _advance(self, events: list[Event]) -> None:
+    def _advance(self, events: Sequence[Input]) -> None:
         if not events:
             return
         self._count(events)
@@ -155,7 +155,7 @@ class App:
             self._shoes = table.shoes
             self._watcher.begin_shoe(table.next_order)
 
-    def _count(self, events: list[Event]) -> None:
+    def _count(self, events: Sequence[Input]) -> None:
         for event in events:
             if isinstance(event, CardOut):
                 self.metrics.cards_out += 1

@@ -208,9 +208,12 @@ class Metrics(Section):
 
 
 class Log(Section):
-    """The append-only record of the table."""
+    """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`."""
 
     path: PathText = "table.sqlite"
+    keep_days: float = Field(default=400.0, ge=1, le=36_500)
+    messages_days: float = Field(default=7.0, ge=0.1, le=36_500)
+    max_mb: float = Field(default=20_000.0, ge=50, le=10_000_000)
 
 
 class Board(Section):

@@ -6,7 +6,7 @@ soon as it can be reached.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +15,45 @@ from typing import Any, Self
 
 from vision import __version__
 from vision.config import Broker, TableConfig
+from vision.edge.gate import Gate, Signed
 from vision.edge.messages import MessagesFile
 from vision.edge.mqtt import Publisher
 from vision.edge.mqtt_link import Endpoint
+from vision.edge.slow_disk import SlowDisk
 from vision.edge.store import Entry, Store
+from vision.edge.store_prune import Limits
+from vision.edge.store_records import Checkpoint
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.game.events import Event, Started, Stopped
 from vision.game.happenings import Replied
 from vision.game.table import Table
 from vision.profiles import profile_text
-from vision.wire import answer, health, last_will
-from vision.wire_commands import RefusedError, read_command
-from vision.wire_fold import Desk, Step, advance, new_desk, new_header
+from vision.replays import Replays
+from vision.restoring import (
+    CHECKPOINT_EVERY,
+    checkpoint_of,
+    is_disputed,
+    moments_in_dispute,
+    restored,
+)
+from vision.wire import Message, answer, health, last_will
+from vision.wire_commands import HOUSE_INPUTS, RefusedError, read_command
+from vision.wire_fold import Desk, Step, advance, new_header
+from vision.wire_replay import REPLAY
+
+SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that none takes long
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """An event that a person ordered, and the order as it was signed: the log keeps both."""
+
+    event: Event
+    signed: Signed
+
+
+Input = Event | Ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +101,15 @@ class Journal:
                 Store(outputs.log, header, has_outbox=outputs.publish)
             )
             self._file = outputs.messages and opening.enter_context(MessagesFile(outputs.messages))
-            self._desk = new_desk(header)
-            for event in self._store.events():
-                self._desk = advance(self._desk, event).desk
+            self._desk = restored(self._store, header)
             self._endpoint = endpoint_of(config.broker) if outputs.publish else None
+            self.gate = _gate(config, self._desk.line.prefix + "cmd/")
+            self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()
+        log = config.log
+        self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
+        self._replays = Replays(self._store, self._desk.line.prefix)
+        self._disk = SlowDisk()
         self._link: Publisher | None = None
 
     @property
@@ -108,31 +138,75 @@ class Journal:
             self._link.start()
         return steps
 
-    def take(self, events: Iterable[Event]) -> tuple[Step, ...]:
-        """Fold the events, make what they come to durable, and have it sent."""
+    def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
+        """Fold the inputs, make what they come to durable, and have it sent."""
         desk, steps, entries = self._desk, [], []
-        for event in events:
+        inputs = tuple(inputs)
+        for item in inputs:
+            event, order = _parts(item)
             step = advance(desk, event)
+            checkpoint = self._checkpoint(desk, step.desk)
             desk = step.desk
             steps.append(step)
-            entries.append(Entry(event, step.messages))
-        self._store.append(entries)
+            entries.append(Entry(event, step.messages, checkpoint, order=order))
+        with self._disk:
+            self._store.append(entries)
         self._desk = desk
+        if any(entry.checkpoint is not None for entry in entries):
+            self.prune(desk.table.clock)
         if self._file:
             self._file.write(message for step in steps for message in step.messages)
         if self._link is not None and steps:
             self._link.wake()
+            for item in inputs:
+                self._acknowledge(item)
         return tuple(steps)
 
-    def orders(self, at: int) -> tuple[Event, ...]:
-        """Return what supervisors have sent since the last call; what is no order is answered."""
-        found: list[Event] = []
+    def prune(self, now: int) -> None:
+        """Let go what is too old or too much, a little at a time; `now` in Unix ms."""
+        marked = moments_in_dispute(self._desk.table)
+        for _ in range(SEGMENTS_AT_ONCE):
+            if not self._store.prune(self._limits, now, marked):
+                return
+
+    def troubles(self, at: int) -> tuple[Event, ...]:
+        """Return what the log has to say of itself since the last call."""
+        return self._disk.news(at)
+
+    def orders(self, at: int) -> tuple[Ordered, ...]:
+        """Return what people have ordered since the last call; what is no order is answered.
+
+        Requests to say messages again are served on the way.
+        """
+        found: list[Ordered] = []
         for request in self._link.requests() if self._link is not None else ():
+            if request.name == REPLAY:
+                self._say(answer(self._desk.line, self._ask_again(request.payload, at)))
+                continue
             try:
-                found.append(read_command(request.name, request.payload, at)[0])
+                signed = self.gate.admit(request.name, request.payload)
+                found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)
+        if self._link is not None and self._link.connected:
+            for message in self._replays.due():
+                self._say(message)
         return tuple(found)
+
+    def _ask_again(self, payload: bytes, at: int) -> Replied:
+        return self._replays.ask(payload, self._desk.line.seq, at)
+
+    def _say(self, message: Message) -> None:
+        if self._link is not None:
+            self._link.say(message)
+
+    def _checkpoint(self, before: Desk, after: Desk) -> Checkpoint | None:
+        """Return the desk where a shoe begins, and after very many records without one."""
+        if after.table.shoes != before.table.shoes:
+            return checkpoint_of(after, disputed=is_disputed(before.table))
+        if self._store.since_checkpoint < CHECKPOINT_EVERY:
+            return None
+        return checkpoint_of(after)
 
     def say_health(self, at: int, values: dict[str, object]) -> None:
         """Tell how the reader is doing, if the broker is there to hear it."""
@@ -140,18 +214,24 @@ class Journal:
             content = {**values, "outbox": self._store.depth()}
             self._link.say(health(self._desk.line, at, content))
 
+    def _acknowledge(self, item: Input) -> None:
+        """Answer the house's own system, whose inputs the rules take without a word."""
+        if isinstance(item, Ordered) and isinstance(item.event, HOUSE_INPUTS) and self._link:
+            fields = item.signed.fields
+            ref, who = fields.get("ref", ""), fields["key"]
+            reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")
+            self._link.say(answer(self._desk.line, reply))
+
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        if self._link is not None:
-            self._link.say(answer(self._desk.line, reply))
+        self._say(answer(self._desk.line, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; a log that cannot be written any more is told as a lost reader."""
         try:
             return self.take([Stopped(at)])
-        except OutsideError:
-            if self._link is not None:
-                self._link.say(last_will(self._desk.line, at))
+        except OutsideError as error:
+            self._say(last_will(self._desk.line, at, str(error)))
             raise
 
     def close(self) -> None:
@@ -170,6 +250,15 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _gate(config: TableConfig, prefix: str) -> Gate:
+    users = Path(config.orders.users) if config.orders.users else None
+    return Gate(prefix, users, round(1000 * config.orders.fresh_s))
+
+
+def _parts(item: Input) -> tuple[Event, Mapping[str, object] | None]:
+    return (item.event, item.signed.record()) if isinstance(item, Ordered) else (item, None)
 
 
 def read_cards(table: Table) -> list[Card]:

@@ -1,0 +1,108 @@
+"""`shoe-reader order`: give one signed order to a table and say what is answered.
+
+A client like any other: it goes through the broker, and the reader decides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import queue
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+
+from vision.config import TableConfig, load
+from vision.edge.mqtt_link import KEEPALIVE_S, Endpoint, explain_error, new_client, probe
+from vision.edge.shots import now_ms
+from vision.edge.users import load_credential
+from vision.errors import ConfigurationError, OutsideError
+from vision.journal import endpoint_of
+from vision.wire import PREFIX
+from vision.wire_commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
+
+HELP = "give a table an order, signed with a user's key"
+ANSWER_S = 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="a table file: which broker")
+    parser.add_argument("order", choices=sorted(COMMANDS), metavar="ORDER", help="as void_coup")
+    parser.add_argument("fields", nargs="*", metavar="FIELD=VALUE", help="as coup=12")
+    parser.add_argument("--key", type=Path, required=True, metavar="F", help="the secret key")
+    parser.add_argument("--role", help="in which of the user's roles")
+    parser.add_argument("--by", metavar="NAME", help="for whom, where the key is a desk's")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Send the order and print the answer; 3 when it is refused or none comes."""
+    credential = load_credential(args.key)
+    # The answer is known by its `ref`.
+    fields: Fields = {"ref": secrets.token_hex(8), **dict(_field(text) for text in args.fields)}
+    if COMMANDS[args.order] not in HOUSE_INPUTS:
+        fields |= {"by": args.by or credential.name, **({"role": args.role} if args.role else {})}
+    config = load(args.table)
+    prefix = PREFIX.format(site=config.site, table=config.table) + "cmd/"
+    signed = credential.sign(prefix + args.order, fields, now_ms())
+    try:
+        order_fields(json.dumps(signed).encode())
+    except RefusedError as error:
+        raise ConfigurationError(f"{args.order}: {error}; mend the field") from error
+    answer = _ask(config, prefix, args.order, signed)
+    if not answer["accepted"]:
+        raise OutsideError(f"the order was refused: {answer['why']}")
+    print(f"{args.order} by {answer['by']}: accepted")
+    return 0
+
+
+def _field(text: str) -> tuple[str, str | int | bool]:
+    """Read `coup=12`; a whole number and true or false are taken as such."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigurationError(f"'{text}': write FIELD=VALUE, as coup=12")
+    if value in ("true", "false"):
+        return key, value == "true"
+    # Not each number is one: shoes and references are texts.
+    return key, int(value) if value.isdecimal() and key not in ("shoe", "ref", "reason") else value
+
+
+def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[str, Any]:
+    """Publish an order and wait for its answer, known by its `ref`."""
+    endpoint = endpoint_of(config.broker)
+    probe(endpoint)
+    answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    listening = threading.Event()
+    client = new_client(endpoint, f"shoe-reader-order-{signed['nonce']}")
+    client.on_message = lambda _c, _d, message: answers.put(json.loads(message.payload))
+    client.on_subscribe = lambda *_: listening.set()
+    client.on_connect = lambda *_: client.subscribe(prefix + "reply", 1)
+    try:
+        client.connect(endpoint.host, endpoint.port, KEEPALIVE_S)
+    except (OSError, ValueError) as error:
+        raise OutsideError(explain_error(error, endpoint)) from error
+    client.loop_start()
+    try:
+        if not listening.wait(ANSWER_S):
+            raise OutsideError(f"the broker at {endpoint} lets us hear no answers; see its rights")
+        client.publish(prefix + name, json.dumps(signed), qos=1)
+        return _answer(answers, str(signed.get("ref", "")), endpoint)
+    finally:
+        client.disconnect()
+        client.loop_stop()
+
+
+def _answer(
+    answers: queue.SimpleQueue[dict[str, Any]], ref: str, endpoint: Endpoint
+) -> dict[str, Any]:
+    while True:
+        try:
+            answer = answers.get(timeout=ANSWER_S)
+        except queue.Empty:
+            raise OutsideError(
+                f"no answer through {endpoint} within {ANSWER_S:.0f} s; is the reader running, and "
+                "may this user publish orders there?"
+            ) from None
+        if answer.get("ref") == ref:
+            return answer

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from queue import Empty, Full, Queue, SimpleQueue
@@ -80,12 +80,21 @@ class _Session:
 class Publisher:
     """Keeps a table's messages going to one broker, for as long as it takes."""
 
-    def __init__(self, endpoint: Endpoint, outbox: Outbox, *, will: Message, commands: str) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        outbox: Outbox,
+        *,
+        will: Message,
+        commands: str,
+        fill: Callable[[Message], Message] = lambda message: message,
+    ) -> None:
         """Prepare the link.
 
         `will` is what the broker says when we vanish; `commands` is a topic prefix (`.../cmd/`)
-        whose next level names the command.
+        whose next level names the command; `fill` makes of a message in the outbox what is sent.
         """
+        self._fill = fill
         self._endpoint = endpoint
         self._outbox = outbox
         self._will = will
@@ -190,7 +199,7 @@ class Publisher:
             if session.up:
                 for note in notes:
                     if isinstance(note, Message):
-                        _publish(session.client, note)
+                        self._publish(session, note)
                 self._hand_over(session)
             if _Note.GONE in notes or (self._stopping.is_set() and self._drained(session)):
                 return
@@ -212,14 +221,18 @@ class Publisher:
         session.client.subscribe(f"{self._commands}+", qos=1)
         # The broker may have been restarted without its memory: tell it what stands.
         for message in self._outbox.retained():
-            _publish(session.client, message)
+            self._publish(session, message)
 
     def _hand_over(self, session: _Session) -> None:
         room = IN_FLIGHT - len(session.on_the_way)
         if room > 0:
             for message in self._outbox.pending(session.cursor, room):
-                session.on_the_way[_publish(session.client, message)] = message.seq
+                session.on_the_way[self._publish(session, message)] = message.seq
                 session.cursor = message.seq
+
+    def _publish(self, session: _Session, message: Message) -> int:
+        said = self._fill(message)
+        return session.client.publish(said.topic, said.payload, said.qos, said.retain).mid
 
     def _drained(self, session: _Session) -> bool:
         late = time.monotonic() >= self._drain_until
@@ -261,8 +274,3 @@ class Publisher:
             self._inbox.put_nowait(Request(name, bytes(message.payload[: PAYLOAD_LIMIT + 1])))
         except Full:
             log.warning("command '%s' dropped: %d others wait", name, INBOX_SIZE)
-
-
-def _publish(client: paho.Client, message: Message) -> int:
-    info = client.publish(message.topic, message.payload, message.qos, message.retain)
-    return info.mid

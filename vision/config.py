@@ -8,84 +8,26 @@ environment, when they are used.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
-from pydantic_core.core_schema import ValidationInfo
+from pydantic import Field, ValidationError, model_validator
 
 from vision.config_errors import explain, view_faults
+from vision.config_types import (
+    PathText,
+    Point,
+    Polygon,
+    Port,
+    ProfileName,
+    Section,
+    Slots,
+    TopicLevel,
+)
 from vision.errors import ConfigurationError
-from vision.game.events import Slot
 from vision.sight.geometry import Homography
 from vision.sight.lens import Lens
-
-Point = tuple[float, float]
-Polygon = Annotated[tuple[Point, ...], Field(min_length=3)]
-URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-
-
-def _from_folder(text: str, info: ValidationInfo) -> str:
-    """Return a path as seen from the table file's folder; "", URLs and camera numbers stay."""
-    if text in {"", "system"} or text.isdigit() or URL.match(text):
-        return text
-    folder = (info.context or {}).get("folder", Path())
-    return str(folder / Path(text).expanduser())
-
-
-def _profile(text: str, info: ValidationInfo) -> str:
-    """Return a profile's name as it is, its file as seen from the table file's folder."""
-    return _from_folder(text, info) if text.endswith(".toml") else text
-
-
-def _topic_level(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", text):
-        raise PydanticCustomError(
-            "topic_level",
-            "'{text}' cannot stand in a topic: use 1 to 64 letters, digits, '-', '_' or '.'",
-            {"text": text},
-        )
-    return text
-
-
-def _slots_by_name(data: object) -> object:
-    """Turn slot names into slots, and name those that are missing or unknown."""
-    if not isinstance(data, dict):
-        return data
-    names = [slot.name for slot in Slot]
-    unknown = [str(name) for name in data if name not in names]
-    missing = [name for name in names if name not in data]
-    if unknown or missing:
-        words = [f"unknown: {', '.join(unknown)}"] if unknown else []
-        words += [f"missing: {', '.join(missing)}"] if missing else []
-        raise PydanticCustomError(
-            "slots",
-            "must have exactly {names}; {words}",
-            {"names": ", ".join(names), "words": "; ".join(words)},
-        )
-    return {Slot[name]: polygon for name, polygon in data.items()}
-
-
-PathText = Annotated[str, AfterValidator(_from_folder)]
-TopicLevel = Annotated[str, AfterValidator(_topic_level)]
-Port = Annotated[int, Field(ge=0, le=65535)]
-
-
-class Section(BaseModel):
-    """One part of the table file: frozen, and no key that it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Camera(Section):
@@ -95,7 +37,9 @@ class Camera(Section):
     width: int = Field(default=1920, ge=64, le=16384)
     height: int = Field(default=1080, ge=64, le=16384)
     fps: float = Field(default=30.0, gt=0, le=240)
-    stall_s: float = Field(default=2.0, ge=0.2, le=60)
+    stall_s: float = Field(default=1.5, ge=0.2, le=60)
+    frozen_s: float = Field(default=1.0, ge=0, le=60)
+    open_s: float = Field(default=2.5, ge=0.5, le=60)
 
     @model_validator(mode="before")
     @classmethod
@@ -129,7 +73,7 @@ class View(Section):
 
     image_px: tuple[Point, Point, Point, Point]
     table_mm: tuple[Point, Point, Point, Point]
-    slots_mm: Annotated[dict[Slot, Polygon], BeforeValidator(_slots_by_name)]
+    slots_mm: Slots
     mouth_mm: Polygon
     discard_mm: Polygon | None = None
     card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = (63.0, 88.0)
@@ -214,6 +158,25 @@ class Log(Section):
     keep_days: float = Field(default=400.0, ge=1, le=36_500)
     messages_days: float = Field(default=7.0, ge=0.1, le=36_500)
     max_mb: float = Field(default=20_000.0, ge=50, le=10_000_000)
+    signing_key: PathText = ""
+    anchors: PathText = ""
+    anchor_every_s: float = Field(default=600.0, ge=1, le=86_400)
+
+
+class Evidence(Section):
+    """Pictures kept of every card read and every alert at warning or above.
+
+    An empty folder is one beside the log, named after it. A clip runs from `before_s` before its
+    alert to `after_s` after it.
+    """
+
+    keep: bool = True
+    folder: PathText = ""
+    keep_days: float = Field(default=31.0, ge=1, le=36_500)
+    max_mb: float = Field(default=20_000.0, ge=500, le=10_000_000)
+    before_s: float = Field(default=3.0, ge=0.5, le=30)
+    after_s: float = Field(default=3.0, ge=0, le=30)
+    clip_fps: float = Field(default=8.0, ge=1, le=30)
 
 
 class Board(Section):
@@ -237,7 +200,7 @@ class TableConfig(Section):
 
     site: TopicLevel
     table: TopicLevel
-    profile: Annotated[str, AfterValidator(_profile), Field(min_length=1)] = "punto-banco"
+    profile: ProfileName = "punto-banco"
     dealing: Literal["face-up", "face-down", "punto-first"] = "face-up"
     camera: Camera
     view: View
@@ -247,6 +210,7 @@ class TableConfig(Section):
     orders: Orders = Orders()
     metrics: Metrics = Metrics()
     log: Log = Log()
+    evidence: Evidence = Evidence()
     board: Board = Board()
 
 

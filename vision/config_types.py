@@ -1,0 +1,74 @@
+"""The kinds of value in a table file: paths, names for topics, ports, places.
+
+Each refuses what cannot be so, in words for people. It knows no key of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+from pydantic_core.core_schema import ValidationInfo
+
+from vision.game.events import Slot
+
+Point = tuple[float, float]
+Polygon = Annotated[tuple[Point, ...], Field(min_length=3)]
+URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def _from_folder(text: str, info: ValidationInfo) -> str:
+    """Return a path as seen from the table file's folder; "", URLs and camera numbers stay."""
+    if text in {"", "system"} or text.isdigit() or URL.match(text):
+        return text
+    folder = (info.context or {}).get("folder", Path())
+    return str(folder / Path(text).expanduser())
+
+
+def _profile_name(text: str, info: ValidationInfo) -> str:
+    """Return a profile's name as it is, its file as seen from the table file's folder."""
+    return _from_folder(text, info) if text.endswith(".toml") else text
+
+
+def _topic_level(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", text):
+        raise PydanticCustomError(
+            "topic_level",
+            "'{text}' cannot stand in a topic: use 1 to 64 letters, digits, '-', '_' or '.'",
+            {"text": text},
+        )
+    return text
+
+
+def _slots_by_name(data: object) -> object:
+    """Turn slot names into slots, and name those that are missing or unknown."""
+    if not isinstance(data, dict):
+        return data
+    names = [slot.name for slot in Slot]
+    unknown = [str(name) for name in data if name not in names]
+    missing = [name for name in names if name not in data]
+    if unknown or missing:
+        words = [f"unknown: {', '.join(unknown)}"] if unknown else []
+        words += [f"missing: {', '.join(missing)}"] if missing else []
+        raise PydanticCustomError(
+            "slots",
+            "must have exactly {names}; {words}",
+            {"names": ", ".join(names), "words": "; ".join(words)},
+        )
+    return {Slot[name]: polygon for name, polygon in data.items()}
+
+
+ProfileName = Annotated[str, AfterValidator(_profile_name), Field(min_length=1)]
+PathText = Annotated[str, AfterValidator(_from_folder)]
+TopicLevel = Annotated[str, AfterValidator(_topic_level)]
+Slots = Annotated[dict[Slot, Polygon], BeforeValidator(_slots_by_name)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Section(BaseModel):
+    """One part of the table file: frozen, and no key that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -179,4 +179,11 @@ def _path(text: str) -> Path | None:
 def wanted(config: TableConfig) -> Wanted:
     """Return what the table's camera is asked for."""
     camera = config.camera
-    return Wanted(camera.width, camera.height, camera.fps, camera.stall_s)
+    return Wanted(
+        width=camera.width,
+        height=camera.height,
+        fps=camera.fps,
+        stall_s=camera.stall_s,
+        frozen_s=camera.frozen_s,
+        open_s=camera.open_s,
+    )

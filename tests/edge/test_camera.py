@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import http.server
-import itertools
 import socket
-import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import cv2
 import numpy as np
 import pytest
 
-from vision.edge.camera import Wanted, is_live, open_source
+from tests.chaos.camera import held
+from tests.edge.video_servers import SIZE as SERVED
+from tests.edge.video_servers import HttpCamera, RtspCamera, has_rtsp_server, picture
+from vision.edge import capture as capture_module
+from vision.edge import media
+from vision.edge.camera import Capture, Wanted, is_live, open_source
+from vision.edge.capture import Word
 from vision.edge.shots import Outage, Shot
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.frame import Image
 
 SIZE = (320, 240)
+WANTED = Wanted(*SERVED)
 
 
-def picture(number: int) -> Image:
+def numbered(number: int) -> Image:
     """Return a picture that shows its number as a grey level."""
     return np.full((SIZE[1], SIZE[0], 3), 5 * number % 250, np.uint8)
 
@@ -31,7 +37,7 @@ def video(path: Path, frames: int, fps: float = 25.0, code: str = "mp4v") -> Pat
     """Write a video of numbered frames."""
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*code), fps, SIZE)
     for number in range(frames):
-        writer.write(picture(number))
+        writer.write(numbered(number))
     writer.release()
     return path
 
@@ -62,7 +68,7 @@ def test_video_real_time_is_paced(tmp_path: Path) -> None:
 def test_folder_pictures_come_in_the_order_of_their_names(tmp_path: Path) -> None:
     """A folder of frames is a source too; other files in it are left alone."""
     for number in (2, 0, 1):
-        cv2.imwrite(str(tmp_path / f"{number:03}.png"), picture(10 * number))
+        cv2.imwrite(str(tmp_path / f"{number:03}.png"), numbered(10 * number))
     (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
     shots = read(tmp_path)
     assert [int(s.frame.image[0, 0, 0]) for s in shots] == [0, 50, 100]
@@ -167,62 +173,154 @@ def test_is_live_knows_what_goes_on_by_itself(source: str, live: bool) -> None:
     assert is_live(source) is live
 
 
-class _Stream(http.server.BaseHTTPRequestHandler):
-    """An MJPEG camera that can be told to freeze or to hang up."""
-
-    frozen = threading.Event()
-    hang_up = threading.Event()
-
-    def do_GET(self) -> None:
-        """Send pictures until told otherwise."""
-        self.send_response(200)
-        self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=frame")
-        self.end_headers()
-        for number in itertools.count():
-            if self.hang_up.is_set():
-                return
-            while self.frozen.is_set() and not self.hang_up.is_set():
-                time.sleep(0.02)
-            data = cv2.imencode(".jpg", picture(number))[1].tobytes()
-            head = b"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(data)
-            try:
-                self.wfile.write(head + data + b"\r\n")
-            except OSError:
-                return
-            time.sleep(0.02)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def stream() -> Iterator[str]:
+def camera() -> Iterator[HttpCamera]:
     """Serve an MJPEG camera on loopback."""
-    _Stream.frozen.clear()
-    _Stream.hang_up.clear()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Stream)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/video.mjpg"
-    _Stream.hang_up.set()
-    server.shutdown()
-    server.server_close()
+    found = HttpCamera()
+    yield found
+    found.close()
 
 
-@pytest.mark.parametrize("fault", ["frozen", "hang_up"])
-def test_stream_that_fails_is_noticed_and_reopened(stream: str, fault: str) -> None:
-    """A stall or a lost stream is noticed within the stall time, told once, and mended."""
-    shots = open_source(stream, Wanted(stall_s=1.0))
-    assert isinstance(next(shots), Shot)
-    getattr(_Stream, fault).set()
-    began = time.monotonic()
-    outage = next(s for s in shots if isinstance(s, Outage))
-    assert time.monotonic() - began < 2.0
-    assert outage.reason
-    _Stream.frozen.clear()
-    _Stream.hang_up.clear()
-    again = next(shots)
-    assert isinstance(again, Shot)
+def shot_within(shots: Iterator[Shot | Outage], seconds: float) -> Shot:
+    """Return the next picture; it must come in time."""
+    end = time.monotonic() + seconds
+    for shot in shots:
+        if isinstance(shot, Shot):
+            return shot
+        assert time.monotonic() < end, "no picture came"
+    raise AssertionError("the source ended")
+
+
+def outage_within(shots: Iterator[Shot | Outage], seconds: float) -> Outage:
+    """Return the next outage; it must come in time."""
+    end = time.monotonic() + seconds
+    for shot in shots:
+        if isinstance(shot, Outage):
+            return shot
+        assert time.monotonic() < end, "no outage was told"
+    raise AssertionError("the source ended")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("killed", "camera lost"),
+        ("silent", "no picture for 1.5 s"),
+        ("frozen", "frozen for 1 s"),
+        ("resized", "has become 320 x 240 px"),
+        ("garbled", "no picture for 1.5 s"),
+    ],
+)
+def test_stream_that_fails_is_named_and_reopened(
+    camera: HttpCamera, fault: str, words: str
+) -> None:
+    """Each fault has its words and the time of the last good picture; nothing bad is shown."""
+    shots = open_source(camera.url, WANTED)
+    first = shot_within(shots, 10)
+    camera.fail(fault)
+    outage = outage_within(shots, 10)
+    assert words in outage.reason
+    assert first.frame.at <= outage.since <= outage.at
+    camera.mend()
+    again = shot_within(shots, 20)
+    assert again.frame.image.shape == (SERVED[1], SERVED[0], 3)
     assert again.frame.index > 0
-    assert time.monotonic() - began < 7.0
+    assert again.frame.at > outage.since
+
+
+def test_stream_that_may_repeat_itself_is_not_frozen(camera: HttpCamera) -> None:
+    """With `frozen_s` 0 an encoder may send the same picture for as long as it likes."""
+    shots = open_source(camera.url, replace(WANTED, frozen_s=0.0, stall_s=1.0))
+    shot_within(shots, 10)
+    camera.fail("frozen")
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        assert isinstance(next(shots), Shot)
+
+
+def test_stream_that_never_answers_leaves_nothing_behind() -> None:
+    """A hanging call is ended with its process: no thread, handle or child stays."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        before = held()
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}/video"
+        captures = [Capture(url, WANTED) for _ in range(4)]
+        for capture in captures:
+            end = time.monotonic() + 30
+            while capture.word is None and time.monotonic() < end:
+                assert capture.newest(0.1) is None
+            assert capture.word is Word.OPENING
+        assert held().children == before.children + len(captures)
+        for capture in captures:
+            capture.close()
+        assert replace(held(), memory_kib=0) == replace(before, memory_kib=0)
+
+
+def test_stream_pictures_are_told_as_they_are(camera: HttpCamera) -> None:
+    """What comes through the shared memory is what the camera sent."""
+    known = [picture(number).mean() for number in range(60)]
+    shots = open_source(camera.url, WANTED)
+    for _ in range(10):
+        shot = shot_within(shots, 10)
+        assert min(abs(shot.frame.image.mean() - level) for level in known) < 1.5
+
+
+@pytest.mark.skipif(not has_rtsp_server(), reason="GStreamer's RTSP server is not installed")
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["killed", "frozen"])
+def test_rtsp_camera_that_fails_is_noticed_and_reopened(fault: str) -> None:
+    """A real RTSP server that dies or stands still is noticed and read again when it is back."""
+    camera = RtspCamera()
+    try:
+        shots = open_source(camera.url, WANTED)
+        shot_within(shots, 20)
+        camera.fail(fault)
+        assert outage_within(shots, 20).reason
+        camera.mend()
+        assert shot_within(shots, 30).frame.index > 0
+    finally:
+        camera.close()
+
+
+def test_camera_number_goes_through_the_video_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugged camera is asked for size and rate, gives its pictures, and ends when it is lost."""
+
+    class Plugged:
+        asked: ClassVar[dict[int, float]] = {}
+
+        def __init__(self, number: int) -> None:
+            self.left = 3
+
+        def set(self, key: int, value: float) -> None:
+            self.asked[key] = value
+
+        def isOpened(self) -> bool:  # noqa: N802  # OpenCV's name
+            return True
+
+        def read(self) -> tuple[bool, Image | None]:
+            self.left -= 1
+            return self.left >= 0, picture(self.left + 1)
+
+        def release(self) -> None:
+            self.asked.clear()
+
+    monkeypatch.setattr(capture_module.cv2, "VideoCapture", Plugged)
+    shown = capture_module.pictures({"source": "0", "width": 640, "height": 360, "fps": 25.0})
+    assert next(shown) is None
+    assert Plugged.asked == {
+        cv2.CAP_PROP_FRAME_WIDTH: 640, cv2.CAP_PROP_FRAME_HEIGHT: 360, cv2.CAP_PROP_FPS: 25.0
+    }  # fmt: skip
+    assert sum(image is not None for image in shown) == 3
+    assert Plugged.asked == {}
+
+
+def test_video_that_hangs_is_blindness_and_then_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file on a share that is gone makes the reader blind and ends the run in order."""
+    monkeypatch.setattr(media, "STALL_S", 0.05)
+    monkeypatch.setattr(media, "HANGS_S", 0.3)
+    monkeypatch.setattr(media, "_decode", lambda *_: time.sleep(1))
+    shots = open_source(str(video(tmp_path / "a.mp4", 5)), Wanted(), speed=0)
+    assert isinstance(next(shots), Outage)
+    with pytest.raises(OutsideError, match="network share"):
+        list(shots)

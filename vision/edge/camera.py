@@ -1,51 +1,60 @@
 """Where pictures come from: a camera, a stream, a video file or a folder of pictures.
 
-Capture runs in its own thread and is watched by the reader's clock, because a `read()` may block
-for ever. A live source is re-opened after a stall and yields its newest picture; a file yields
+A live source is read by a process of its own, because a `read()` may block for ever, and watched
+by the reader's clock: it is opened anew after a stall and yields its newest picture. A file yields
 every frame, none dropped. Knows nothing of what the pictures show.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+import mmap
 import os
-import queue
-import threading
+import select
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import cast
 
-import cv2
+import numpy as np
 
 from vision.edge import media
+from vision.edge.capture import FORM, HEADER, SLOTS, Report, Word, needed, place
 from vision.edge.shots import Outage, Shot, now_ms
 from vision.errors import OutsideError
 from vision.sight.frame import Frame, Image
 
-# Read by the video library at every opening: RTSP by TCP, and no chatter on stderr.
-os.environ.setdefault("OPENCV_FFMPEG_CAPTURE_OPTIONS", "rtsp_transport;tcp")
-os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
-cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
-
-OPEN_TIMEOUT_S = 5.0
-PAUSE_S = 0.5
+START_S = 5.0
+POLL_S = 0.1
+SAY_AGAIN_S = 0.5
+# So many new pictures in a row end an outage: a frozen stream shows a few when it is opened anew.
+BACK_PICTURES = 5
+RESTART_PAUSES_S = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a live camera is asked for, and how long it may be silent."""
+    """What a live camera is asked for, and how long (seconds) it may show nothing new.
+
+    `frozen_s` is the same for pictures that come but are equal to the last bit; 0: they may be.
+    `open_s` is how long an address may take to answer.
+    """
 
     width: int = 1920
     height: int = 1080
     fps: float = 30.0
-    stall_s: float = 2.0
+    stall_s: float = 1.5
+    frozen_s: float = 1.0
+    open_s: float = 2.5
 
 
 def open_source(
     source: str, wanted: Wanted, *, speed: float = 1.0, start_ms: int | None = None
 ) -> Iterator[Shot | Outage]:
-    """Open a source and yield its frames, and for a live source its outages.
+    """Open a source and yield its frames, and its outages.
 
     `source` is a camera number, an address with `://`, a video file or a folder of pictures.
     `speed` paces files (1 real time, 0 as fast as it goes); their frame i has the time `start_ms`
@@ -54,13 +63,14 @@ def open_source(
     """
     start = now_ms() if start_ms is None else start_ms
     if is_live(source):
-        capture = _Capture(source, wanted)
-        _await_opening(source, capture)
+        capture = Capture(source, wanted)
+        _await_opening(source, wanted, capture)
         return _watched(source, wanted, capture)
     path = Path(source)
+    pace = media.Pace(start, speed)
     if path.is_dir():
-        return media.folder(path, media.picture_files(path), wanted.fps, media.Pace(start, speed))
-    return media.video(path, media.open_video(path), media.Pace(start, speed))
+        return media.folder(path, media.picture_files(path), wanted.fps, pace)
+    return media.video(path, media.open_video(path), pace)
 
 
 def is_live(source: str) -> bool:
@@ -68,109 +78,172 @@ def is_live(source: str) -> bool:
     return source.isdigit() or "://" in source
 
 
-class _Capture:
-    """One attempt at a live source: a thread that keeps the newest picture."""
+class Capture:
+    """One capture process and the memory that it lays its pictures in.
+
+    `heard_s` is the monotonic instant of its last word, `word` that word, `run` how many new
+    pictures have come without another word between them.
+    """
 
     def __init__(self, source: str, wanted: Wanted) -> None:
-        self._source = source
-        self._wanted = wanted
-        self._newest: queue.Queue[tuple[Image, int, float]] = queue.Queue(maxsize=1)
-        self._closed = threading.Event()
-        self.opened = threading.Event()
-        self.failed = threading.Event()
-        threading.Thread(target=self._work, name="capture", daemon=True).start()
+        self._memory_fd = os.memfd_create("shoe-reader-pictures")
+        os.ftruncate(self._memory_fd, HEADER)
+        self._memory: mmap.mmap | None = None
+        self._pipe_fd, theirs = os.pipe()
+        os.set_blocking(self._pipe_fd, False)
+        self._rest = b""
+        self.heard_s = time.monotonic()
+        self.word: Word | None = None
+        self.run = 0
+        self._process = subprocess.Popen(  # noqa: S603  # our own module
+            [sys.executable, "-m", "vision.edge.capture", str(theirs), str(self._memory_fd)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs, self._memory_fd),
+            # Ctrl-C is for the reader, which ends this process in order.
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self._order(source, wanted)
 
-    def newest(self, timeout_s: float) -> tuple[Image, int, float] | None:
-        """Return the newest picture with its two times, or None when none comes in time."""
+    def _order(self, source: str, wanted: Wanted) -> None:
+        order = {**asdict(wanted), "source": source}
+        if self._process.stdin is not None:
+            self._process.stdin.write(json.dumps(order).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def newest(self, timeout_s: float) -> tuple[Image, float] | None:
+        """Return the newest picture and its monotonic instant, or None when none comes in time."""
+        ready, _, _ = select.select([self._pipe_fd], [], [], timeout_s)
+        newest = None
+        for report in self._reports() if ready else ():
+            self.word, self.heard_s = Word(report.word), time.monotonic()
+            self.run = self.run + 1 if report.word == Word.PICTURE else 0
+            newest = report if report.word == Word.PICTURE else newest
+        image = None if newest is None else self._picture(newest)
+        return None if newest is None or image is None else (image, newest.taken_s)
+
+    def _reports(self) -> Iterator[Report]:
+        """Return all that was said since the last call; a dead process is a lost source."""
         try:
-            return self._newest.get(timeout=timeout_s)
-        except queue.Empty:
-            return None
+            said = os.read(self._pipe_fd, 1 << 20)
+        except BlockingIOError:
+            return
+        if not said:
+            time.sleep(POLL_S)
+            yield Report(Word.LOST, time.monotonic())
+        said = self._rest + said
+        whole = len(said) - len(said) % FORM.size
+        self._rest = said[whole:]
+        yield from map(Report._make, FORM.iter_unpack(said[:whole]))
 
-    def is_lost(self, silent_s: float, stall_s: float) -> bool:
-        """Whether it failed, or has been silent for too long to be waited for."""
-        patience_s = stall_s if self.opened.is_set() else stall_s + OPEN_TIMEOUT_S
-        return self.failed.is_set() or silent_s >= patience_s
+    def _picture(self, report: Report) -> Image | None:
+        """Copy a picture out; None when the process has laid another over it meanwhile."""
+        size = needed(report.width, report.height)
+        if self._memory is None or len(self._memory) < size:
+            self._memory = mmap.mmap(self._memory_fd, size, prot=mmap.PROT_READ)
+        start = place(report.number, report.width, report.height)
+        count = report.width * report.height * 3
+        image = np.frombuffer(self._memory, np.uint8, count, start).copy()
+        mark = 8 * (report.number % SLOTS)
+        whole = int.from_bytes(self._memory[mark : mark + 8], "little") == report.number
+        return image.reshape(report.height, report.width, 3) if whole else None
 
-    def complaint(self, stall_s: float) -> str:
-        """Say in a short phrase why no picture comes."""
-        return "camera lost" if self.failed.is_set() else f"no picture for {stall_s:g} s"
+    def hangs(self, wanted: Wanted) -> bool:
+        """Whether the process will not come back by itself: nothing but its end helps."""
+        if self._process.poll() is not None:
+            return True
+        patience = {None: START_S, Word.OPENING: wanted.open_s + 1, Word.LOST: START_S}
+        return time.monotonic() - self.heard_s > patience.get(self.word, wanted.stall_s)
 
     def close(self) -> None:
-        """Let the thread end when its `read()` returns; it may never do so."""
-        self._closed.set()
-
-    def _work(self) -> None:
-        capture = self._open()
-        if not capture.isOpened():
-            self.failed.set()
-            return
-        self.opened.set()
-        while not self._closed.is_set():
-            good, image = capture.read()
-            if not good:
-                break
-            self._put((cast(Image, image), now_ms(), time.monotonic()))
-        self.failed.set()
-        capture.release()
-
-    def _put(self, picture: tuple[Image, int, float]) -> None:
-        while True:
-            try:
-                self._newest.put_nowait(picture)
-                return
-            except queue.Full:
-                self.newest(0)
-
-    def _open(self) -> cv2.VideoCapture:
-        if not self._source.isdigit():
-            timeout = round(1000 * OPEN_TIMEOUT_S)
-            options = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, timeout]
-            options += [cv2.CAP_PROP_READ_TIMEOUT_MSEC, timeout]
-            return cv2.VideoCapture(self._source, cv2.CAP_FFMPEG, options)
-        capture = cv2.VideoCapture(int(self._source))
-        capture.set(cv2.CAP_PROP_FRAME_WIDTH, self._wanted.width)
-        capture.set(cv2.CAP_PROP_FRAME_HEIGHT, self._wanted.height)
-        capture.set(cv2.CAP_PROP_FPS, self._wanted.fps)
-        return capture
+        """End the process, whatever it waits for, and let go of its memory."""
+        self._process.kill()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        # Within a driver that hangs even a killed process stays; it is collected when it can be.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=1.0)
+        for handle in (self._pipe_fd, self._memory_fd):
+            os.close(handle)
+        self._memory = None
 
 
-def _watched(source: str, wanted: Wanted, capture: _Capture) -> Iterator[Shot | Outage]:
+@dataclass(slots=True)
+class _Watch:
+    """What is known of a live source: when it last showed something new, and its size."""
+
+    seen_s: float
+    seen_at: int
+    size: tuple[int, int] | None = None
+    odd_size: tuple[int, int] | None = None
+
+    def shot(self, image: Image, taken_s: float, index: int) -> Shot | None:
+        """Return the picture, if it has the size of the first one."""
+        height, width = image.shape[:2]
+        self.size = self.size or (width, height)
+        if (width, height) != self.size:
+            self.odd_size = (width, height)
+            return None
+        self.odd_size = None
+        self.seen_s = time.monotonic()
+        self.seen_at = now_ms() - round(1000 * (self.seen_s - taken_s))
+        return Shot(Frame(image, self.seen_at, index), taken_s)
+
+    def complaint(self, word: Word | None, wanted: Wanted) -> str:
+        """Say in a short phrase why there is no new picture, "" while it is not late."""
+        silent = time.monotonic() - self.seen_s
+        if self.odd_size is not None:
+            return f"the picture has become {self.odd_size[0]} x {self.odd_size[1]} px"
+        if word is Word.LOST:
+            return "camera lost"
+        if word is Word.REPEAT and 0 < wanted.frozen_s <= silent:
+            return f"the picture is frozen for {wanted.frozen_s:g} s"
+        if silent >= wanted.stall_s:
+            return f"no picture for {wanted.stall_s:g} s"
+        return ""
+
+
+def _watched(source: str, wanted: Wanted, capture: Capture) -> Iterator[Shot | Outage]:
     """Yield the newest pictures of a live source; while there are none, outages as time passes.
 
-    A source that fails or stalls is opened afresh, with growing pauses, for as long as it takes.
+    The capture process opens a source that was lost anew by itself, for as long as it takes; one
+    that hangs, or whose pictures are no good, is ended and another one started.
     """
-    index, failures, reason = 0, 0, ""
-    heard_s = time.monotonic()
+    watch = _Watch(time.monotonic(), now_ms())
+    index, restarts, reason = 0, 0, ""
+    said_s = restarted_s = -SAY_AGAIN_S
     try:
         while True:
-            picture = capture.newest(0.2)
-            if picture is not None:
-                image, at, taken_s = picture
-                yield Shot(Frame(image, at, index), taken_s)
-                index, failures, reason, heard_s = index + 1, 0, "", time.monotonic()
-            elif capture.is_lost(time.monotonic() - heard_s, wanted.stall_s):
-                reason = reason or capture.complaint(wanted.stall_s)
+            picture = capture.newest(POLL_S)
+            good = picture is not None and (not reason or capture.run >= BACK_PICTURES)
+            shot = watch.shot(*picture, index) if picture is not None and good else None
+            if shot is not None:
+                index, restarts, reason = index + 1, 0, ""
+                yield shot
+                continue
+            reason = reason or watch.complaint(capture.word, wanted)
+            now = time.monotonic()
+            if reason and now - said_s >= SAY_AGAIN_S:
+                said_s = now
+                yield Outage(now_ms(), reason, watch.seen_at)
+            pause = RESTART_PAUSES_S[min(restarts, len(RESTART_PAUSES_S) - 1)]
+            useless = watch.odd_size is not None or capture.word is Word.REPEAT
+            if reason and (capture.hangs(wanted) or useless) and now - restarted_s >= pause:
                 capture.close()
-                for _ in range(2 ** min(failures, 3)):
-                    yield Outage(now_ms(), reason)
-                    time.sleep(PAUSE_S)
-                capture, failures, heard_s = (
-                    _Capture(source, wanted),
-                    failures + 1,
-                    time.monotonic(),
-                )
-            elif reason:
-                yield Outage(now_ms(), reason)
+                watch.odd_size = None
+                capture, restarts, restarted_s = Capture(source, wanted), restarts + 1, now
     finally:
         capture.close()
 
 
-def _await_opening(source: str, capture: _Capture) -> None:
+def _await_opening(source: str, wanted: Wanted, capture: Capture) -> None:
     """Wait until a live source answers for the first time; OutsideError with the cure."""
-    deadline = time.monotonic() + OPEN_TIMEOUT_S + 1.0
-    while time.monotonic() < deadline and not capture.failed.is_set():
-        if capture.opened.wait(0.05):
+    deadline = time.monotonic() + wanted.open_s + START_S
+    while time.monotonic() < deadline and capture.word is not Word.LOST:
+        capture.newest(POLL_S)
+        if capture.word in (Word.OPENED, Word.PICTURE, Word.REPEAT):
             return
     capture.close()
     if source.isdigit():
@@ -179,6 +252,6 @@ def _await_opening(source: str, capture: _Capture) -> None:
             f"that /dev/video{source} exists and that nothing else holds it"
         )
     raise OutsideError(
-        f"{source}: no video comes from this address within {OPEN_TIMEOUT_S:g} s; check that the "
+        f"{source}: no video comes from this address within {wanted.open_s:g} s; check that the "
         "camera is on, the address right and the network reaches it"
     )

@@ -5,6 +5,7 @@ Says when a video was cut off. Knows nothing of cameras, nor of what the picture
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -14,13 +15,20 @@ from typing import cast
 
 import cv2
 
-from vision.edge.shots import Shot
+from vision.edge.shots import Outage, Shot
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.frame import Frame, Image
+
+# No chatter of the video library on stderr; it reads this at every opening.
+os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 BOXED = frozenset({".m4v", ".mov", ".mp4"})
 AHEAD = 4
+USUAL_FPS = 30.0
+STALL_S = 1.5
+HANGS_S = 30.0
 
 
 class Pace:
@@ -40,8 +48,11 @@ class Pace:
             # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
             taken_s = self._began_s + index / fps / self._speed
             time.sleep(max(0.0, taken_s - time.monotonic()))
-        frame = Frame(image, self._start_ms + round(1000 * index / fps), index)
-        return Shot(frame, taken_s)
+        return Shot(Frame(image, self.at(index, fps), index), taken_s)
+
+    def at(self, index: int, fps: float) -> int:
+        """Return the time of a frame, Unix ms."""
+        return self._start_ms + round(1000 * index / fps)
 
 
 def open_video(path: Path) -> cv2.VideoCapture:
@@ -60,19 +71,34 @@ def open_video(path: Path) -> cv2.VideoCapture:
     return capture
 
 
-def video(path: Path, capture: cv2.VideoCapture, pace: Pace) -> Iterator[Shot]:
-    """Yield every frame of a video, decoded ahead in a thread; OutsideError if it ends early."""
-    fps = capture.get(cv2.CAP_PROP_FPS) or 30.0
-    promised = int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
+def video(path: Path, capture: cv2.VideoCapture, pace: Pace) -> Iterator[Shot | Outage]:
+    """Yield every frame of a video, decoded ahead in a thread; OutsideError if it ends early.
+
+    While the disk or the network share gives nothing, outages; after half a minute OutsideError.
+    """
+    fps = _number(capture.get(cv2.CAP_PROP_FPS), USUAL_FPS, least=0.1, most=1000.0)
+    promised = int(_number(capture.get(cv2.CAP_PROP_FRAME_COUNT), 0.0, least=0.0, most=1e9))
     decoded: queue.Queue[Image | None] = queue.Queue(maxsize=AHEAD)
     closed = threading.Event()
     decoder = threading.Thread(target=_decode, args=(capture, decoded, closed), daemon=True)
     decoder.start()
-    index = 0
+    index, waits = 0, 0
     try:
-        while (image := decoded.get()) is not None:
+        while True:
+            try:
+                image = decoded.get(timeout=STALL_S)
+            except queue.Empty:
+                waits += 1
+                if waits * STALL_S >= HANGS_S:
+                    raise _hangs(path, index) from None
+                yield Outage(
+                    pace.at(index, fps), f"{path.name} gives no picture", pace.at(index, fps)
+                )
+                continue
+            if image is None:
+                break
             yield pace.shot(image, index, fps)
-            index += 1
+            index, waits = index + 1, 0
     finally:
         closed.set()
         decoder.join(timeout=2.0)
@@ -82,6 +108,18 @@ def video(path: Path, capture: cv2.VideoCapture, pace: Pace) -> Iterator[Shot]:
             f"{max(promised, index)} frames. Everything up to there was read; copy or record it "
             "again to have the rest"
         )
+
+
+def _number(value: float, otherwise: float, *, least: float, most: float) -> float:
+    """Return what a file says of itself, where it makes sense."""
+    return value if least <= value <= most else otherwise
+
+
+def _hangs(path: Path, index: int) -> OutsideError:
+    return OutsideError(
+        f"{path}: nothing can be read after {index} frames for {HANGS_S:g} s; check the disk or "
+        "the network share that it lies on"
+    )
 
 
 def _decode(

@@ -21,10 +21,14 @@ class Shot:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; said repeatedly."""
+    """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; said repeatedly.
+
+    `since` is the Unix time (ms) of the last picture that was good.
+    """
 
     at: int
     reason: str
+    since: int = 0
 
 
 def now_ms() -> int:

@@ -127,6 +127,11 @@ class Journal:
         """Why the broker has no connection, for people; empty when it has one or none is wanted."""
         return self._link.complaint if self._link is not None else ""
 
+    @property
+    def unsent(self) -> int:
+        """How many messages wait for the broker."""
+        return self._store.depth()
+
     def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
         """Begin the run called `boot`, and begin to connect."""
         steps = self.take([Started(at, boot, __version__, models)])

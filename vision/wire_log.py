@@ -1,8 +1,11 @@
 """The chain of the log: what a record is and how each one vouches for all before it.
 
 Pure: it hashes text. It knows neither where records are kept nor what an event means. Record 0
-is the header (which table, which rules); every other record is one input event together with a
-digest of what was said because of it.
+is the header (which table, which rules); most others are one input event together with a digest
+of what was said because of it. At the beginning of each shoe a checkpoint (`desk`) holds the state,
+so that a restart and a pruned log need nothing before it. Records pruned by age leave in their
+place the number and hash of the last of them, without a body (a stub); the newest `pruned` record
+lists every such gap as first number, last number, hash, and so the chain vouches for it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 LOG_VERSION = 1
 GENESIS = "0" * 64
@@ -59,18 +62,59 @@ def seal(number: int, previous: str, content: Mapping[str, object]) -> Record:
 
 
 def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]]]:
-    """Yield each record with its content; BrokenChainError at the first that does not fit."""
-    previous = GENESIS
-    for expected, record in enumerate(records):
-        if record.number != expected:
-            raise BrokenChainError(expected, f"is missing; record {record.number} stands there")
-        if chain_hash(previous, record.body) != record.hash:
-            raise BrokenChainError(expected, "its hash does not fit its content and predecessor")
-        content = _parsed(record)
-        if content.get("n") != expected:
-            raise BrokenChainError(expected, f"calls itself record {content.get('n')}")
+    """Yield each record with its content; BrokenChainError at the first that does not fit.
+
+    Pruned records are passed over, if a later record says that they were pruned.
+    """
+    previous, expected = GENESIS, 0
+    gaps: list[list[object]] = []
+    told: object = []
+    for record in records:
+        if is_stub(record) and record.number >= expected > 0:
+            gaps.append([expected, record.number, record.hash])
+            previous, expected = record.hash, record.number + 1
+            continue
+        content = _fitting(record, expected, previous)
+        told = content.get("pruned", told)
+        previous, expected = record.hash, expected + 1
+        yield record, content
+    if gaps != told:
+        first = next((gap[0] for gap in gaps if gap not in cast("list[object]", told)), expected)
+        raise BrokenChainError(cast(int, first), "was pruned, but no record says so")
+
+
+def verified_from(
+    number: int, previous: str, records: Iterable[Record]
+) -> Iterator[tuple[Record, dict[str, Any]]]:
+    """Yield each record with its content, from record `number` on, of which none is pruned.
+
+    `previous` is the hash of the record before; BrokenChainError at the first that does not fit.
+    """
+    for expected, record in enumerate(records, start=number):
+        content = _fitting(record, expected, previous)
         previous = record.hash
         yield record, content
+
+
+def is_stub(record: Record) -> bool:
+    """Whether the record only keeps the hash of the last of some that were pruned."""
+    return record.body == ""
+
+
+def stub(number: int, digest: str) -> Record:
+    """Return what is left in the place of record `number` and pruned ones before it."""
+    return Record(number, "", digest)
+
+
+def _fitting(record: Record, expected: int, previous: str) -> dict[str, Any]:
+    if record.number != expected:
+        raise BrokenChainError(expected, f"is missing; record {record.number} stands there")
+    if chain_hash(previous, record.body) != record.hash:
+        raise BrokenChainError(expected, "its hash does not fit its content and predecessor")
+    content = _parsed(record)
+    if content.get("n") != expected:
+        raise BrokenChainError(expected, f"calls itself record {content.get('n')}")
+    return content
 
 
 def header_of(records: Iterable[Record]) -> dict[str, Any]:

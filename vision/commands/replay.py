@@ -15,6 +15,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Started
 from vision.wire import message_line
 from vision.wire_codec import event_from_json
+from vision.wire_desk import desk_from_json
 from vision.wire_fold import advance, new_desk
 from vision.wire_log import BrokenChainError, header_of, said_digest, verified
 
@@ -78,9 +79,12 @@ def replayed(log: Path) -> Iterator[Replayed]:
     BrokenChainError where the log was changed; KeyError or ValueError where it holds what is not
     known here.
     """
-    desk = new_desk(header_of(read_log(log)))
+    start = desk = new_desk(header_of(read_log(log)))
     boot = ""
     for record, content in verified(read_log(log)):
+        if "desk" in content:
+            # What the run went on with: after a gap, or after a start by another version.
+            desk = desk_from_json(content["desk"], start)
         if "event" not in content:
             continue
         event = event_from_json(content["event"])

@@ -6,7 +6,8 @@ disk before anything is sent. It knows records, messages and disks; nothing of r
 
 from __future__ import annotations
 
-import threading
+import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vision.edge.store_disk import explained, lock, open_for_writing
+from vision.edge import store_messages, store_prune, store_records
+from vision.edge.store_db import Database
+from vision.edge.store_messages import ROW, STANDING, DamagedMessageError
+from vision.edge.store_prune import Limits
+from vision.edge.store_records import NEWEST, Checkpoint
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.wire import Message, message_line
@@ -27,20 +32,15 @@ from vision.wire_log import (
     header_of,
     identity,
     said_digest,
-    seal,
     verified,
+    verified_from,
 )
 
+RECENT = 5_000  # records in which to look for orders that must not be given twice
 CHUNK = 500  # records read at a time, so that a long log neither fills memory nor holds the lock
+MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS outbox (
-    seq INTEGER PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL,
-    qos INTEGER NOT NULL, retain INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS retained (
-    topic TEXT PRIMARY KEY, payload BLOB NOT NULL, qos INTEGER NOT NULL, seq INTEGER NOT NULL);
-"""
+TABLES = store_records.TABLES + store_messages.TABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Entry:
 
     event: Event
     messages: tuple[Message, ...]
+    checkpoint: Checkpoint | None = None
+    order: Mapping[str, object] | None = None  # as a person signed it: the proof
 
 
 class Store:
@@ -63,17 +65,14 @@ class Store:
         the disk or another reader is in the way; ConfigurationError when the file is the log of
         another table or other rules.
         """
-        self._path = path
         self._has_outbox = has_outbox
-        self._mutex = threading.Lock()
-        self._lock = lock(path)
+        self._damage = ""
+        self._db = Database(path, TABLES)
         try:
-            with explained("open", path):
-                self._db = open_for_writing(path)
-                self._db.executescript(TABLES)
             self._number, self._head = self._begin(header)
+            self._marked = int(self._db.first(NEWEST))
         except BaseException:
-            self._lock.close()
+            self._db.close()
             raise
 
     def append(self, entries: Sequence[Entry]) -> None:
@@ -83,110 +82,178 @@ class Store:
         """
         if not entries:
             return
-        number, head = self._number, self._head
-        with self._transaction():
+        if self._damage:
+            raise OutsideError(self._damage)
+        number, head, marked = self._number, self._head, self._marked
+        with self._db.transaction() as db:
             for entry in entries:
-                number += 1
-                record = seal(number, head, _content(entry))
-                head = record.hash
-                self._insert(record)
+                head = store_records.write(db, number := number + 1, head, _content(entry))
                 for message in entry.messages:
-                    self._keep(message)
-        self._number, self._head = number, head
+                    store_messages.keep(db, message, unsent=self._has_outbox)
+                if entry.checkpoint is not None:
+                    marked = number = number + 1
+                    head = store_records.mark(db, number, head, entry.checkpoint)
+        self._number, self._head, self._marked = number, head, marked
 
-    def events(self) -> Iterator[Event]:
-        """Yield every input event since the log began, verifying the chain on the way.
+    def mark(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint between two steps; OutsideError when it could not be written."""
+        with self._db.transaction() as db:
+            head = store_records.mark(db, self._number + 1, self._head, checkpoint)
+        self._number, self._head = self._number + 1, head
+        self._marked = self._number
+
+    def contents(self) -> Iterator[dict[str, Any]]:
+        """Yield the content of every record after the header, verifying the chain on the way.
 
         OutsideError naming the first record that was changed.
         """
         with self._unchanged():
-            for _, content in verified(self._records()):
+            for record, content in verified(self._records(-1)):
+                if record.number:
+                    yield content
+
+    def recent(self) -> Iterator[dict[str, Any]]:
+        """Yield the content of the last checkpoint and all after it, verifying only that part.
+
+        OutsideError naming the first record that was changed.
+        """
+        number = int(self._db.first(NEWEST))
+        before = self._db.first("SELECT hash FROM log WHERE n = ?", (number - 1,))
+        with self._unchanged():
+            for _, content in verified_from(number, before or "", self._records(number - 1)):
+                yield content
+
+    def events(self) -> Iterator[Event]:
+        """Yield every input event that the log still holds, verified as `contents` are."""
+        with self._unchanged():
+            for content in self.contents():
                 if "event" in content:
                     yield event_from_json(content["event"])
+
+    def orders(self) -> list[dict[str, Any]]:
+        """Return the signed orders among the last RECENT records, oldest first."""
+        rows = self._db.read("SELECT body FROM log WHERE n > ?", (self._number - RECENT,))
+        contents = (json.loads(body) for (body,) in rows if '"order":' in body)
+        return [content["order"] for content in contents if "order" in content]
 
     @property
     def header(self) -> dict[str, Any]:
         """What the log was opened with: which table, which rules."""
         with self._unchanged():
-            return header_of(self._records())
+            return header_of(self._records(-1))
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the last message ever said."""
+        return int(self._db.first("SELECT coalesce(max(seq), 0) FROM message"))
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._db.path
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether some records have been let go."""
+        return bool(self._db.first("SELECT count(*) FROM segment WHERE pruned"))
+
+    @property
+    def since_checkpoint(self) -> int:
+        """How many records have been written since the last checkpoint."""
+        return self._number - self._marked
 
     def pending(self, after: int, limit: int) -> list[Message]:
         """Return at most `limit` unacknowledged messages with `seq` above `after`, in order."""
-        rows = self._read(
-            "SELECT topic, payload, qos, retain, seq FROM outbox WHERE seq > ? ORDER BY seq "
-            "LIMIT ?",
-            (after, limit),
+        return self._messages(
+            f"{ROW} JOIN unsent USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
         )
-        return [Message(topic, data, qos, bool(keep), seq) for topic, data, qos, keep, seq in rows]
 
     def retained(self) -> list[Message]:
         """Return the latest retained message of every topic, those still unsent left out."""
-        rows = self._read(
-            "SELECT topic, payload, qos, seq FROM retained "
-            "WHERE topic NOT IN (SELECT topic FROM outbox WHERE retain) ORDER BY seq"
-        )
-        return [Message(topic, data, qos, True, seq) for topic, data, qos, seq in rows]
+        return self._messages(STANDING)
+
+    def count_said(self, first: int, last: int) -> int:
+        """Return how many of the messages from `seq` first to last are kept."""
+        query = "SELECT count(*) FROM message WHERE seq BETWEEN ? AND ?"
+        return int(self._db.first(query, (first, last)))
+
+    def said(self, first: int, last: int) -> list[Message]:
+        """Return the messages from `seq` first to last, as they were said; pruned ones not."""
+        return self._messages(f"{ROW} WHERE seq BETWEEN ? AND ? ORDER BY seq", (first, last))
 
     def acknowledge(self, seqs: Iterable[int]) -> None:
         """Take messages out of the outbox: the broker has them.
 
         Losing this in a power cut only repeats them, so it does not wait for the disk.
         """
-        with self._transaction(synchronous="NORMAL"):
-            self._db.executemany("DELETE FROM outbox WHERE seq = ?", [(seq,) for seq in seqs])
+        with self._db.transaction(synchronous="NORMAL") as db:
+            store_messages.forget_unsent(db, seqs)
+
+    def prune(self, limits: Limits, now: int, marked: Sequence[int] = ()) -> bool:
+        """Let old messages go, and at most one segment of the log; say whether one went.
+
+        `now` and the `marked` moments, of which nothing is pruned, are Unix time in milliseconds.
+        """
+        with self._db.transaction() as db:
+            segment = store_prune.next_to_go(db, limits, now, marked)
+            before = store_prune.messages_before(db, limits, now)
+            if segment is not None:
+                before = max(before, segment.seq)
+                store_prune.remove(db, segment)
+                content = {"pruned": store_prune.gaps(db)}
+                head = store_records.write(db, self._number + 1, self._head, content)
+            store_messages.prune(db, before, MESSAGES_AT_ONCE)
+        if segment is None:
+            return False
+        self._number, self._head = self._number + 1, head
+        return True
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""
-        return int(self._read("SELECT count(*) FROM outbox")[0][0])
+        return int(self._db.first("SELECT count(*) FROM unsent"))
 
     def close(self) -> None:
         """Fold the write-ahead file into the log and release it; a second call does nothing."""
-        with self._mutex, explained("close", self._path):
-            self._db.close()
-        self._lock.close()
+        self._db.close()
 
     def _begin(self, header: Mapping[str, object]) -> tuple[int, str]:
-        last = self._read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
+        last = self._db.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
         if not last:
-            first = seal(0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
-            with self._transaction():
-                self._insert(first)
-            return 0, first.hash
+            with self._db.transaction() as db:
+                db.execute(store_records.FIRST_SEGMENT)
+                return 0, store_records.write(
+                    db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}}
+                )
+        if self._db.first("SELECT count(*) FROM sqlite_master WHERE name = 'outbox'"):
+            raise ConfigurationError(
+                f"[log] path: {self._db.path} was written by version 0.1.0; move it away to begin "
+                "a new log (replay and audit still read it)"
+            )
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
-                f"[log] path: {self._path} is the log of another table or of other rules; give "
+                f"[log] path: {self._db.path} is the log of another table or of other rules; give "
                 "this table its own file, or move the old log away to begin a new one"
             )
         return last[0][0], last[0][1]
 
-    def _insert(self, record: Record) -> None:
-        self._db.execute(
-            "INSERT INTO log (n, body, hash) VALUES (?, ?, ?)",
-            (record.number, record.body, record.hash),
-        )
-
-    def _keep(self, message: Message) -> None:
-        row = (message.topic, message.payload, message.qos, message.seq)
-        if self._has_outbox:
-            self._db.execute(
-                "INSERT INTO outbox (topic, payload, qos, seq, retain) VALUES (?, ?, ?, ?, ?)",
-                (*row, message.retain),
-            )
-        if message.retain and message.payload:
-            self._db.execute(
-                "INSERT OR REPLACE INTO retained (topic, payload, qos, seq) VALUES (?, ?, ?, ?)",
-                row,
-            )
-        elif message.retain:
-            self._db.execute("DELETE FROM retained WHERE topic = ?", (message.topic,))
-
-    def _records(self) -> Iterator[Record]:
-        number = -1
-        while rows := self._read(
+    def _records(self, number: int) -> Iterator[Record]:
+        """Yield the records after that number."""
+        while rows := self._db.read(
             "SELECT n, body, hash FROM log WHERE n > ? ORDER BY n LIMIT ?", (number, CHUNK)
         ):
-            yield from (Record(*row) for row in rows)
+            yield from itertools.starmap(Record, rows)
             number = rows[-1][0]
+
+    def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
+        try:
+            return store_messages.read(self._db.read(query, values))
+        except DamagedMessageError as error:
+            self._damage = (
+                f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "
+                "a copy, test the disk, run shoe-reader audit on it, and restore a back-up or move "
+                "it away to begin a new log"
+            )
+            raise OutsideError(self._damage) from error
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
@@ -194,25 +261,9 @@ class Store:
             yield
         except (BrokenChainError, ValueError) as error:
             raise OutsideError(
-                f"the log {self._path} was changed: {error}; keep it as evidence, run shoe-reader "
-                "audit on it, and restore a back-up or move it away to begin a new log"
+                f"the log {self._db.path} was changed: {error}; keep it as evidence, run "
+                "shoe-reader audit on it, and restore a back-up or move it away to begin a new log"
             ) from error
-
-    def _read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
-        with self._mutex, explained("read", self._path):
-            return self._db.execute(query, values).fetchall()
-
-    @contextmanager
-    def _transaction(self, synchronous: str = "FULL") -> Iterator[None]:
-        with self._mutex, explained("write to", self._path):
-            self._db.execute(f"PRAGMA synchronous={synchronous}")
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
 
     def __enter__(self) -> Self:
         return self
@@ -228,4 +279,5 @@ class Store:
 
 def _content(entry: Entry) -> dict[str, object]:
     said = said_digest(map(message_line, entry.messages)) if entry.messages else None
-    return {"event": event_to_json(entry.event), "said": said}
+    content: dict[str, object] = {"event": event_to_json(entry.event), "said": said}
+    return content if entry.order is None else {**content, "order": entry.order}

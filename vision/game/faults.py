@@ -157,6 +157,8 @@ _TABLE = (
        of_reader=True),
     _K("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), SETTLEMENT,
        holds=True, noticed=True, of_reader=True),
+    _K("RESTART_CONFIRM", "Cards moved while the reader was off. Confirm the coup.", (WARNING,),
+       SETTLEMENT, holds=True, noticed=True, of_reader=True),
     # --- the machine
     _K("VIEW_LOST", "Reader blind: {detail}. Results held.", _LOUD, NEXT_CARD,
        of_reader=True, machine=True),

@@ -1,0 +1,52 @@
+"""A shoe dealt by the rules, as the events that the camera would give: the play of every chaos."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from vision.game.cards import DECK, Card
+from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved, Event, ShoeStarted, Slot
+from vision.game.tableau import next_slot
+
+NOON = 1_700_000_000_000
+COUPS_A_SHOE = 70
+
+
+def play(coups: int, seed: int = 1, start: int = NOON) -> Iterator[Event]:
+    """Yield the events of so many coups, shoe after shoe, each later than the one before."""
+    draw = random.Random(seed)
+    at = start
+    for number, first in enumerate(range(0, coups, COUPS_A_SHOE), start=1):
+        at += 60_000
+        yield ShoeStarted(at, f"s{number}")
+        cards = [*DECK] * 8
+        draw.shuffle(cards)
+        order = 0
+        for _ in range(min(COUPS_A_SHOE, coups - first)):
+            dealt = list(deal(cards))
+            for slot, card in dealt:
+                order += 1
+                yield from laid(at := at + 1000, order, slot, card)
+            for gone in range(order - len(dealt) + 1, order + 1):
+                at += 100
+                yield CardRemoved(at, gone)
+            at += 9000
+
+
+def deal(cards: list[Card]) -> Iterator[tuple[Slot, Card]]:
+    """Take the cards of one coup from the shoe, as the tableau asks."""
+    hands: tuple[list[int], list[int]] = ([], [])
+    while (slot := next_slot(tuple(hands[0]), tuple(hands[1]))) is not None:
+        card = cards.pop()
+        hands[0 if slot.is_punto else 1].append(card.points)
+        yield slot, card
+
+
+def laid(at: int, order: int, slot: Slot, card: Card) -> tuple[Event, ...]:
+    """Return how one card comes out, comes to rest and is read."""
+    return (
+        CardOut(at, order),
+        CardPlaced(at + 400, order, slot),
+        CardRead(at + 500, order, card, 0.999999),
+    )

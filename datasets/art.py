@@ -61,9 +61,13 @@ def card_of_file(stem: str) -> str | None:
 
 
 def card_files(folder: Path) -> dict[str, Path]:
-    """Map each card found in the folder to its file; of several files the first by name."""
+    """Map each card found in the folder to its file; of several files the first by name.
+
+    Files may also lie one deeper, in folders named by their cards.
+    """
     found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
+    inside = [p for p in folder.iterdir() if p.is_dir() and card_of_file(p.name)]
+    for path in sorted(p for place in (folder, *inside) for p in place.iterdir()):
         card = card_of_file(path.stem) if path.suffix.lower() in SUFFIXES else None
         if card:
             found.setdefault(card, path)

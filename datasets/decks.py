@@ -59,7 +59,9 @@ _LICENCES = {
     "heruka-2color": "MIT (@heruka_urgyen/react-playing-cards)",
     "heruka-2color-bf": "MIT (@heruka_urgyen/react-playing-cards)",
     "svg-cards": "LGPL-2.1 (svg-cards)",
+    "feliksh_crops": "MIT (feliksh/CV_18-19), photographed",
 }
+PHOTOGRAPHED = ("feliksh_crops",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +128,15 @@ def _registry() -> dict[str, _Entry]:
     for folder in art_folders():
         for deck in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())):
             if len(art.card_files(deck)) == len(DECK):
-                found.setdefault(deck.name, _folder_entry(deck))
+                found.setdefault(_deck_name(deck), _folder_entry(deck))
     for name, sheet in sheets.installed_sheets().items():
         found[name] = _sheet_entry(name, sheet)
     return found | _reindexed(found)
+
+
+def _deck_name(folder: Path) -> str:
+    """Return the deck's name: the folder's, or for photographed faces that of the source."""
+    return folder.parent.name if folder.name == "crops" else folder.name
 
 
 def _reindexed(found: Mapping[str, _Entry]) -> dict[str, _Entry]:
@@ -173,7 +180,7 @@ def _sheet_entry(name: str, sheet: sheets.Sheet) -> _Entry:
 def _folder_entry(folder: Path) -> _Entry:
     files = art.card_files(folder).values()
     source = "".join(f"{p.name}{p.stat().st_size}{p.stat().st_mtime_ns}" for p in files)
-    licence = _LICENCES.get(folder.name, "unknown")
+    licence = _LICENCES.get(_deck_name(folder), "unknown")
     draw = partial(art.folder_faces, folder)
     return _Entry(_split(folder.name), licence, draw, source + _code(art))
 

@@ -61,8 +61,13 @@ def foreign_face(rng: Rng) -> Levels:
 
 
 def packs(split: str, names: Sequence[str] | None = None) -> tuple[Pack, ...]:
-    """Return the packs of a split, or those named; ConfigurationError where there are none."""
-    found = tuple(Pack(name) for name in (names or decks.deck_names(split)))
+    """Return the packs of a split, or those named; ConfigurationError where there are none.
+
+    Real print is worth more than drawings: photographed decks come several times over.
+    """
+    there = decks.deck_names(split)
+    real = [name for name in there if name in decks.PHOTOGRAPHED]
+    found = tuple(Pack(name) for name in (names or [*there, *real * 4]))
     if not found:
         raise ConfigurationError(f"no {split} decks; name folders of card files in SHOE_READER_ART")
     return found

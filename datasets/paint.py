@@ -25,6 +25,7 @@ Footprint = tuple[int, int, int, int, Image]
 
 _STEP = 2**-0.5
 _SHIFT = 4
+_SOFTEST = 80.0
 
 
 def pyramid(card: Image, *, smallest: int = 8) -> tuple[Image, ...]:
@@ -128,6 +129,8 @@ def shadow(
 
     `soft` is the width of the half-shade in px; `strength` 0 to 1 is how dark it gets.
     """
+    # Next to a horizon a millimetre is any number of pixels; so soft a shade is none to be seen.
+    soft = min(soft, _SOFTEST)
     moved = (polygon + np.asarray(offset, np.float32)).astype(np.float32)
     window = _window(image, moved, margin=2 + round(2 * soft))
     if window is None:

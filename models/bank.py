@@ -1,76 +1,85 @@
-"""A bank of classifier crops on disk that grows while it is used.
+"""A bank of training pictures on disk that grows while it is used.
 
-One memory-mapped array of pictures and one of labels; makers fill their own share in order.
+Memory-mapped arrays of pictures, of their labels and of which places are filled; makers fill their
+own share in order. Knows nothing of what a label means.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
-from datasets.crops import crops
-from vision.sight.classifier import CROP_SIZE
 
-EMPTY = 255
+class Bank:
+    """`capacity` pictures (BGR, `size` is width and height) with labels in the folder `path`.
 
+    A label is one number of type `kind`, or an array of `shape`.
+    """
 
-class CropBank:
-    """`capacity` crops of 136 x 96 x 3 bytes (BGR) with labels 0 to 52 in the folder `path`."""
-
-    def __init__(self, path: Path, capacity: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        capacity: int,
+        *,
+        size: tuple[int, int],
+        shape: tuple[int, ...] = (),
+        kind: DTypeLike = np.uint8,
+    ) -> None:
         path.mkdir(parents=True, exist_ok=True)
-        width, height = CROP_SIZE
         self.capacity = capacity
-        self._crops = _map(path / "crops.u8", (capacity, height, width, 3), 0)
-        self._labels = _map(path / "labels.u8", (capacity,), EMPTY)
+        self._pictures = _map(path / "pictures", (capacity, size[1], size[0], 3), np.uint8)
+        self._labels = _map(path / "labels", (capacity, *shape), kind)
+        self._filled = _map(path / "filled", (capacity,), np.uint8)
 
-    def put(self, place: int, crop: NDArray[np.uint8], label: int) -> None:
-        """Store one crop; its label is written last, which makes it visible to readers."""
-        self._crops[place] = crop
+    def put(self, place: int, picture: NDArray[np.uint8], label: object) -> None:
+        """Store a picture; its place is marked last, which makes it visible to readers."""
+        self._pictures[place] = picture
         self._labels[place] = label
+        self._filled[place] = 1
 
     def filled(self, place: int) -> bool:
-        """Whether a place holds a crop."""
-        return bool(self._labels[place] != EMPTY)
+        """Whether a place holds a picture."""
+        return bool(self._filled[place])
 
     def ready(self) -> int:
-        """Return how many crops are stored."""
-        return int(np.count_nonzero(self._labels != EMPTY))
+        """Return how many pictures are stored."""
+        return int(np.count_nonzero(self._filled))
 
     def sample(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Return `count` random stored crops (N x 3 x H x W, RGB, 0 to 1) and labels."""
-        stored = np.flatnonzero(self._labels != EMPTY)
+        """Return `count` random stored pictures (N x 3 x H x W, RGB, 0 to 1) and labels."""
+        stored = np.flatnonzero(self._filled)
         chosen = torch.randint(len(stored), (count,), generator=generator).numpy()
         return self._tensors(stored[chosen])
 
     def slice(self, start: int, stop: int) -> tuple[Tensor, Tensor]:
-        """Return the stored crops of a range of places, as `sample` does."""
+        """Return the stored pictures of a range of places, as `sample` does."""
         places = np.arange(start, min(stop, self.capacity))
-        return self._tensors(places[self._labels[places] != EMPTY])
+        return self._tensors(places[self._filled[places] > 0])
 
     def _tensors(self, places: NDArray[np.intp]) -> tuple[Tensor, Tensor]:
-        pictures = np.ascontiguousarray(self._crops[places][..., ::-1].transpose(0, 3, 1, 2))
-        labels = self._labels[places].astype(np.int64)
-        return torch.from_numpy(pictures).float() / 255, torch.from_numpy(labels)
+        pictures = np.ascontiguousarray(self._pictures[places][..., ::-1].transpose(0, 3, 1, 2))
+        labels = torch.from_numpy(np.array(self._labels[places]))
+        if not labels.is_floating_point():
+            labels = labels.long()
+        return torch.from_numpy(pictures).float() / 255, labels
 
 
-def fill(bank: CropBank, seed: int, makers: int, split: str) -> None:
-    """Fill every `makers`-th free place with new crops; the seed says which."""
-    places = range((seed - 1) % makers, bank.capacity, makers)
+def fill(
+    bank: Bank, made: Iterable[tuple[NDArray[np.uint8], object]], *, maker: int = 0, makers: int = 1
+) -> None:
+    """Fill every free place of maker number `maker` of `makers` with what is `made`."""
+    places = range(maker, bank.capacity, makers)
     free = [place for place in places if not bank.filled(place)]
-    for place, (crop, label) in zip(free, crops(seed, split=split), strict=False):
-        bank.put(place, crop, label)
+    for place, (picture, label) in zip(free, made, strict=False):
+        bank.put(place, picture, label)
 
 
-def _map(path: Path, shape: tuple[int, ...], empty: int) -> NDArray[np.uint8]:
-    size = int(np.prod(shape))
-    if not path.exists() or path.stat().st_size != size:
-        fresh = np.memmap(path, np.uint8, "w+", shape=shape)
-        if empty:
-            fresh[:] = empty
-        return fresh
-    return np.memmap(path, np.uint8, "r+", shape=shape)
+def _map(path: Path, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[np.generic]:
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    fresh = not path.exists() or path.stat().st_size != size
+    return np.memmap(path, kind, "w+" if fresh else "r+", shape=shape)

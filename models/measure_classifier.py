@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
 
 from datasets.decks import deck_names
-from models.bank import CropBank, fill
 from models.card import HERE, write_card
 from models.network import CardNet, onnx_runner
+from models.train_classifier import RUNS, bank_of, make
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
 from vision.sight.classifier import Classifier, Tensor
 
-RUNS = Path("runs/classifier")
 TARGET = HERE / "classifier.onnx"
 SEED = 70_001
 BINS = 15
@@ -42,20 +42,32 @@ class Outcome:
         return np.equal(self.read, self.truth)
 
 
+class WithFeatures(torch.nn.Module):
+    """The classifier as it is shipped: its features too, for learning a house deck."""
+
+    def __init__(self, net: CardNet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return N x 18 logits and N x 256 features."""
+        features = self.net.pooled(crops)
+        return self.net.head(features), features
+
+
 def export(checkpoint: Path, target: Path) -> None:
     """Write the ONNX file with its labels and preprocessing in the metadata."""
-    import onnx
-
     net = CardNet()
     net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
     net.eval()
+    names = ["crops", "logits", "features"]
     torch.onnx.export(
-        net,
+        WithFeatures(net),
         (torch.rand(2, 3, 136, 96),),
         str(target),
-        input_names=["crops"],
-        output_names=["logits"],
-        dynamic_axes={"crops": {0: "cards"}, "logits": {0: "cards"}},
+        input_names=names[:1],
+        output_names=names[1:],
+        dynamic_axes={name: {0: "cards"} for name in names},
         opset_version=17,
         dynamo=False,
     )
@@ -128,8 +140,8 @@ def main() -> None:
     arguments = parser.parse_args()
     export(arguments.checkpoint, TARGET)
     _, run = onnx_runner(TARGET, threads=1)
-    bank = CropBank(RUNS / "measure", arguments.crops)
-    fill(bank, SEED, 1, "test")
+    bank = bank_of("measure", arguments.crops)
+    make("test", bank, 0, 1, seed=SEED)
     crops, labels = bank.slice(0, arguments.crops)
     logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
     truth = labels.numpy()

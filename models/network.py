@@ -1,7 +1,8 @@
-"""The card classifier's network (small, residual, trained without ultralytics), and ONNX runs.
+"""The networks of our own (small, residual, trained without ultralytics), and ONNX runs.
 
-Input N x 3 x 136 x 96 (RGB, 0 to 1); output N x 18 logits: 13 ranks, 4 suits, readable.
-Rank and suit have heads of their own, so that every heart teaches hearts whatever its rank.
+The classifier maps N x 3 x 136 x 96 (RGB, 0 to 1) to N x 18 logits: 13 ranks, 4 suits, readable.
+Rank and suit have heads of their own, so that every heart teaches hearts whatever its rank. The
+corner finder maps N x 3 x 96 x 72 to N x 8 shifts of corners.
 """
 
 from __future__ import annotations
@@ -64,13 +65,44 @@ class CardNet(nn.Module):
         # Mean says how much of a thing there is (pips), maximum that it is there (an index).
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * inputs, OUTPUTS))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return N x 18 logits."""
+    def pooled(self, x: Tensor) -> Tensor:
+        """Return N x 256 features: what is told from a card before it is named."""
         # Normalisation travels inside the network: whoever runs it need not know it.
         features = self.features((x - 0.5) * 4.0)
-        pooled = torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)
-        logits: Tensor = self.head(pooled)
+        return torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return N x 18 logits."""
+        logits: Tensor = self.head(self.pooled(x))
         return logits
+
+
+class CornerNet(nn.Module):
+    """The corner finder; 0.4 million parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 16, 3, 2, 1, bias=False),
+            nn.BatchNorm2d(16),
+            nn.ReLU(inplace=True),
+            Residual(16, 32, 2),
+            Residual(32, 64, 2),
+            Residual(64, 64),
+            Residual(64, 96, 2),
+            nn.Conv2d(96, 32, 1, bias=False),
+            nn.BatchNorm2d(32),
+            nn.ReLU(inplace=True),
+        )
+        # Where things are is what is asked: nothing is pooled.
+        self.head = nn.Sequential(
+            nn.Flatten(), nn.Linear(32 * 6 * 5, 128), nn.ReLU(inplace=True), nn.Linear(128, 8)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return N x 8 shifts: x and y of four corners, in shares of what is seen."""
+        shifts: Tensor = self.head(self.features((x - 0.5) * 4.0))
+        return shifts * 0.1
 
 
 def onnx_runner(

@@ -11,6 +11,7 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 import torch
 from ultralytics.models import YOLO
@@ -19,12 +20,14 @@ from datasets.crops import crops
 from datasets.scene import stills
 from models.card import HERE
 from models.measure_detector import overlap
-from models.network import CardNet, onnx_runner
+from models.network import CardNet, CornerNet, onnx_runner
 from vision.sight.classifier import batch
+from vision.sight.corners import INPUT_SIZE
 from vision.sight.detector import Detection, Detector, Letterbox
 from vision.sight.frame import Image
 
 SEED = 80_001
+SAME_SHIFT = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +87,34 @@ def classifier_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -
     return Parity(float(np.abs(found - expected).max()), len(pictures), differ)
 
 
+def corners_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -> Parity:
+    """Compare the shifts of corners (largest absolute gap) of both runs on pictures of cards."""
+    net = CornerNet()
+    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
+    net.eval()
+    _, run = onnx_runner(exported, threads=1)
+    tensor = batch([cv2.resize(picture, INPUT_SIZE) for picture in pictures])
+    with torch.no_grad():
+        gaps = np.abs(net(torch.from_numpy(tensor)).numpy() - run(tensor)).max(axis=1)
+    return Parity(float(gaps.max()), len(pictures), int((gaps > SAME_SHIFT).sum()))
+
+
 def main() -> None:
     """Compare the checkpoints of `runs/` with the shipped files on fixed pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     runs = Path("runs")
     parser.add_argument("--detector", type=Path, default=runs / "detector/train/weights/best.pt")
+    parser.add_argument("--corners", type=Path, default=runs / "corners/corners.pt")
     parser.add_argument("--classifier", type=Path, default=runs / "classifier/classifier.pt")
     arguments = parser.parse_args()
     scenes = [s.image for s in itertools.islice(stills(SEED, split="test"), 20)]
     faces = [crop for crop, _ in itertools.islice(crops(SEED, split="test"), 200)]
     found = detector_parity(arguments.detector, HERE / "detector.onnx", scenes)
     print(f"detector: {found.cards} cards, {found.unmatched} differ, gap {found.largest_gap:.2g}")
+    shifted = corners_parity(arguments.corners, HERE / "corners.onnx", faces)
+    print(
+        f"corners: {shifted.cards} cards, {shifted.unmatched} differ, gap {shifted.largest_gap:.2g}"
+    )
     read = classifier_parity(arguments.classifier, HERE / "classifier.onnx", faces)
     print(f"classifier: {read.cards} crops, {read.unmatched} differ, gap {read.largest_gap:.2g}")
 

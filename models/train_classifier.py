@@ -7,20 +7,20 @@ training never waits for data and early epochs see what is there. Uses a GPU if 
 from __future__ import annotations
 
 import argparse
-import math
-import multiprocessing
-import time
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from models.bank import CropBank, fill
+from datasets.crops import crops
+from models.bank import Bank, fill
+from models.loop import Loop, parser, train
 from models.network import CardNet
+from models.restore import restore
+from vision.sight.classifier import CROP_SIZE
 
 RUNS = Path("runs/classifier")
-FIRST_STOCK = 4096
-WARM_UP_STEPS = 60
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
@@ -34,118 +34,64 @@ def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
     return ranks + suits + gate
 
 
-def augment(crops: Tensor, generator: torch.Generator) -> Tensor:
-    """Vary light, colour and noise and turn half of the cards by 180°; never mirror.
+def augment(pictures: Tensor, generator: torch.Generator, *, turned: bool = True) -> Tensor:
+    """Vary light, colour and noise; turn half of the cards by 180° and shift all; never mirror.
 
-    `crops` is N x 3 x H x W, 0 to 1. Cheap changes that make a stored crop worth seeing again.
+    `pictures` is N x 3 x H x W, 0 to 1. Cheap changes that make a stored crop worth seeing again.
     """
-    count = len(crops)
+    count = len(pictures)
 
     def draw(low: float, high: float, *shape: int) -> Tensor:
-        uniform = torch.rand(count, *shape, generator=generator)
-        return (low + (high - low) * uniform).to(crops.device)
+        return low + (high - low) * torch.rand(count, *shape, generator=generator)
 
-    crops = torch.where(draw(0, 1, 1, 1, 1) < 0.5, crops.flip((2, 3)), crops)
-    crops = crops * draw(0.75, 1.25, 1, 1, 1) * draw(0.92, 1.08, 3, 1, 1)
-    crops = crops + draw(-0.06, 0.06, 1, 1, 1)
-    noise = torch.randn(crops.shape, generator=generator).to(crops.device)
+    pictures = pictures * draw(0.75, 1.25, 1, 1, 1) * draw(0.92, 1.08, 3, 1, 1)
+    pictures = pictures + draw(-0.06, 0.06, 1, 1, 1)
+    noise = torch.randn(pictures.shape, generator=generator)
+    pictures = (pictures + noise * draw(0, 0.03, 1, 1, 1)).clamp(0, 1)
+    if not turned:
+        return pictures
+    pictures = torch.where(draw(0, 1, 1, 1, 1) < 0.5, pictures.flip((2, 3)), pictures)
     shift = [int(v) for v in torch.randint(-3, 4, (2,), generator=generator)]
-    return (crops + noise * draw(0, 0.03, 1, 1, 1)).clamp(0, 1).roll(shift, (2, 3))
+    return pictures.roll(shift, (2, 3))
 
 
-def schedule(share: float, steps: int) -> float:
-    """Return the learning rate's factor at a share (0 to 1) of the time: warm up, then cosine."""
-    return min(1.0, steps / WARM_UP_STEPS) * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
-
-
-class Training:
-    """One run: the network, its running average (which is what is kept) and its data."""
+class Training(Loop):
+    """A run of the classifier."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.arguments = arguments
-        self.bank = CropBank(RUNS / "train", arguments.bank)
-        self.held_out = CropBank(RUNS / "held_out", arguments.held_out)
-        # This memory format trains half as fast again on a CPU.
-        self.net = CardNet().to(self.device).to(memory_format=torch.channels_last)
+        super().__init__(CardNet(), bank_of("train", arguments.bank), arguments)
+        self.held_out = bank_of("held_out", arguments.held_out)
         if arguments.resume:
-            self.net.load_state_dict(torch.load(arguments.resume, map_location=self.device))
-        self.average = torch.optim.swa_utils.AveragedModel(
-            self.net,
-            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995),  # type: ignore[no-untyped-call]
-            use_buffers=True,
-        )
-        self.optimiser = torch.optim.AdamW(
-            self.net.parameters(), lr=arguments.rate, weight_decay=0.02
-        )
-        self.generator = torch.Generator().manual_seed(arguments.seed)
-        self.steps = 0
+            crops, _ = self.held_out.slice(0, 512)
+            restore(self.net, arguments.resume, crops.to(self.device))
 
-    def run(self) -> Path:
-        """Train for the given minutes, saving as it goes; return the checkpoint."""
-        path = RUNS / "classifier.pt"
-        begun = said = time.monotonic()
-        losses: list[float] = []
-        while (spent := (time.monotonic() - begun) / 60) < self.arguments.minutes:
-            losses.append(self.step(spent / self.arguments.minutes))
-            if time.monotonic() - said > self.arguments.every:
-                said = time.monotonic()
-                self.say(spent, sum(losses) / len(losses))
-                losses.clear()
-                torch.save(self.average.module.state_dict(), path)
-        torch.save(self.average.module.state_dict(), path)
-        return path
-
-    def step(self, share: float) -> float:
-        """Take one step at a share (0 to 1) of the time; return its loss."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.arguments.rate * schedule(share, self.steps)
+    def batch(self) -> tuple[Tensor, Tensor]:
+        """Return crops, varied, and their labels 0 to 52."""
         crops, labels = self.bank.sample(self.arguments.batch, self.generator)
-        crops = augment(crops.to(self.device), self.generator)
-        crops = crops.contiguous(memory_format=torch.channels_last)
-        self.net.train()
-        loss = loss_of(self.net(crops), labels.to(self.device))
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
-        self.optimiser.step()
-        self.average.update_parameters(self.net)
-        self.steps += 1
-        return loss.item()
+        return augment(crops, self.generator), labels
 
-    def say(self, spent: float, loss: float) -> None:
-        """Print how far the training is and what it measures on held-out designs."""
+    def loss(self, found: Tensor, truth: Tensor) -> Tensor:
+        """Return the mean loss: rank and suit where a card is readable, readability everywhere."""
+        return loss_of(found, truth)
+
+    def measured(self) -> str:
+        """Return how many held-out crops are read right, and told readable or not."""
         right, gate = measure(self.average.module, self.held_out, self.device)
-        print(
-            f"{spent:6.1f} min  step {self.steps}  bank {self.bank.ready()}  loss {loss:.3f}  "
-            f"held-out right {right:.2%}  readability {gate:.2%}  "
-            f"{self.steps * self.arguments.batch / (60 * spent):.0f} crops/s",
-            flush=True,
-        )
+        return f"held-out right {right:.2%}  readability {gate:.2%}"
 
 
-def train(arguments: argparse.Namespace) -> Path:
-    """Start the makers, wait for a first stock, train; return the checkpoint."""
-    training = Training(arguments)
-    makers = [
-        multiprocessing.Process(
-            target=fill, args=(training.bank, 1 + i, arguments.makers, "train"), daemon=True
-        )
-        for i in range(arguments.makers)
-    ]
-    for maker in makers:
-        maker.start()
-    fill(training.held_out, 1, 1, "test")
-    while training.bank.ready() < min(FIRST_STOCK, arguments.bank):
-        time.sleep(0.5)
-    path = training.run()
-    for maker in makers:
-        maker.terminate()
-    return path
+def bank_of(name: str, capacity: int, folder: Path | None = None) -> Bank:
+    """Return the bank of crops called so."""
+    return Bank((folder or RUNS) / name, capacity, size=CROP_SIZE)
+
+
+def make(split: str, bank: Bank, maker: int, makers: int, *, seed: int = 1) -> None:
+    """Fill a maker's share of a bank."""
+    fill(bank, crops(seed + maker, split=split), maker=maker, makers=makers)
 
 
 @torch.no_grad()
-def logits_of(net: nn.Module, bank: CropBank, device: torch.device) -> tuple[Tensor, Tensor]:
+def logits_of(net: nn.Module, bank: Bank, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the network's logits and the labels over a whole bank."""
     net.eval()
     outputs, labels = [], []
@@ -156,7 +102,7 @@ def logits_of(net: nn.Module, bank: CropBank, device: torch.device) -> tuple[Ten
     return torch.cat(outputs), torch.cat(labels)
 
 
-def measure(net: nn.Module, bank: CropBank, device: torch.device) -> tuple[float, float]:
+def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, float]:
     """Return the share of readable cards read right, and of crops with readability right."""
     logits, labels = logits_of(net, bank, device)
     readable = labels < 52
@@ -168,19 +114,11 @@ def measure(net: nn.Module, bank: CropBank, device: torch.device) -> tuple[float
 
 def main() -> None:
     """Parse the arguments, train, and say where the checkpoint is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60, help="how long to train")
-    parser.add_argument("--bank", type=int, default=120_000, help="crops kept on disk")
-    parser.add_argument("--held-out", type=int, default=4_000, help="crops to measure on")
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--makers", type=int, default=1, help="processes that make crops")
-    parser.add_argument("--every", type=float, default=60, help="seconds between measurements")
-    parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
+    arguments = parser(__doc__, minutes=60, bank=120_000, held_out=4_000).parse_args()
     torch.manual_seed(arguments.seed)
-    print(train(arguments))
+    make("test", bank_of("held_out", arguments.held_out), 0, 1)
+    training = Training(arguments)
+    print(train(training, RUNS / "classifier.pt", partial(make, "train", training.bank)))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from collections.abc import Iterator
+from functools import partial
 from itertools import count, product
 from pathlib import Path
 
@@ -16,13 +17,13 @@ import cv2
 import numpy as np
 import onnx
 import torch
-from torch import Tensor
 from ultralytics.models import YOLO
-from ultralytics.models.yolo.obb import OBBTrainer
 
 from datasets.overhead import overhead
-from datasets.scene import Label, Still, stills
+from datasets.scene import Still, stills
+from models.obb import Trainer
 from vision.sight.detector import KINDS, Kind
+from vision.sight.frame import Image, Points
 
 RUNS = Path("runs/detector")
 # The network is fully convolutional: it is trained on pieces of stills, with cards as large (in
@@ -34,19 +35,28 @@ SEED_FAMILY = {"train": 0, "test": 500_000}
 
 
 def make(folder: Path, split: str, *, first: int, count: int) -> None:
-    """Render stills number `first` to `first + count`, four pieces each."""
+    """Render stills number `first` to `first + count`, five pieces each."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
     seed = SEED_FAMILY[split] + first
     made = mixed(seed, split)
     for number, still in zip(range(first, first + count), made, strict=False):
-        for part, (x, y) in enumerate(product((0, STILL - PIECE), repeat=2)):
-            piece = still.image[y : y + PIECE, x : x + PIECE]
-            lines = [line for label in still.labels if (line := line_of(label, x, y))]
+        for part, (picture, labels_of) in enumerate(pieces(still)):
             name = f"{number:06d}_{part}"
-            (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
-            cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
+            (labels / f"{name}.txt").write_text("\n".join(labels_of) + "\n", "utf-8")
+            cv2.imwrite(str(images / f"{name}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 92])
+
+
+def pieces(still: Still) -> Iterator[tuple[Image, list[str]]]:
+    """Yield a still's four corners, and all of it made smaller: there large cards are whole."""
+    for x, y in product((0, STILL - PIECE), repeat=2):
+        lines = [line for label in still.labels if (line := line_of(label.kind, label.quad, x, y))]
+        yield np.ascontiguousarray(still.image[y : y + PIECE, x : x + PIECE]), lines
+    scale = PIECE / STILL
+    whole = cv2.resize(still.image, (PIECE, PIECE), interpolation=cv2.INTER_AREA)
+    lines = [line_of(label.kind, label.quad * np.float32(scale), 0, 0) for label in still.labels]
+    yield np.asarray(whole, np.uint8), [line for line in lines if line]
 
 
 def mixed(seed: int, split: str) -> Iterator[Still]:
@@ -57,12 +67,12 @@ def mixed(seed: int, split: str) -> Iterator[Still]:
         yield next(tables if number % 3 == 0 else anywhere)
 
 
-def line_of(label: Label, x: int, y: int) -> str:
+def line_of(kind: str, corners: Points, x: int, y: int) -> str:
     """Return the label of a card in the piece at (x, y), as ultralytics reads it; "" if outside.
 
     A card that the edge cuts keeps the smallest rectangle round what is left of it.
     """
-    quad = label.quad - np.array([x, y], np.float32)
+    quad = corners - np.array([x, y], np.float32)
     frame = np.array([[0, 0], [PIECE, 0], [PIECE, PIECE], [0, PIECE]], np.float32)
     inside, left = cv2.intersectConvexConvex(quad, frame)
     whole = cv2.contourArea(quad)
@@ -71,7 +81,7 @@ def line_of(label: Label, x: int, y: int) -> str:
     if inside < 0.999 * whole:
         quad = np.asarray(cv2.boxPoints(cv2.minAreaRect(left)), np.float32)
     numbers = " ".join(f"{v:.5f}" for v in (quad / PIECE).clip(0, 1).reshape(-1))
-    return f"{KINDS.index(Kind(label.kind))} {numbers}"
+    return f"{KINDS.index(Kind(kind))} {numbers}"
 
 
 def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
@@ -99,28 +109,14 @@ def _make(folder: Path, split: str, first: int, count: int) -> None:
     make(folder, split, first=first, count=count)
 
 
-class Trainer(OBBTrainer):
-    """The oriented-box trainer in the memory format that is a third faster on a CPU."""
-
-    def set_model_attributes(self) -> None:
-        """Set what the parent sets, and the memory format."""
-        super().set_model_attributes()  # type: ignore[no-untyped-call]
-        assert isinstance(self.model, torch.nn.Module)  # noqa: S101
-        self.model.to(memory_format=torch.channels_last)
-
-    def preprocess_batch(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the batch with its pictures in that format."""
-        batch = super().preprocess_batch(batch)
-        batch["img"] = batch["img"].contiguous(memory_format=torch.channels_last)
-        return batch
-
-
 def train(data: Path, arguments: argparse.Namespace) -> Path:
     """Train within the time bound; return the best checkpoint."""
     gpu = torch.cuda.is_available()
-    model = YOLO(arguments.resume or "yolo11n-obb.yaml")
+    begin = Path(arguments.resume) if arguments.resume else None
+    exported = begin if begin and begin.suffix == ".onnx" else None
+    model = YOLO("yolo11n-obb.yaml" if exported or not begin else begin)
     model.train(
-        trainer=Trainer,
+        trainer=partial(Trainer, exported=exported),
         data=str(data),
         imgsz=PIECE,
         epochs=arguments.epochs,
@@ -177,13 +173,13 @@ def main() -> None:
     """Parse the arguments, make the data, train, export."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--stills", type=int, default=6_000, help="stills to train on, four pieces each"
+        "--stills", type=int, default=6_000, help="stills to train on, five pieces each"
     )
     parser.add_argument("--held-out", type=int, default=150, help="stills to stop by")
     parser.add_argument("--makers", type=int, default=2, help="processes that render")
     parser.add_argument("--minutes", type=float, default=75, help="how long to train")
     parser.add_argument("--epochs", type=int, default=40, help="at most so many passes")
-    parser.add_argument("--resume", help="a checkpoint to start from")
+    parser.add_argument("--resume", help="a checkpoint, or an exported .onnx, to start from")
     parser.add_argument("--rate", type=float, default=0.0015, help="first learning rate")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data-only", action="store_true", help="render the stills and stop")

@@ -10,11 +10,21 @@ import pytest
 pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("ultralytics", reason="needs the train extra")
 
+import torch
+
 from datasets.crops import crops
 from datasets.scene import stills
-from models import measure_classifier, train_classifier, train_detector
+from models import (
+    measure_classifier,
+    measure_corners,
+    train_classifier,
+    train_corners,
+    train_detector,
+)
 from models.card import write_card
-from models.parity import classifier_parity, detector_parity
+from models.network import CardNet
+from models.parity import classifier_parity, corners_parity, detector_parity
+from models.restore import restore
 from vision.edge.model import load
 from vision.sight.classifier import Classifier, batch
 
@@ -27,16 +37,17 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
 ) -> None:
     """Train, export, open through our own loader: same logits, and it has learned something."""
     monkeypatch.setattr(train_classifier, "RUNS", tmp_path)
-    monkeypatch.setattr(train_classifier, "FIRST_STOCK", 256)
     arguments = argparse.Namespace(
         minutes=0.25, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1,
     )  # fmt: skip
+    train_classifier.make("test", train_classifier.bank_of("held_out", 64), 0, 1)
     training = train_classifier.Training(arguments)
-    train_classifier.fill(training.bank, 1, 1, "train")
+    train_classifier.make("train", training.bank, 0, 1)
     begun = training.step(0.0)
-    checkpoint = training.run()
+    checkpoint = training.run(tmp_path / "classifier.pt")
     assert training.step(1.0) < begun
+    assert "held-out right" in training.measured()
     exported = tmp_path / "classifier.onnx"
     measure_classifier.export(checkpoint, exported)
     pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
@@ -48,6 +59,46 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert model.settings == {"temperature": 1.5}
     looks = Classifier(model, temperature=1.5).looks(model(batch(pictures)))
     assert len(looks) == len(pictures)
+
+
+def test_corner_finder_trained_a_little_exports_to_the_same_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Train, export, find: same shifts in torch and ONNX, and corners nearer than the boxes'."""
+    monkeypatch.setattr(train_corners, "RUNS", tmp_path)
+    arguments = argparse.Namespace(
+        minutes=0.3, bank=256, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
+        resume=None, seed=1,
+    )  # fmt: skip
+    train_corners.make("test", train_corners.bank_of("held_out", 64), 0, 1)
+    training = train_corners.Training(arguments)
+    train_corners.make("train", training.bank, 0, 1)
+    checkpoint = training.run(tmp_path / "corners.pt")
+    before, after = train_corners.measure(training.net, training.bank, training.device)
+    assert after < before
+    exported = tmp_path / "corners.onnx"
+    measure_corners.export(checkpoint, exported)
+    pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
+    parity = corners_parity(checkpoint, exported, pictures)
+    assert parity.unmatched == 0
+
+
+def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
+    """What was exported can be trained on: restored, it says the same, and training moves it."""
+    torch.manual_seed(3)
+    net = CardNet()
+    checkpoint, exported = tmp_path / "net.pt", tmp_path / "net.onnx"
+    pictures = torch.rand(64, 3, 136, 96)
+    net(pictures)
+    torch.save(net.state_dict(), checkpoint)
+    measure_classifier.export(checkpoint, exported)
+    again = CardNet()
+    restore(again, exported, pictures)
+    with torch.no_grad():
+        assert torch.allclose(net.eval()(pictures), again.eval()(pictures), atol=1e-3)
+        # In training the normalisations see the same statistics, so nothing jumps.
+        again.head[0].p = 0.0
+        assert torch.allclose(again.eval()(pictures), again.train()(pictures), atol=1e-2)
 
 
 def test_detector_trained_a_little_exports_to_the_same_network(

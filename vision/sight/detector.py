@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.sight.corners import CornerFinder
 from vision.sight.frame import Image, Points
 
 Tensor = NDArray[np.float32]
@@ -98,7 +99,8 @@ class Detector:
 
     `infer` maps 1 x 3 x H x W to 1 x (4 + classes + 1) x N: centre x, centre y, width, height,
     one score per class, angle in radians. Detections under `threshold` are dropped; of two that
-    overlap by more than `overlap` (intersection over union) the weaker is.
+    overlap by more than `overlap` (intersection over union) the weaker is. `corners` turns boxes
+    into the cards' true outlines.
     """
 
     def __init__(
@@ -108,8 +110,10 @@ class Detector:
         sizes: tuple[int, ...] = (416,),
         threshold: float = 0.4,
         overlap: float = 0.6,
+        corners: CornerFinder | None = None,
     ) -> None:
         self._infer = infer
+        self._corners = corners
         self._sizes = sizes
         self._threshold = threshold
         self._overlap = overlap
@@ -124,7 +128,13 @@ class Detector:
             if size > min(passes):
                 seen = [d for d in seen if short_side(d.quad) * box.scale <= WIDEST_PX]
             found += seen
-        return suppress(found, self._overlap)
+        kept = suppress(found, self._overlap)
+        if self._corners is None or not kept:
+            return kept
+        quads = self._corners(image, [d.quad for d in kept])
+        # Two boxes of one card become one outline twice: they are told apart once more.
+        better = [replace(d, quad=quad) for d, quad in zip(kept, quads, strict=True)]
+        return suppress(better, self._overlap)
 
 
 def decode(output: Tensor, box: Letterbox, threshold: float) -> list[Detection]:

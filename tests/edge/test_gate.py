@@ -119,10 +119,10 @@ def test_system_of_the_house_says_what_the_house_says(house: House) -> None:
     )
 
 
-def test_request_without_a_role_needs_only_a_user(house: House) -> None:
-    """What changes nothing, as a request to hear again, any user with a key may ask."""
-    house.admit(house.signed("desk", "replay", first=1, last=2), "replay")
-    house.refuses("signature", house.signed("Eve", "replay", first=1, last=2), "replay")
+def test_order_without_a_role_still_needs_a_user(house: House) -> None:
+    """What is missing in an order is for its form to tell; whose it is, is checked all the same."""
+    house.admit(house.signed("Ann", by="Ann", coup=3))
+    house.refuses("signature", house.signed("Eve", by="Eve", coup=3))
 
 
 def test_order_of_another_person_table_or_name_is_refused(house: House) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,29 +9,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.edge.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Mosquitto, free_port, listening, wait_for
+from tests.edge.mosquitto_house import DEPLOY, EVERYONE, PUBLIC, ROLES, TABLE, TOPICS, House
+from tests.edge.mqtt_tools import HAS_CLIENTS, MOSQUITTO, listening, wait_for
+from vision.edge.mqtt_link import Endpoint, probe
+from vision.errors import OutsideError
 from vision.wire_commands import COMMANDS
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "mosquitto"
-TABLE = "casino/house/table/1/"
-ROLES = ("reader-1", "board", "surveillance", "inspector", "engineer")
-TOPICS = (
-    "status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/a1",
-    "evidence/a1", "health", "cmd/reply", "cmd/void_coup", "cmd/ack_alert", "cmd/hold_result",
-)  # fmt: skip
-PUBLIC = {"status", "shoe", "coup/live", "coup/result", "roads"}
+ORDERS = {topic for topic in TOPICS if topic.startswith("cmd/")} - {"cmd/reply"}
+GIVEN = ORDERS - {"cmd/bets_closed"}
+SAID = set(TOPICS) - ORDERS - {"else"}
 MAY_READ = {
-    "reader-1": {"cmd/reply", "cmd/void_coup", "cmd/ack_alert", "cmd/hold_result"},
-    "board": PUBLIC,
+    "reader": ORDERS | {"cmd/reply"},
+    "board": set(PUBLIC),
     "surveillance": set(TOPICS),
-    "inspector": PUBLIC | {"card", "alert", "alert/a1", "cmd/reply"},
+    "supervisor": SAID - {"health"},
+    "desk": set(TOPICS),
+    "table-system": {"cmd/reply"},
     "engineer": {"status", "health"},
 }
 MAY_WRITE = {
-    "reader-1": set(TOPICS) - {"cmd/void_coup", "cmd/ack_alert", "cmd/hold_result"},
+    "reader": SAID,
     "board": set(),
-    "surveillance": {"cmd/ack_alert", "cmd/hold_result"},
-    "inspector": {"cmd/void_coup", "cmd/ack_alert", "cmd/hold_result"},
+    "surveillance": {"cmd/ack_alert", "cmd/hold_result", "cmd/replay"},
+    "supervisor": GIVEN,
+    "desk": GIVEN,
+    "table-system": {"cmd/bets_closed"},
     "engineer": set(),
 }
 
@@ -43,52 +44,18 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mosquitto, Path]]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Give a mosquitto with the configuration of `deploy`, its paths and ports moved here."""
-    folder = tmp_path_factory.mktemp("house")
-    certs = folder / "certs"
-    make = ["sh", str(DEPLOY / "certificates.sh"), str(certs), "localhost", "127.0.0.1"]
-    subprocess.run(make, check=True, capture_output=True)
-    passwords = folder / "passwords"
-    passwords.touch()
-    for name in (*ROLES, "everyone"):
-        command = ["mosquitto_passwd", "-b", str(passwords), name, "pw"]
-        subprocess.run(command, check=True, capture_output=True)
-    # One more name, that may write and read all, to try the reading of the others.
-    rights = (DEPLOY / "acl").read_text("utf-8") + "\nuser everyone\ntopic readwrite #\n"
-    (folder / "acl").write_text(rights, encoding="utf-8")
-    text = (DEPLOY / "mosquitto.conf").read_text("utf-8")
-    port, web = free_port(), free_port()
-    for old, new in (
-        ("/etc/mosquitto", str(folder)), ("/var/lib/mosquitto/", f"{folder}/"),
-        ("listener 8883", f"listener {port} 127.0.0.1"), ("listener 9443", f"listener {web}"),
-    ):  # fmt: skip
-        assert old in text
-        text = text.replace(old, new)
-    with Mosquitto(folder, "user root", text, port=port) as server:
-        yield server, certs / "ca.crt"
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def access(name: str, ca: Path) -> list[str]:
-    """Give the options by which a client comes as that user."""
-    return ["-h", "localhost", "--cafile", str(ca), "-u", name, "-P", "pw"]
-
-
-def publish(server: Mosquitto, ca: Path, name: str, topic: str) -> None:
-    """Publish the user's name on a topic of the table."""
-    command = ["mosquitto_pub", "-p", str(server.port), *access(name, ca), "-q", "1"]
-    words = [*command, "-t", TABLE + topic, "-m", f'"{name}"']
-    subprocess.run(words, check=True, timeout=10, capture_output=True)
+    house = House(tmp_path_factory.mktemp("house"))
+    with house.server:
+        yield house
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_role_reads_what_it_may_and_nothing_else(house: tuple[Mosquitto, Path], role: str) -> None:
+def test_role_reads_what_it_may_and_nothing_else(house: House, role: str) -> None:
     """Whatever a client subscribes to, it hears only the topics of its role."""
-    server, ca = house
-    with listening(server.port, "casino/#", *access(role, ca)) as listener:
-        for topic in TOPICS:
-            publish(server, ca, "everyone", topic)
+    with listening(house.port, "casino/#", *house.access(role)) as listener:
+        house.publish(EVERYONE[0], *TOPICS)
         wait_for(lambda: len(listener.heard) >= len(MAY_READ[role]))
         time.sleep(0.1)
         heard = {topic.removeprefix(TABLE) for topic, _, _ in listener.heard}
@@ -96,20 +63,55 @@ def test_role_reads_what_it_may_and_nothing_else(house: tuple[Mosquitto, Path], 
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_role_writes_what_it_may_and_nothing_else(house: tuple[Mosquitto, Path], role: str) -> None:
+def test_role_writes_what_it_may_and_nothing_else(house: House, role: str) -> None:
     """Whatever a client publishes, only the topics of its role reach anyone."""
-    server, ca = house
-    with listening(server.port, "casino/#", *access("everyone", ca)) as listener:
-        for topic in (*TOPICS, "else"):
-            publish(server, ca, role, topic)
-        publish(server, ca, "everyone", "end")
+    with listening(house.port, "casino/#", *house.access(EVERYONE[0])) as listener:
+        house.publish(role, *TOPICS)
+        house.publish(EVERYONE[1], "end")
         wait_for(lambda: any(topic.endswith("/end") for topic, _, _ in listener.heard))
         heard = {topic.removeprefix(TABLE) for topic, _, who in listener.heard if role in who}
         assert heard == MAY_WRITE[role]
 
 
+def test_reader_of_a_table_speaks_and_hears_of_no_other(house: House) -> None:
+    """A reader that is taken over forges nothing of its neighbours."""
+    with listening(house.port, "casino/#", *house.access(EVERYONE[0])) as listener:
+        command = ["mosquitto_pub", "-p", str(house.port), *house.access("reader"), "-q", "1"]
+        topic = TABLE.replace("/1/", "/2/") + "status"
+        subprocess.run([*command, "-t", topic, "-m", "1"], check=True, timeout=20)
+        house.publish(EVERYONE[1], "end")
+        wait_for(lambda: listener.heard)
+        assert [topic for topic, _, _ in listener.heard] == [TABLE + "end"]
+
+
+def test_client_certificate_is_as_good_as_a_password(house: House) -> None:
+    """A program with a certificate needs no password; one without is turned away there."""
+    certs = house.folder / "certs"
+    ca = str(house.ca)
+    own = {"certificate": str(certs / "reader.crt"), "key": str(certs / "reader.key")}
+    probe(Endpoint("localhost", house.certificate_port, tls_ca=ca, **own))
+    with pytest.raises(OutsideError):
+        probe(Endpoint("localhost", house.certificate_port, tls_ca=ca))
+
+
 def test_every_order_may_be_given_by_somebody() -> None:
-    """No order of the contract was forgotten in the access list."""
-    rights = (DEPLOY / "acl").read_text("utf-8")
+    """No order of the contract was forgotten in the rights of the roles."""
+    rights = "".join(path.read_text("utf-8") for path in (DEPLOY / "roles").iterdir())
     for name in COMMANDS:
-        assert f"topic write casino/house/table/+/cmd/{name}\n" in rights
+        assert f"topic write casino/SITE/table/+/cmd/{name}\n" in rights
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["a/b", "board:x"], "cannot stand in a topic"),
+        (["house", "king:x"], "no role 'king'"),
+        (["house", "board:a b"], "USER is no name"),
+        (["house", "reader:x"], "name the table"),
+    ],
+)
+def test_rights_that_make_no_sense_are_told(words: list[str], told: str) -> None:
+    """A slip in the list of users gives no access list at all."""
+    command = ["sh", str(Path(DEPLOY) / "make-acl.sh"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr

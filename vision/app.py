@@ -31,6 +31,7 @@ from vision.journal import Input, Journal, Outputs, read_cards
 from vision.profiles import load_profile
 from vision.watching import Watcher
 from vision.wire_fold import Step
+from vision.witness import Witness
 
 HEALTH_EVERY_S = 1.0
 
@@ -69,7 +70,9 @@ class App:
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in eyes.hashes.items())
         decks = load_profile(config.profile).rules.decks
         self._watcher = Watcher(config, eyes, decks=decks)
-        self._journal = Journal(config, outputs)
+        size = (config.camera.width, config.camera.height)
+        self._witness = Witness(config.evidence, config.view, size, outputs.log)
+        self._journal = Journal(config, outputs, self._witness.album.filled)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         self._lost = False
@@ -98,7 +101,10 @@ class App:
                     self._take(shot)
                     self._listener.tick(self.metrics)
             finally:
-                self._tell_all(self._journal.stop(self._at))
+                try:
+                    self._advance(self._witness.finish(self._at))
+                finally:
+                    self._tell_all(self._journal.stop(self._at))
 
     def _begin(self) -> None:
         """Go on with the shoe of the log, or begin one."""
@@ -113,7 +119,9 @@ class App:
         began_s = time.monotonic()
         seen = self._seen(shot)
         events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
-        self._advance(events)
+        if isinstance(shot, Shot):
+            self._witness.look(shot.frame)
+        self._advance(self._witness.testify(self._journal.desk, events, self._at))
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
             self.metrics.frame.add(ended_s - began_s)
@@ -122,6 +130,7 @@ class App:
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
             self._journal.say_health(now_ms(), self.metrics.health())
+            self._witness.tidy(self._journal.desk, self._at, self._journal.unsent_since)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
         """Return what the camera saw, its own loss and return included."""

@@ -6,6 +6,7 @@ soon as it can be reached.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from vision import __version__
 from vision.config import Broker, TableConfig
 from vision.edge.gate import Gate, Signed
 from vision.edge.messages import MessagesFile
-from vision.edge.mqtt import Publisher
+from vision.edge.mqtt import Fill, Publisher, as_it_is
 from vision.edge.mqtt_link import Endpoint
 from vision.edge.slow_disk import SlowDisk
 from vision.edge.store import Entry, Store
@@ -28,6 +29,7 @@ from vision.game.cards import Card
 from vision.game.events import Event, Started, Stopped
 from vision.game.happenings import Replied
 from vision.game.table import Table
+from vision.notary import anchor_for, open_notary
 from vision.profiles import profile_text
 from vision.replays import Replays
 from vision.restoring import (
@@ -92,8 +94,12 @@ def header_of(config: TableConfig) -> dict[str, Any]:
 class Journal:
     """The desk of one table, and everything it says, for one run."""
 
-    def __init__(self, config: TableConfig, outputs: Outputs) -> None:
-        """Open the log and go on where it ended; nothing is said before `start`."""
+    def __init__(self, config: TableConfig, outputs: Outputs, fill: Fill = as_it_is) -> None:
+        """Open the log and go on where it ended; nothing is said before `start`.
+
+        `fill` makes of a message that stands for a picture the one that is sent.
+        """
+        self._fill = fill
         header = header_of(config)
         self._closing = ExitStack()
         with ExitStack() as opening:
@@ -102,6 +108,7 @@ class Journal:
             )
             self._file = outputs.messages and opening.enter_context(MessagesFile(outputs.messages))
             self._desk = restored(self._store, header)
+            self._notary = open_notary(config, outputs.log, self._store)
             self._endpoint = endpoint_of(config.broker) if outputs.publish else None
             self.gate = _gate(config, self._desk.line.prefix + "cmd/")
             self.gate.remember(self._store.orders())
@@ -132,6 +139,12 @@ class Journal:
         """How many messages wait for the broker."""
         return self._store.depth()
 
+    def unsent_since(self) -> str:
+        """Return when the oldest message that waits was said: ISO 8601, "9999" where none does."""
+        for message in self._store.pending(0, 1):
+            return str(json.loads(message.payload)["at"]) if message.payload else ""
+        return "9999"
+
     def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
         """Begin the run called `boot`, and begin to connect."""
         steps = self.take([Started(at, boot, __version__, models)])
@@ -139,7 +152,9 @@ class Journal:
             line = self._desk.line
             will = last_will(line, at)
             commands = line.prefix + "cmd/"
-            self._link = Publisher(self._endpoint, self._store, will=will, commands=commands)
+            self._link = Publisher(
+                self._endpoint, self._store, will=will, commands=commands, fill=self._fill
+            )
             self._link.start()
         return steps
 
@@ -165,7 +180,16 @@ class Journal:
             self._link.wake()
             for item in inputs:
                 self._acknowledge(item)
-        return tuple(steps)
+        return (*steps, *self._sign(""))
+
+    def _sign(self, why: str) -> tuple[Step, ...]:
+        """Sign the log as it stands, where there is a key and it is time or there is a `why`."""
+        anchor = anchor_for(self._notary, self._store, self._desk, why)
+        if anchor is None or self._notary is None:
+            return ()
+        steps = self.take([anchor])
+        self._notary.note(anchor)
+        return steps
 
     def prune(self, now: int) -> None:
         """Let go what is too old or too much, a little at a time; `now` in Unix ms."""
@@ -234,7 +258,7 @@ class Journal:
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; a log that cannot be written any more is told as a lost reader."""
         try:
-            return self.take([Stopped(at)])
+            return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:
             self._say(last_will(self._desk.line, at, str(error)))
             raise

@@ -39,6 +39,14 @@ PAYLOAD_LIMIT = 16 * 1024
 log = logging.getLogger(__name__)
 
 
+Fill = Callable[[Message], Message]
+
+
+def as_it_is(message: Message) -> Message:
+    """Send the message as it stands in the outbox."""
+    return message
+
+
 class Outbox(Protocol):
     """What the link needs of the store."""
 
@@ -87,7 +95,7 @@ class Publisher:
         *,
         will: Message,
         commands: str,
-        fill: Callable[[Message], Message] = lambda message: message,
+        fill: Fill = as_it_is,
     ) -> None:
         """Prepare the link.
 

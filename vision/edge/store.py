@@ -143,6 +143,15 @@ class Store:
             return header_of(self._records(-1))
 
     @property
+    def head(self) -> tuple[int, str]:
+        """The number and the hash of the last record."""
+        return self._number, self._head
+
+    def hash_of(self, number: int) -> str:
+        """Return the hash of a record, "" where it is not there."""
+        return str(self._db.first("SELECT hash FROM log WHERE n = ?", (number,)) or "")
+
+    @property
     def last_seq(self) -> int:
         """The number of the last message ever said."""
         return int(self._db.first("SELECT coalesce(max(seq), 0) FROM message"))

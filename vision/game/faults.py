@@ -170,6 +170,8 @@ _TABLE = (
        machine=True),
     _K("LINK", "Messages cannot be sent.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
        machine=True),
+    _K("EVIDENCE", "Pictures cannot be kept.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
     _K("LOG", "The event log is broken.", (CRITICAL,), ANY_TIME, noticed=True, of_reader=True,
        machine=True),
 )

@@ -33,7 +33,8 @@ class Snapshot:
     """A BGR picture of one card and the truth about it.
 
     `quad` (4, 2) px; `card` its class number, None for anything but a face of the 52; `clear` is 1
-    where the card itself is seen; `sharp_px` its width in px as far as the focus allows.
+    where the card itself is seen; `sharp_px` its width in px as far as the focus allows, `wide_px`
+    if it were sharp; `tilt` (radians) leans the camera back from straight down.
     """
 
     image: Image
@@ -41,10 +42,17 @@ class Snapshot:
     card: int | None
     clear: NDArray[np.uint8]
     sharp_px: float
+    wide_px: float
+    tilt: float
 
 
 def snapshot(rng: Rng, decks: Sequence[Pack], *, split: str) -> Snapshot:
     """Return a card of one of the packs, or at times a back, a foreign face or no card at all."""
+    return series(rng, decks, split=split, count=1)[0]
+
+
+def series(rng: Rng, decks: Sequence[Pack], *, split: str, count: int) -> list[Snapshot]:
+    """Return `count` pictures of one card as it lies: only focus, noise and compression differ."""
     pack = decks[int(rng.integers(len(decks)))]
     levels, card = _subject(rng, pack, split)
     wide = _card_width(rng)
@@ -62,8 +70,13 @@ def snapshot(rng: Rng, decks: Sequence[Pack], *, split: str) -> Snapshot:
     if rng.random() < 0.42:
         shot.cover(decks if card is not None else (), tint, turn)
     shot.light(wide)
-    sharp = shot.finish(wide)
-    return Snapshot(shot.image, quad, card, shot.clear, sharp)
+    lit_up = shot.image
+    taken = []
+    for _ in range(count):
+        shot.image = lit_up
+        sharp = shot.finish(wide)
+        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt))
+    return taken
 
 
 class _Shot:

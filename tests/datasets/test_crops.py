@@ -23,7 +23,7 @@ def shot(*, sharp: float = 60.0, card: int | None = 5, hide: slice | None = None
     clear[20:104, 20:80] = 1
     if hide is not None:
         clear[hide] = 0
-    return Snapshot(image, QUAD, card, clear, sharp)
+    return Snapshot(image, QUAD, card, clear, sharp, 60.0, 0.0)
 
 
 def test_crops_same_seed_same_crops() -> None:

@@ -53,7 +53,10 @@ class Classifier:
         """Return one look for each quad (4 x 2 pixels, clockwise, edge 0-1 a short side)."""
         if not quads:
             return ()
-        crops = [rectify(image, quad, CROP_SIZE) for quad in quads]
+        return self.of_crops([rectify(image, quad, CROP_SIZE) for quad in quads])
+
+    def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
+        """Return one look for each rectified card (136 x 96 x 3, BGR)."""
         return self.looks(self._infer(batch(crops)))
 
     def looks(self, logits: Tensor) -> tuple[Look, ...]:

@@ -20,7 +20,7 @@ GIVEN = ORDERS - {"cmd/bets_closed"}
 SAID = set(TOPICS) - ORDERS - {"else"}
 MAY_READ = {
     "reader": ORDERS | {"cmd/reply"},
-    "board": set(PUBLIC),
+    "board": {*PUBLIC, "health"},
     "surveillance": set(TOPICS),
     "supervisor": SAID - {"health"},
     "desk": set(TOPICS),

@@ -1,4 +1,4 @@
-"""`shoe-reader board`: the results board of one table, for any browser."""
+"""`shoe-reader board`: the boards of one table or many, for any browser."""
 
 from __future__ import annotations
 
@@ -6,48 +6,52 @@ import argparse
 import time
 from pathlib import Path
 
-from vision.config import load
+from vision.boards import Boards, address_of
+from vision.config import TableConfig, load
 from vision.edge.board.feed import Feed
-from vision.edge.board.server import BoardServer
 from vision.errors import ConfigurationError
-from vision.journal import endpoint_of
-from vision.wire import PREFIX
 
-HELP = "serve the results board of a table, fed by its broker"
+HELP = "serve the boards of one table or many, fed by their broker"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
+    parser.add_argument("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
     parser.add_argument("--http-host", metavar="H", help="instead of [board] host")
     parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")
-    parser.add_argument(
-        "--alerts", action="store_true", help="also show alerts (not for the public)"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; a broker that is away is waited for."""
-    config = load(args.table)
+    configs = [_loaded(path) for path in args.table]
+    _check_broker(configs, args.table)
+    port = args.http_port
+    if port is not None and not 0 <= port <= 65535:
+        raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
+    with Boards(configs, address_of(configs[0], host=args.http_host, port=port)) as boards:
+        print(f"board: {boards.server.url}", flush=True)
+        _wait(boards.feed)
+    return 0
+
+
+def _loaded(path: Path) -> TableConfig:
+    config = load(path)
     if config.broker.kind == "none":
         raise ConfigurationError(
-            f"{args.table}: broker.kind: is 'none', but a board learns everything from the broker; "
+            f"{path}: broker.kind: is 'none', but a board learns everything from the broker; "
             "set it to 'external' (or 'embedded' on the reader's machine)"
         )
-    prefix = PREFIX.format(site=config.site, table=config.table)
-    feed = Feed(endpoint_of(config.broker), prefix, alerts=args.alerts)
-    host = config.board.host if args.http_host is None else args.http_host
-    port = config.board.port if args.http_port is None else args.http_port
-    if not 0 <= port <= 65535:
-        raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
-    with BoardServer(feed, title=f"Table {config.table}", host=host, port=port) as server:
-        feed.start()
-        print(f"board: {server.url}", flush=True)
-        try:
-            _wait(feed)
-        finally:
-            feed.stop()
-    return 0
+    return config
+
+
+def _check_broker(configs: list[TableConfig], paths: list[Path]) -> None:
+    first = configs[0].broker
+    for config, path in zip(configs, paths, strict=True):
+        if (config.broker.host, config.broker.port) != (first.host, first.port):
+            raise ConfigurationError(
+                f"{path}: broker.host, broker.port: one board server listens to one broker, that "
+                f"of {paths[0]}; give tables of another broker a board server of their own"
+            )
 
 
 def _wait(feed: Feed) -> None:

@@ -18,16 +18,15 @@ from typing import Any
 
 from vision import __version__
 from vision.app import App
+from vision.boards import Boards, address_of
 from vision.cli import added_commands
 from vision.config import TableConfig, load
 from vision.console import Console, clock
-from vision.edge.board.feed import Feed
-from vision.edge.board.server import BoardServer
 from vision.edge.broker import EmbeddedBroker
+from vision.edge.users import Credential, RoleName, User, Users, save_users
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.happenings import CoupResult
-from vision.journal import Outputs, endpoint_of
-from vision.wire import PREFIX
+from vision.journal import Outputs
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
 FAULT_EVERY = 5
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
     outputs = Outputs(folder / "demo.sqlite", folder / "demo.jsonl")
     with ExitStack() as opened:
-        config = _broker(opened, config)
+        config = _broker(opened, _with_orders(config, folder))
         print(f"board: {_board(opened, config)}")
         print(f"log: {outputs.log}   messages: {outputs.messages}\n", flush=True)
         while True:
@@ -118,6 +117,18 @@ def _simulate(film: Path, coups: int, seed: int) -> None:
         raise OutsideError(f"the command `simulate` ended with {code}")
 
 
+def _with_orders(config: TableConfig, folder: Path) -> TableConfig:
+    """Make a user who may order everything, for as long as the demo runs; return the settings."""
+    credential = Credential.new("demo")
+    roles: tuple[RoleName, ...] = ("dealer", "inspector", "surveillance", "engineer")
+    users, key = folder / "users.json", folder / "demo.key"
+    save_users(users, Users(users={"demo": User(roles=roles, key=credential.public)}))
+    credential.save(key)
+    print(f"orders: signed with {key}, by hand with shoe-reader order")
+    orders = config.orders.model_copy(update={"users": str(users)})
+    return config.model_copy(update={"orders": orders})
+
+
 def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
     """Start a broker, on free ports where the usual ones are taken, and return who to talk to."""
     usual = EmbeddedBroker(config.broker.port, config.broker.websocket_port)
@@ -137,20 +148,12 @@ def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
 
 def _board(opened: ExitStack, config: TableConfig) -> str:
     """Start the board and return its address."""
-    prefix = PREFIX.format(site=config.site, table=config.table)
-    feed = Feed(endpoint_of(config.broker), prefix, alerts=True)
-    feed.start()
-    opened.callback(feed.stop)
-    title = f"Table {config.table}"
     try:
-        server = BoardServer(feed, title=title, port=config.board.port)
-        server.start()
+        boards = opened.enter_context(Boards([config], address_of(config)))
     except OutsideError:
         print(f"port {config.board.port} is taken; the board takes another")
-        server = BoardServer(feed, title=title, port=0)
-        server.start()
-    opened.callback(server.stop)
-    return server.url
+        boards = opened.enter_context(Boards([config], address_of(config, port=0)))
+    return boards.server.url
 
 
 def _round(config: TableConfig, outputs: Outputs, film: Film, speed: float) -> None:

@@ -1,21 +1,20 @@
-"""What a display knows of one table: the newest message of each topic, and how fresh it is.
+"""The link of a display to the broker: what it says of one table or many, and how fresh it is.
 
-Subscribes through the broker with a display's rights; drops repeats and forgets what the broker
-cleared. Knows nothing of browsers, and has no way into the reader.
+Subscribes with a display's rights and keeps trying for as long as it takes. Knows nothing of
+browsers, and has no way into the reader.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
+from vision.edge.board.memory import Memory, Payload, Reduce, Told, parsed
 from vision.edge.mqtt_link import (
     KEEPALIVE_S,
     Endpoint,
@@ -24,39 +23,42 @@ from vision.edge.mqtt_link import (
     new_client,
 )
 
-PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads", "health")
-ALERTS = ("alert", "alert/+")
-# A last will bears the number of the moment when it was left with the broker: always take these.
-UNNUMBERED = ("status", "health")
 RETRY_S = 0.5
 PAYLOAD_LIMIT = 256 * 1024
-KEPT_RESULTS = 120
 
-Payload = dict[str, Any]
-Listener = Callable[[str, Payload | None], None]
+Listener = Callable[[Told], None]
 
 
 class Feed:
-    """The state of one table as told by its broker; safe to use from several threads."""
+    """Some tables as told by their broker; safe to use from several threads."""
 
-    def __init__(self, endpoint: Endpoint, prefix: str, *, alerts: bool = False) -> None:
-        """Prepare a feed of the topics under `prefix` (`casino/SITE/table/TABLE/`)."""
-        self.alerts = alerts
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        prefixes: Mapping[str, str],
+        topics: Sequence[str],
+        *,
+        reduce: Reduce | None = None,
+    ) -> None:
+        """Prepare a feed of `topics` of the tables; `prefixes` gives the beginning of their topics.
+
+        `reduce` decides what is kept of a message: what it leaves out is never held here.
+        """
         self._endpoint = endpoint
-        self._prefix = prefix
-        self._topics = PUBLIC + (ALERTS if alerts else ())
-        self._state: dict[str, Payload] = {}
+        self._tables = {prefix: table for table, prefix in prefixes.items()}
+        self._topics = tuple(topics)
+        self._memories = {table: _memory(table, reduce) for table in prefixes}
+        self._heard_s = dict.fromkeys(prefixes, time.monotonic())
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
         self._closing = threading.Event()
         self._connected = threading.Event()
-        self._heard_s = time.monotonic()
         self._complaint = ""
         self._client: paho.Client | None = None
         self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
 
     def start(self) -> None:
-        """Begin to connect, and keep trying for as long as it takes."""
+        """Begin to connect."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -69,6 +71,11 @@ class Feed:
             self._thread.join(timeout=3.0)
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(self._memories)
+
+    @property
     def connected(self) -> bool:
         """Whether the broker is connected."""
         return self._connected.is_set()
@@ -78,18 +85,23 @@ class Feed:
         """Why there is no connection, for people; empty when there is one."""
         return "" if self.connected else self._complaint
 
-    def silent_s(self) -> float:
-        """Return the seconds since the reader last said something."""
-        return time.monotonic() - self._heard_s
+    def silent_s(self, table: str) -> float:
+        """Return the seconds since the table's reader last said something."""
+        return time.monotonic() - self._heard_s[table]
 
-    def subscribe(self, listener: Listener) -> dict[str, Payload]:
-        """Return the state and tell `listener` of every change from then on.
+    def state(self, table: str) -> tuple[Told, ...]:
+        """Return what is known of a table."""
+        with self._mutex:
+            return tuple(self._memories[table])
 
-        It is called from another thread with the topic, and None where a topic was cleared.
+    def subscribe(self, listener: Listener, tables: Sequence[str]) -> tuple[Told, ...]:
+        """Return the state of the tables, and tell `listener` of every change from then on.
+
+        It is called from another thread, of every table of the feed.
         """
         with self._mutex:
             self._listeners.add(listener)
-            return dict(self._state)
+            return tuple(told for table in tables for told in self._memories[table])
 
     def unsubscribe(self, listener: Listener) -> None:
         """Stop telling `listener`."""
@@ -122,70 +134,37 @@ class Feed:
         if code.is_failure:
             self._complaint = explain_refusal(code, self._endpoint)
             return
+        for table in self._heard_s:
+            self._heard_s[table] = time.monotonic()
+        wanted = [prefix + topic for prefix in self._tables for topic in self._topics]
+        client.subscribe([(topic, 1) for topic in wanted])
         self._connected.set()
-        self._heard_s = time.monotonic()
-        client.subscribe([(self._prefix + topic, 1) for topic in self._topics])
 
     def _on_message(self, message: paho.MQTTMessage) -> None:
-        topic = message.topic.removeprefix(self._prefix)
+        prefix, table = self._table_of(message.topic)
+        if table is None:
+            return
         if not message.retain:
-            self._heard_s = time.monotonic()
-        if not message.payload:
-            self._tell(topic, None)
-            return
-        payload = _parsed(message.payload)
-        if payload is None:
-            return
-        known = self._state.get(_key(topic, payload))
-        if topic in UNNUMBERED or _is_news(known, payload):
-            self._tell(topic, payload)
+            self._heard_s[table] = time.monotonic()
+        topic = message.topic.removeprefix(prefix)
+        payload = parsed(message.payload, PAYLOAD_LIMIT) if message.payload else None
+        if payload is not None or not message.payload:
+            self._tell(table, topic, payload)
 
-    def _tell(self, topic: str, payload: Payload | None) -> None:
+    def _table_of(self, topic: str) -> tuple[str, str | None]:
+        return next(
+            ((prefix, table) for prefix, table in self._tables.items() if topic.startswith(prefix)),
+            ("", None),
+        )
+
+    def _tell(self, table: str, topic: str, payload: Payload | None) -> None:
         with self._mutex:
-            if payload is None:
-                self._state.pop(topic, None)
-            else:
-                self._keep(topic, payload)
+            told = self._memories[table].take(topic, payload)
             listeners = tuple(self._listeners)
-        for listener in listeners:
-            listener(topic, payload)
-
-    def _keep(self, topic: str, payload: Payload) -> None:
-        self._state[_key(topic, payload)] = payload
-        if topic != "coup/result":
-            return
-        results = [key for key in self._state if key.startswith("coup/result#")]
-        shoe = payload.get("shoe")
-        stale = [key for key in results if self._state[key].get("shoe") != shoe]
-        for key in stale or results[:-KEPT_RESULTS]:
-            del self._state[key]
+        if told is not None:
+            for listener in listeners:
+                listener(told)
 
 
-def _key(topic: str, payload: Payload) -> str:
-    """Return the place of a message: results and raised alerts each have their own."""
-    if topic == "coup/result":
-        return f"{topic}#{payload.get('coup')}"
-    if topic == "alert":
-        return f"{topic}#{payload.get('id')}"
-    return topic
-
-
-def _is_news(known: Payload | None, payload: Payload) -> bool:
-    """Whether a message is newer than the known one; a new run may begin its count again."""
-    if known is None or known.get("boot") != payload.get("boot"):
-        return True
-    try:
-        return int(payload["seq"]) > int(known["seq"])
-    except (KeyError, TypeError, ValueError):
-        return True
-
-
-def _parsed(data: bytes | bytearray) -> Payload | None:
-    """Return the JSON object of a message; None when it is none, or too long to be one of ours."""
-    if len(data) > PAYLOAD_LIMIT:
-        return None
-    try:
-        payload = json.loads(data)
-    except ValueError:
-        return None
-    return payload if isinstance(payload, dict) else None
+def _memory(table: str, reduce: Reduce | None) -> Memory:
+    return Memory(table) if reduce is None else Memory(table, reduce)

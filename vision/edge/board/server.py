@@ -1,113 +1,64 @@
-"""Serves the board to browsers: one page, its style and script, and a stream of events.
+"""An HTTP server in a thread of its own, with TLS where a certificate is given.
 
-Takes what a `Feed` knows and adds nothing; a browser can ask for nothing else.
+It knows sockets and threads; what is served is the caller's application.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import socket
+import ssl
 import threading
 import time
-from collections.abc import AsyncIterator
-from importlib.resources import files
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from vision.edge.board.feed import Feed, Payload
-from vision.errors import OutsideError
+from vision.errors import ConfigurationError, OutsideError
 
-TICK_S = 1.0
 START_S = 10.0
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
-PAGES = {
-    "/": ("board.html", "text/html"),
-    "/board.css": ("board.css", "text/css"),
-    "/board.js": ("board.js", "text/javascript"),
-    "/cards.js": ("cards.js", "text/javascript"),
-    "/roads.js": ("roads.js", "text/javascript"),
-}
+# What is asked of a board is short; whoever asks longer is turned away before it is read.
+HEADER_LIMIT = 16 * 1024
 
 
-class _Viewer:
-    """One browser: the changes it has not been sent yet, the newest of each place only."""
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to serve: port 0 takes a free one; `certificate` and `key` are PEM files, or empty."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._changes: dict[str, tuple[str, Payload | None]] = {}
-        self._news = asyncio.Event()
-
-    def hear(self, topic: str, payload: Payload | None) -> None:
-        """Take a change; called from the feed's thread."""
-        self._loop.call_soon_threadsafe(self._add, topic, payload)
-
-    def _add(self, topic: str, payload: Payload | None) -> None:
-        # Coalescing bounds what a browser that has stopped reading can cost.
-        which = "" if payload is None else str(payload.get("coup", ""))
-        place = f"{topic}#{which}" if topic == "coup/result" else topic
-        self._changes[place] = (topic, payload)
-        self._news.set()
-
-    async def changes(self) -> list[tuple[str, Payload | None]]:
-        """Return what has changed, waiting at most until the next tick."""
-        try:
-            await asyncio.wait_for(self._news.wait(), TICK_S)
-        except TimeoutError:
-            return []
-        self._news.clear()
-        changes, self._changes = list(self._changes.values()), {}
-        return changes
+    host: str = "127.0.0.1"
+    port: int = 8080
+    certificate: str = ""
+    key: str = ""
 
 
 class BoardServer:
-    """An HTTP server for one table's board, in a thread of its own; port 0 picks a free one."""
+    """Serves an application until stopped."""
 
-    def __init__(
-        self, feed: Feed, *, title: str, host: str = "127.0.0.1", port: int = 8080
-    ) -> None:
-        self._feed = feed
-        self._title = title
-        self._host = host
-        self._port = port
-        self._closing = False
+    def __init__(self, app: ASGIApp, address: Address) -> None:
+        self._app = app
+        self._address = address
+        self._port = address.port
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
     @property
     def url(self) -> str:
-        """The address of the page."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}/"
+        """The address of the first page."""
+        host = self._address.host
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'https' if self._address.certificate else 'http'}://{shown}:{self._port}/"
 
     def start(self) -> None:
-        """Start serving; OutsideError when the port is taken or the address is not ours."""
-        listener = _listen(self._host, self._port)
+        """Start serving; OutsideError when the port is taken or the address is not ours.
+
+        ConfigurationError when the certificate cannot be used.
+        """
+        self._check_certificate()
+        listener = _listen(self._address.host, self._address.port)
         self._port = listener.getsockname()[1]
-        routes = [Route(path, _page(*page)) for path, page in PAGES.items()]
-        app = Starlette(routes=[*routes, Route("/events", self._events)])
-        config = uvicorn.Config(
-            app,
-            log_level="critical",
-            access_log=False,
-            lifespan="off",
-            timeout_graceful_shutdown=2,
-            server_header=False,
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(self._config())
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="board", daemon=True
         )
@@ -118,38 +69,42 @@ class BoardServer:
 
     def stop(self) -> None:
         """Stop serving; open pages say within seconds that they lost the board."""
-        self._closing = True
         if self._server is not None and self._thread is not None:
             self._server.should_exit = True
             self._thread.join(timeout=5.0)
 
-    async def _events(self, _request: Request) -> Response:
-        return StreamingResponse(
-            self._stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    @property
+    def stopping(self) -> bool:
+        """Whether streams are to end."""
+        return self._server is not None and self._server.should_exit
+
+    def _config(self) -> uvicorn.Config:
+        address = self._address
+        return uvicorn.Config(
+            self._app,
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=2,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=HEADER_LIMIT,
+            ssl_certfile=address.certificate or None,
+            ssl_keyfile=address.key or None,
         )
 
-    async def _stream(self) -> AsyncIterator[str]:
-        """Send the state, then each change, and a tick each second to prove that the line holds."""
-        viewer = _Viewer(asyncio.get_running_loop())
-        state = self._feed.subscribe(viewer.hear)
+    def _check_certificate(self) -> None:
+        address = self._address
+        if not address.certificate:
+            return
         try:
-            yield "retry: 1000\n\n" + _event("reset", {}) + self._tick()
-            yield "".join(_event("told", _told(key, payload)) for key, payload in state.items())
-            sent_s = time.monotonic()
-            while not self._closing:
-                changes = await viewer.changes()
-                text = "".join(_event("told", _told(key, payload)) for key, payload in changes)
-                if time.monotonic() - sent_s >= TICK_S / 2:
-                    text, sent_s = text + self._tick(), time.monotonic()
-                if text:
-                    yield text
-        finally:
-            self._feed.unsubscribe(viewer.hear)
-
-    def _tick(self) -> str:
-        feed = self._feed
-        line = {"title": self._title, "alerts": feed.alerts, "link": feed.connected}
-        return _event("tick", {**line, "silent_s": round(feed.silent_s(), 1)})
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(address.certificate, address.key or None)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigurationError(
+                f"[board] certificate '{address.certificate}' and key '{address.key}' cannot be "
+                f"used: {error}; give files in PEM form that this user may read"
+            ) from error
 
     def __enter__(self) -> Self:
         self.start()
@@ -162,23 +117,6 @@ class BoardServer:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
-
-
-def _told(key: str, payload: Payload | None) -> dict[str, Any]:
-    return {"topic": key.partition("#")[0], "payload": payload}
-
-
-def _event(kind: str, data: dict[str, Any]) -> str:
-    return f"event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
-
-
-def _page(name: str, media_type: str) -> Any:
-    content = files("vision.edge.board").joinpath("pages", name).read_bytes()
-
-    async def answer(_request: Request) -> Response:
-        return Response(content, media_type=media_type, headers=HEADERS)
-
-    return answer
 
 
 def _listen(host: str, port: int) -> socket.socket:

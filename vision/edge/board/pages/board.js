@@ -1,93 +1,59 @@
 // The results board: shows what the table's messages say, and says when they cannot be trusted.
 
 import { cardFace } from "/cards.js";
-import { beadPlate, bigRoad } from "/roads.js";
+import { $, Live, make, renderOnce, setText } from "/live.js";
+import { askedMark, beadPlate, bigRoad, derivedRoad } from "/roads.js";
+import { speak, spoken, wanted, word } from "/words.js";
 
-const SILENT_S = 2.5;
 const SIDES = ["punto", "banco"];
-const NAMES = { punto: "Punto", banco: "Banco", egalite: "Egalite" };
-const WHY = { unread: "A card is not read yet", review: "Under review", view: "The table was not in sight", hold: "On hold", incomplete: "Coup not finished" };
+const DERIVED = ["big_eye_boy", "small_road", "cockroach_pig"];
+const LAYOUTS = {
+  wide: { bead: 13, big: 28, derived: { big_eye_boy: 26, small_road: 26, cockroach_pig: 18 } },
+  tall: { bead: 20, big: 28, derived: { big_eye_boy: 15, small_road: 15, cockroach_pig: 15 } },
+};
 
-const $ = (id) => document.getElementById(id);
-const told = {};
-const results = new Map();
-const alerts = new Map();
-let tick = null;
-let heard = performance.now();
-let planned = false;
+let name = decodeURIComponent(location.pathname.match(/^\/table\/([^/]+)$/)?.[1] ?? "");
 
-function make(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
-function take({ topic, payload }) {
-  if (topic.startsWith("alert")) return takeAlert(topic, payload);
-  if (topic === "coup/result" && payload) {
-    if (told[topic] && told[topic].shoe !== payload.shoe) results.clear();
-    results.set(payload.coup, payload);
+function render(live) {
+  const table = live.tables.get(name);
+  const trouble = live.trouble(name);
+  document.body.classList.toggle("stale", trouble !== null);
+  if (trouble) setText("notice", word(...trouble));
+  setText("health", word(trouble ? "stale" : "live"));
+  const language = wanted || table?.house.language || "en";
+  if (!table || language !== spoken()) {
+    speak(language).then(() => live.plan());
+    return;
   }
-  if (payload) told[topic] = payload;
-  else delete told[topic];
-  if (topic === "coup/result") told[topic] = results.get(Math.max(...results.keys()));
-}
-
-function takeAlert(topic, payload) {
-  const id = payload?.id ?? topic.slice("alert/".length);
-  if (payload) alerts.set(id, { ...alerts.get(id), ...payload });
-  else if (alerts.has(id)) alerts.get(id).state = "closed";
-}
-
-// What is wrong, the worst first; empty when everything on the board can be trusted.
-function trouble() {
-  if ((performance.now() - heard) / 1000 > SILENT_S) return "This page lost its link to the board";
-  if (!tick) return "Connecting to the board";
-  if (!tick.link) return "The board lost its link to the broker";
-  const status = told.status;
-  if (!status) return "Waiting for the reader";
-  if (status.state === "offline") return "The reader is offline";
-  if (status.state === "stopped") return "The reader has stopped";
-  if (status.state === "blind") return "The reader cannot see the table";
-  if (tick.silent_s > SILENT_S) return `The reader is silent for ${Math.round(tick.silent_s)} s`;
-  return "";
-}
-
-function render() {
-  planned = false;
-  renderHead();
-  const coup = currentCoup();
+  const coup = currentCoup(table);
+  renderHead(table, coup);
   for (const side of SIDES) renderHand(side, coup);
   renderVerdict(coup);
-  renderRoads();
-  renderCounts();
-  renderResults();
-  renderAlerts();
+  renderRoads(table);
+  renderCounts(table);
+  renderOdds(table);
+  renderPrevious(table, coup);
 }
 
-function renderHead() {
-  const words = trouble();
-  document.body.classList.toggle("stale", words !== "");
-  setText("notice", words);
-  setText("health", words ? "Not live" : "Live");
-  setText("table", tick?.title ?? "Results board");
-  setText("shoe", told.shoe?.shoe ?? "–");
-  setText("coup", told["coup/live"]?.coup ?? told["coup/result"]?.coup ?? "–");
-  const flags = [];
-  if (told.shoe?.last_hand) flags.push("Last coup of the shoe");
-  else if (told.shoe?.cut_card_seen) flags.push("Cut card out");
-  if (told["coup/live"]?.free) flags.push("Free hand");
-  setText("flags", flags.join(" · "));
+function renderHead(table, { live, result }) {
+  setText("table", table.house.title || word("table", { name }));
+  document.title = $("table").textContent;
+  setText("shoe", table.shoe?.shoe || "–");
+  setText("coup", result?.coup ?? live?.coup ?? "–");
+  const banners = [];
+  if (table.shoe?.ended) banners.push("banner.ended");
+  else if (table.shoe?.last_hand) banners.push("banner.last");
+  else if (table.shoe?.cut_card_seen) banners.push("banner.cut");
+  if ((live ?? result)?.free) banners.push("banner.free");
+  setText("banner", banners.map((key) => word(key)).join(" · "));
 }
 
-// The running coup, with its result as soon as there is one.
-function currentCoup() {
-  const live = told["coup/live"];
-  const result = told["coup/result"];
+// The running coup, with its result as soon as there is one; between two coups the last result.
+function currentCoup({ live, result }) {
   const same = live && result && live.coup === result.coup && live.shoe === result.shoe;
-  const over = result && (!live || same || cardsOf(live, "punto").length + cardsOf(live, "banco").length === 0);
-  return { live: over && !same ? null : live, result: over ? result : null };
+  const empty = !live || cardsOf(live, "punto").length + cardsOf(live, "banco").length === 0;
+  if (result && (same || empty) && (!live || live.shoe === result.shoe)) return { live: null, result };
+  return { live, result: null };
 }
 
 function cardsOf(told, side) {
@@ -98,143 +64,169 @@ function renderHand(side, { live, result }) {
   const source = result && result.state !== "void" ? result : live;
   const cards = cardsOf(source, side);
   const box = $(`${side}-cards`);
-  const key = JSON.stringify(cards);
-  if (box.dataset.key !== key) {
-    const before = box.dataset.key ? JSON.parse(box.dataset.key) : [];
-    box.replaceChildren(...cards.map((card, i) => {
-      const face = cardFace(card);
-      if (before[i] !== card) face.classList.add("new");
-      return face;
-    }));
-    for (let i = cards.length; i < (cards.length > 3 ? cards.length : 2); i++) box.append(make("div", "place"));
-    box.dataset.key = key;
-  }
+  const before = JSON.parse(box.dataset.cards ?? "[]");
+  box.dataset.cards = JSON.stringify(cards);
+  box.classList.toggle("more", cards.length > 3);
+  renderOnce(box, `${spoken()} ${box.dataset.cards}`, () => cards.map((card, i) => {
+    const face = cardFace(card);
+    if (before[i] !== card) face.classList.add("new");
+    return face;
+  }));
   setText(`${side}-points`, source?.[side]?.points ?? "");
   box.parentElement.classList.toggle("wins", result?.winner === side);
 }
 
 function renderVerdict({ live, result }) {
   const box = $("verdict");
-  box.className = "";
   const details = [];
-  if (result?.state === "void") {
-    box.textContent = "Coup void";
-    box.className = "pending";
-  } else if (result?.state === "held") {
-    box.textContent = "Result held";
-    box.className = "pending";
-    details.push(WHY[result.why] ?? "");
+  let kind = "";
+  if (result?.state === "void" || result?.state === "held") {
+    kind = "pending";
+    setText("verdict", word(result.state));
+    if (result.state === "held" && result.why) details.push(["", word(`held.${result.why}`)]);
   } else if (result?.winner) {
-    const tie = result.winner === "egalite";
-    box.textContent = tie ? `Egalite ${result.egalite_points ?? ""}` : `${NAMES[result.winner]} wins`;
-    box.className = result.winner;
-    details.push(...marks(result));
-    if (result.state === "corrected") details.push("Corrected result");
+    kind = result.winner;
+    setText("verdict", outcome(result));
+    if (result.state === "corrected") details.push(["corrected", word("corrected")]);
+    details.push(...marks(result).map((text) => ["", text]));
   } else {
-    box.textContent = due(live);
+    setText("verdict", due(live));
   }
-  setText("detail", details.filter(Boolean).join("\n"));
+  if (box.className !== kind) box.className = kind;
+  renderOnce($("detail"), JSON.stringify(details), () => details.map(([style, text]) => make("li", style, text)));
+}
+
+function outcome(result) {
+  if (result.state === "void" || !result.winner) return word(result.state === "void" ? "void" : "held");
+  if (result.winner === "egalite") return word("ties", { points: result.egalite_points });
+  return word("wins", { side: word(`side.${result.winner}`) });
 }
 
 function marks(result) {
   const found = [];
   for (const side of SIDES) {
     const hand = result[side] ?? {};
-    if (hand.natural) found.push(`${NAMES[side]} natural ${hand.points ?? ""}`.trim());
-    if (hand.pair) found.push(`${NAMES[side]} pair`);
+    const values = { side: word(`side.${side}`), points: hand.points };
+    if (hand.natural) found.push(word("natural", values));
+    if (hand.pair) found.push(word("pair", values));
   }
-  if (result.three_giving_eight) found.push("Three giving eight");
+  if (result.three_giving_eight) found.push(word("three_giving_eight"));
   return found;
 }
 
 // What the tableau says comes next, once both hands have two cards.
 function due(live) {
-  if (!live) return "Place your bets";
-  if (live.complete) return "No more cards";
   const dealt = cardsOf(live, "punto").length + cardsOf(live, "banco").length;
-  if (!dealt) return "Place your bets";
+  if (!dealt) return word("bets");
+  if (live.complete) return word("complete");
   const sides = new Set((live.expected ?? []).filter((slot) => slot.endsWith("_3")).map((slot) => slot.slice(0, 5).toLowerCase()));
-  return dealt >= 4 && sides.size === 1 ? `${NAMES[[...sides][0]]} draws` : "Dealing";
+  return dealt >= 4 && sides.size === 1 ? word("draws", { side: word(`side.${[...sides][0]}`) }) : word("dealing");
 }
 
-function renderRoads() {
-  const roads = told.roads ?? {};
+function renderRoads(table) {
+  const roads = table.roads ?? {};
   const rows = roads.rows ?? 6;
-  const portrait = innerWidth < innerHeight;
-  replace("bead", beadPlate(roads.bead_plate ?? [], rows, 14));
-  replace("big", bigRoad(roads.big_road ?? [], rows, portrait ? 14 : 26, roads.leading_ties ?? 0));
+  const layout = innerWidth < innerHeight ? "tall" : "wide";
+  const { bead, big, derived } = LAYOUTS[layout];
+  const corrected = new Set([...table.results.values()].filter((one) => one.state === "corrected").map((one) => one.coup));
+  const key = JSON.stringify([spoken(), layout, roads, [...corrected]]);
+  renderOnce($("bead"), key, () => [beadPlate(roads.bead_plate ?? [], { rows, columns: bead, corrected })]);
+  renderOnce($("big"), key, () => [bigRoad(roads.big_road ?? [], { rows, columns: big, leadingTies: roads.leading_ties ?? 0 })]);
+  for (const road of DERIVED) {
+    renderOnce($(road), key, () => [derivedRoad(road, roads[road] ?? [], { rows, columns: derived[road] })]);
+  }
+  renderOnce($("ask"), key, () => ["banco", "punto"].flatMap((side) => [
+    make("b", side, word(`letter.${side}`)),
+    ...DERIVED.map((road) => askedMark(road, roads.ask?.[side]?.[road])),
+  ]));
 }
 
-function renderCounts() {
-  const counts = told.roads?.counts ?? {};
-  const shown = [
-    ["punto", "Punto", counts.punto], ["banco", "Banco", counts.banco], ["egalite", "Egalite", counts.egalite],
-    ["", "Punto pair", counts.punto_pair], ["", "Banco pair", counts.banco_pair], ["", "Natural", counts.natural],
+function renderCounts(table) {
+  const counts = table.roads?.counts ?? {};
+  const side = (key) => word(`side.${key}`);
+  const rows = [
+    ["punto", side("punto"), counts.punto], ["banco", side("banco"), counts.banco], ["egalite", side("egalite"), counts.egalite],
+    ["", word("count.pair", { side: side("punto") }), counts.punto_pair], ["", word("count.pair", { side: side("banco") }), counts.banco_pair],
+    ["", word("count.naturals"), counts.natural], ["", word("count.coups"), counts.coups],
   ];
-  $("counts").replaceChildren(...shown.map(([className, name, count]) => {
-    const item = make("div", className);
-    item.append(make("dt", "", name), make("dd", "", count ?? 0));
+  renderOnce($("counts"), JSON.stringify(rows), () => rows.map(([style, label, count]) => {
+    const item = make("div", style);
+    item.append(make("dt", "", label), make("dd", "", count ?? 0));
     return item;
   }));
 }
 
-function renderResults() {
-  const last = [...results.values()].sort((a, b) => b.coup - a.coup).slice(0, 8);
-  $("results").replaceChildren(...last.map((result) => {
-    const item = make("li", result.winner ?? "pending");
-    item.append(make("small", "", result.coup));
-    const score = `${result.punto?.points ?? "–"}:${result.banco?.points ?? "–"}`;
-    const name = result.winner ? NAMES[result.winner] : result.state;
-    item.append(`${name} ${score}${result.state === "corrected" ? " ✎" : ""}`);
-    return item;
-  }));
-}
-
-function renderAlerts() {
-  const open = [...alerts.values()].filter((alert) => alert.state !== "closed").reverse();
-  $("alerts-switch").hidden = !tick?.alerts;
-  $("alerts-switch").classList.toggle("open", open.length > 0);
-  setText("alerts-count", open.length);
-  $("alert-list").replaceChildren(...open.map((alert) => {
-    const item = make("li", `${alert.severity} ${["rectified", "lapsed"].includes(alert.state) ? "done" : ""}`);
-    item.append(make("b", "", alert.text ?? alert.code));
-    item.append(make("small", "", `coup ${alert.coup ?? "–"} · ${alert.code} · ${alert.severity} · ${alert.state ?? "raised"}`));
-    return item;
-  }));
-  if (!open.length) $("alert-list").append(make("li", "", "No open alert"));
-}
-
-function setText(id, text) {
-  const node = $(id);
-  if (node.textContent !== String(text)) node.textContent = text;
-}
-
-function replace(id, drawing) {
-  const box = $(id);
-  if (box.firstChild?.outerHTML !== drawing.outerHTML) box.replaceChildren(drawing);
-}
-
-function plan() {
-  if (planned) return;
-  planned = true;
-  requestAnimationFrame(render);
-}
-
-function listen(source) {
-  source.addEventListener("reset", () => {
-    for (const key of Object.keys(told)) delete told[key];
-    results.clear();
-    alerts.clear();
+// What the house's rules offer, only while the table plays by the very same rules.
+function renderOdds(table) {
+  const { profile, offers = [], percent } = table.house;
+  const same = !table.status?.profile || table.status.profile === profile;
+  renderOnce($("odds"), JSON.stringify([spoken(), same, offers, percent]), () => {
+    if (!same) return [make("p", "", word("odds.changed"))];
+    const singles = offers.filter((offer) => !/^egalite_\d$/.test(offer.bet));
+    const egalites = offers.filter((offer) => /^egalite_\d$/.test(offer.bet));
+    const parts = [offerTable(singles)];
+    if (egalites.length) parts.push(make("h3", "", `${word("odds.egalites")} · ${limits(egalites[0])}`), egaliteList(egalites));
+    if (percent) parts.push(make("p", "chance", word("double_chance", { percent: percent.join("–") })));
+    return parts;
   });
-  source.addEventListener("told", (event) => { heard = performance.now(); take(JSON.parse(event.data)); plan(); });
-  source.addEventListener("tick", (event) => { heard = performance.now(); tick = JSON.parse(event.data); plan(); });
 }
 
-$("alerts-switch").addEventListener("click", () => {
-  const shown = $("alerts").hidden;
-  $("alerts").hidden = !shown;
-  $("alerts-switch").setAttribute("aria-pressed", String(shown));
-});
-addEventListener("resize", plan);
-setInterval(plan, 500);
-listen(new EventSource("/events"));
+function offerTable(offers) {
+  const table = make("table");
+  for (const offer of offers) {
+    const row = make("tr");
+    const label = make("th", "", offer.name);
+    label.scope = "row";
+    const bounds = make("td");
+    bounds.append(make("small", "", limits(offer)));
+    row.append(label, bounds, make("td", "pays", offer.odds));
+    table.append(row);
+  }
+  return table;
+}
+
+function egaliteList(offers) {
+  const list = make("ul");
+  list.id = "egalites";
+  for (const offer of offers) {
+    const item = make("li");
+    item.append(make("b", "", offer.bet.slice(-1)), make("span", "", offer.odds));
+    list.append(item);
+  }
+  return list;
+}
+
+function limits({ minimum, maximum }) {
+  return maximum ? word("odds.to", { low: minimum, high: maximum }) : word("odds.from", { low: minimum });
+}
+
+// Beside a running coup the one before it; and always the last correction of an earlier coup.
+function renderPrevious(table, { live, result }) {
+  const coup = result?.coup ?? live?.coup ?? 0;
+  const earlier = [...table.results.values()].filter((one) => one.coup < coup).sort((a, b) => b.coup - a.coup);
+  const lines = [];
+  if (live && earlier.length) lines.push(word("previous", { coup: earlier[0].coup, result: score(earlier[0]) }));
+  const changed = earlier.filter((one) => one.revision > 0).sort((a, b) => String(a.at).localeCompare(String(b.at))).pop();
+  if (changed?.state === "corrected") lines.push(word("corrected.earlier", { coup: changed.coup, result: score(changed) }));
+  if (changed?.state === "void") lines.push(word("voided.earlier", { coup: changed.coup }));
+  setText("previous", lines.join("\n"));
+}
+
+function score(result) {
+  if (result.state !== "final" && result.state !== "corrected") return outcome(result);
+  return `${outcome(result)} ${result.punto?.points ?? "–"}–${result.banco?.points ?? "–"}`;
+}
+
+async function begin() {
+  await speak(wanted || "en");
+  while (!name) {
+    try {
+      name = (await (await fetch("/tables")).json())[0].table;
+    } catch {
+      await new Promise((again) => setTimeout(again, 1000));
+    }
+  }
+  new Live(`/events/${encodeURIComponent(name)}`, render);
+}
+
+begin();

@@ -1,0 +1,112 @@
+"""A broker, the boards of a table, and Debian's Chromium that looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.browser.voice import Reader, Voice, table_config, wait_for
+from vision.boards import Boards, address_of
+from vision.edge.broker import EmbeddedBroker
+
+TABLES = 80
+CHROMIUM = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass
+class Screen:
+    """A page in the browser, and what it complained of and asked for."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda note: self.complaints.append(note.text))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def says(self, name: str, words: str, seconds: float = 20.0) -> None:
+        """Wait until an element says something; what must be quick says how quick."""
+        self.page.wait_for_function(
+            "([id, words]) => document.getElementById(id)?.textContent.includes(words)",
+            arg=[name, words],
+            timeout=1000 * seconds,
+        )
+
+    def live(self, voice: Voice | Reader) -> None:
+        """Let the table show signs of life until the page calls itself live."""
+        for _ in range(20):
+            voice.alive()
+            if self.page.locator("body:not(.stale)").count():
+                return
+            self.page.wait_for_timeout(250)
+        pytest.fail(f"the page is not live: {self.page.text_content('#notice')}")
+
+
+@dataclass
+class Hall:
+    """What the tests share: a broker, a board server, and tables that are still free."""
+
+    broker: EmbeddedBroker
+    boards: Boards
+    free: Iterator[str]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Run Debian's Chromium."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as play:
+        yield play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+
+
+@pytest.fixture(scope="session")
+def hall() -> Iterator[Hall]:
+    """Run a broker and a board server with a table for every test."""
+    with EmbeddedBroker(0, 0) as broker:
+        configs = [table_config(broker.port, f"t{number}") for number in range(TABLES)]
+        with Boards(configs, address_of(configs[0])) as boards:
+            wait_for(lambda: boards.feed.connected)
+            yield Hall(broker, boards, iter(config.table for config in configs))
+
+
+@pytest.fixture
+def table(hall: Hall) -> str:
+    """Give the name of a table of which nobody has heard yet."""
+    return next(hall.free)
+
+
+@pytest.fixture
+def voice(hall: Hall, table: str) -> Iterator[Voice]:
+    """Give a reader's voice that is on line."""
+    found = Voice(hall.broker.port, table)
+    found.online()
+    yield found
+    found.hang_up()
+
+
+@pytest.fixture
+def screen(chromium: Any, hall: Hall, table: str) -> Iterator[Screen]:
+    """Open the table's results board in Full HD."""
+    found = Screen(chromium.new_page(viewport={"width": 1920, "height": 1080}))
+    found.page.goto(f"{hall.boards.server.url}table/{table}")
+    yield found
+    found.page.close()
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    """Run a broker of a test's own, to be killed."""
+    with EmbeddedBroker(0, 0) as running:
+        yield running

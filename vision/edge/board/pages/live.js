@@ -1,0 +1,122 @@
+// The link to the board server: what it tells of each table, and how far that can be trusted.
+
+const SILENT_S = 2.5;
+
+// What is known of one table: the newest message of each topic, results and alerts by themselves.
+class Table {
+  constructor(house) {
+    this.house = house;
+    this.topics = {};
+    this.results = new Map();
+    this.alerts = new Map();
+    this.cards = new Map();
+  }
+
+  take(topic, payload) {
+    if (topic.startsWith("alert")) this.takeAlert(topic, payload);
+    else if (topic === "card") this.takeCard(payload);
+    else if (topic === "coup/result" && payload) this.takeResult(payload);
+    else if (payload) this.topics[topic] = payload;
+    else delete this.topics[topic];
+  }
+
+  takeResult(payload) {
+    const [any] = this.results.values();
+    if (any && any.shoe !== payload.shoe) this.results.clear();
+    this.results.set(payload.coup, payload);
+  }
+
+  takeAlert(topic, payload) {
+    const id = payload?.id ?? topic.slice("alert/".length);
+    const known = this.alerts.get(id);
+    // `alert` says what was raised; how it stands is for `alert/{id}` to say.
+    if (topic === "alert" && known) return;
+    if (payload) this.alerts.set(id, payload);
+    else if (known) known.state = "closed";
+  }
+
+  takeCard(payload) {
+    const [any] = this.cards.values();
+    if (any && any.shoe !== payload.shoe) this.cards.clear();
+    this.cards.set(payload.order, { ...this.cards.get(payload.order), ...payload });
+  }
+
+  get status() { return this.topics.status; }
+  get shoe() { return this.topics.shoe; }
+  get live() { return this.topics["coup/live"]; }
+  get roads() { return this.topics.roads; }
+  get result() { return this.results.size ? this.results.get(Math.max(...this.results.keys())) : undefined; }
+}
+
+export class Live {
+  // `changed` is called after each change, and twice a second: silence is a change too.
+  constructor(address, changed) {
+    this.tables = new Map();
+    this.tick = null;
+    this.heard = performance.now();
+    this.planned = false;
+    this.changed = changed;
+    this.source = new EventSource(address);
+    this.source.addEventListener("reset", (event) => this.reset(JSON.parse(event.data)));
+    this.source.addEventListener("told", (event) => this.take(JSON.parse(event.data)));
+    this.source.addEventListener("tick", (event) => { this.tick = JSON.parse(event.data); this.note(); });
+    setInterval(() => this.plan(), 500);
+    addEventListener("resize", () => this.plan());
+  }
+
+  reset(house) {
+    this.tables = new Map(Object.entries(house).map(([name, said]) => [name, new Table(said)]));
+    this.note();
+  }
+
+  take({ table, topic, payload }) {
+    this.tables.get(table)?.take(topic, payload);
+    this.note();
+  }
+
+  note() {
+    this.heard = performance.now();
+    this.plan();
+  }
+
+  plan() {
+    if (this.planned) return;
+    this.planned = true;
+    requestAnimationFrame(() => { this.planned = false; this.changed(this); });
+  }
+
+  // What is wrong, the worst first, as a word and its values; null when all can be trusted.
+  trouble(name) {
+    if ((performance.now() - this.heard) / 1000 > SILENT_S) return ["trouble.page", {}];
+    if (!this.tick) return ["trouble.connecting", {}];
+    if (!this.tick.link) return ["trouble.broker", {}];
+    const status = this.tables.get(name)?.status;
+    if (!status) return ["trouble.waiting", {}];
+    if (status.state !== "online") return [`trouble.${status.state}`, {}];
+    const silent = this.tick.silent_s[name] ?? 0;
+    return silent > SILENT_S ? ["trouble.silent", { s: Math.round(silent) }] : null;
+  }
+}
+
+export const $ = (id) => document.getElementById(id);
+
+export function make(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined && text !== null) node.textContent = text;
+  return node;
+}
+
+// Change the page only where it differs, so that a quiet table costs nothing.
+export function setText(id, text) {
+  const node = $(id);
+  if (node.textContent !== String(text)) node.textContent = text;
+}
+
+const shown = new WeakMap();
+
+export function renderOnce(box, key, build) {
+  if (shown.get(box) === key) return;
+  shown.set(box, key);
+  box.replaceChildren(...build());
+}

@@ -1,0 +1,14 @@
+// The way to the board of each table, where a server has several.
+
+import { $, make } from "/live.js";
+import { speak, wanted, word } from "/words.js";
+
+await speak(wanted || "en");
+const tables = await (await fetch("/tables")).json();
+$("tables").replaceChildren(...tables.map(({ table, title }) => {
+  const item = make("li");
+  const link = make("a", "", title || word("table", { name: table }));
+  link.href = `/table/${encodeURIComponent(table)}${location.search}`;
+  item.append(link);
+  return item;
+}));

@@ -1,0 +1,31 @@
+// The words of a page in the language asked for; each language is a file in /words.
+
+const FALLBACK = "en";
+let words = {};
+let asked = "";
+let known = "";
+
+export const wanted = new URLSearchParams(location.search).get("lang") ?? "";
+
+async function fetched(language) {
+  if (!/^[a-z]{2}$/.test(language)) return {};
+  const answer = await fetch(`/words/${language}.json`);
+  return answer.ok ? answer.json() : {};
+}
+
+// Load a language once, and put its words on the page.
+export async function speak(language) {
+  if (asked === language) return;
+  asked = language;
+  words = { ...(await fetched(FALLBACK)), ...(language === FALLBACK ? {} : await fetched(language)) };
+  document.documentElement.lang = known = language;
+  for (const node of document.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
+}
+
+// The language that is on the page now.
+export const spoken = () => known;
+
+export function word(key, values = {}) {
+  const text = words[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}

@@ -12,11 +12,13 @@ from vision.game.commands import PERMITTED
 from vision.game.events import (
     AckAlert,
     BurnCard,
+    CallInspector,
     CardPlaced,
     CardRead,
     CarryCard,
     CloseAlert,
     Command,
+    CommentAlert,
     Confirm,
     CorrectCard,
     FreeHand,
@@ -28,6 +30,8 @@ from vision.game.events import (
     ResultStands,
     Role,
     ShoeStarted,
+    SignIn,
+    SignOut,
     TimePassed,
     UndoLast,
     ViewLost,
@@ -67,6 +71,10 @@ def orders(by: str, role: Role) -> tuple[Command, ...]:
         AckAlert(*who, "a1"),
         RectifyAlert(*who, "a1", "R1"),
         CloseAlert(*who, "a2"),
+        CommentAlert(*who, "a1", reason="seen on camera 4"),
+        CallInspector(*who),
+        SignIn(*who),
+        SignOut(*who),
     )
 
 
@@ -100,7 +108,7 @@ def test_order_is_obeyed_only_from_those_who_may_give_it(number: int, role: Role
         assert "to order" in why
     elif role is Role.DEALER and isinstance(command, CorrectCard):
         assert "inspector" in why
-    elif role is Role.ENGINEER:
+    elif role is Role.ENGINEER and isinstance(command, AckAlert):
         assert "machine" in why
     else:
         assert why == ""
@@ -499,3 +507,26 @@ def test_order_about_cards_that_were_burned_cannot_be_taken_back() -> None:
     dealer.lay(None)
     assert "any more" in give(dealer, UndoLast(1, *INSPECTOR))
     assert "no order" in give(dealer, UndoLast(1, *INSPECTOR))
+
+
+def test_comment_is_told_with_its_name_and_changes_nothing_else() -> None:
+    """A comment goes with the alert, which stays as open as it was; without words it is none."""
+    dealer = over_drawn()
+    assert give(dealer, CommentAlert(1, *DESK, "a1", reason="seen on camera 4")) == ""
+    alert = dealer.alerts["OVER_P3_STAND"]
+    assert (alert.state, alert.by, alert.reason) == (AlertState.RAISED, "Cy", "seen on camera 4")
+    assert "words" in give(dealer, CommentAlert(1, *DESK, "a1"))
+    assert give(dealer, CommentAlert(1, *DESK, "a99", reason="x")) == "no alert a99 is open"
+
+
+def test_each_call_for_the_inspector_is_an_alert_of_its_own() -> None:
+    """A second call is heard although the first was closed; the words of a call are told."""
+    dealer = over_drawn()
+    assert give(dealer, CallInspector(1, *DEALER)) == ""
+    first = dealer.alerts["CALLED"]
+    assert first.text == "Bo calls the inspector."
+    assert give(dealer, CloseAlert(1, *INSPECTOR, first.id)) == ""
+    dealer.tick(5000)
+    assert give(dealer, CallInspector(1, *DEALER, reason="chips on the floor")) == ""
+    assert dealer.open[-1] == "CALLED"
+    assert dealer.raised.count("CALLED") == 2

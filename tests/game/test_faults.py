@@ -12,6 +12,7 @@ from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer
 from vision.game.cards import Card
 from vision.game.events import (
     BetsClosed,
+    CallInspector,
     CardRead,
     CardRemoved,
     CarryCard,
@@ -332,6 +333,9 @@ CASES = (
          lambda d: d.tell(TimePassed(d.now - 500)), W),
     Case("LINK", notice("LINK"), orders(P1), W),
     Case("LOG", notice("LOG"), orders(P1), C),
+    Case("EVIDENCE", notice("EVIDENCE"), orders(P1), W),
+    Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W, settle),
+    Case("CALLED", lambda d: d.tell(CallInspector(d.tick(), *INSPECTOR)), orders(P1), W),
 )  # fmt: skip
 IDS = [f"{number}-{case.code}" for number, case in enumerate(CASES)]
 

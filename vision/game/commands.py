@@ -7,13 +7,15 @@ not know who is logged in: `by` and `role` come with the order.
 
 from __future__ import annotations
 
-from vision.game.desk import acknowledge, close, rectify
+from vision.game.desk import acknowledge, call, close, comment, rectify
 from vision.game.events import (
     AckAlert,
     BurnCard,
+    CallInspector,
     CarryCard,
     CloseAlert,
     Command,
+    CommentAlert,
     Confirm,
     CorrectCard,
     CoupCommand,
@@ -24,6 +26,8 @@ from vision.game.events import (
     RectifyAlert,
     ResultStands,
     Role,
+    SignIn,
+    SignOut,
     UndoLast,
     VoidCoup,
 )
@@ -51,6 +55,10 @@ PERMITTED: dict[type[Command], frozenset[Role]] = {
     AckAlert: frozenset(Role),
     RectifyAlert: _RULES,
     CloseAlert: _WATCHES,
+    CommentAlert: _WATCHES,
+    CallInspector: _TABLE_STAFF,
+    SignIn: frozenset(Role),
+    SignOut: frozenset(Role),
 }
 
 
@@ -83,6 +91,12 @@ def _obey(turn: Turn, command: Command) -> str:
         return rectify(turn, command)
     if isinstance(command, CloseAlert):
         return close(turn, command)
+    if isinstance(command, CommentAlert):
+        return comment(turn, command)
+    if isinstance(command, CallInspector):
+        return call(turn, command)
+    if isinstance(command, SignIn | SignOut):
+        return ""  # that it stands in the log is all there is to it
     if isinstance(command, NewShoe):
         if command.shoe and turn.table.shoe.name == command.shoe:
             return f"shoe {command.shoe} is in use already"

@@ -1,4 +1,4 @@
-"""What people do with alerts: acknowledge, rectify, close.
+"""What people do with alerts: acknowledge, rectify, comment, close; and calling for somebody.
 
 Must not know how alerts are raised or which orders about coups there are.
 """
@@ -8,8 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vision.game.alerts import LIVE, OPEN, REMEDIES
-from vision.game.events import AckAlert, AlertCommand, CloseAlert, Command, RectifyAlert, Role
-from vision.game.faults import KINDS
+from vision.game.events import (
+    AckAlert,
+    AlertCommand,
+    CallInspector,
+    CloseAlert,
+    Command,
+    CommentAlert,
+    RectifyAlert,
+    Role,
+)
+from vision.game.faults import KINDS, Fault, words_of
 from vision.game.happenings import Alert, AlertState, AlertTold
 from vision.game.table import Coup, Table, Told
 from vision.game.turn import Turn
@@ -55,6 +64,26 @@ def close(turn: Turn, command: CloseAlert) -> str:
         return "it holds a result: rectify it, or let the result stand, first"
     closed = replace(alert, state=AlertState.CLOSED, changed_at=turn.at)
     _put(turn, replace(closed, by=command.by, role=command.role, reason=command.reason))
+    return ""
+
+
+def comment(turn: Turn, command: CommentAlert) -> str:
+    """Put somebody's words to an alert that is not closed."""
+    alert = _find(turn.table, command.alert)
+    if alert is None or alert.state is AlertState.CLOSED:
+        return _no_such(command)
+    if not command.reason:
+        return "a comment needs words: its reason"
+    told = replace(alert, by=command.by, role=command.role, reason=command.reason)
+    _put(turn, replace(told, changed_at=turn.at))
+    return ""
+
+
+def call(turn: Turn, command: CallInspector) -> str:
+    """Raise an alert that calls the inspector; each call is one of its own."""
+    said = f" {command.reason}" if command.reason else ""
+    text = words_of("CALLED", who=command.by) + said
+    turn.note(Fault(f"CALLED:{turn.at}", "CALLED", text))
     return ""
 
 

@@ -298,3 +298,25 @@ class RectifyAlert(AlertCommand):
 @dataclass(frozen=True, slots=True)
 class CloseAlert(AlertCommand):
     """The alert is done with and may leave the desk."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAlert(AlertCommand):
+    """Somebody has something to say of the alert: the `reason`; nothing else changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallInspector(Command):
+    """The dealer asks for the inspector."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn(Command):
+    """Somebody logged in at a desk; `accepted` is false where the password was not right."""
+
+    accepted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SignOut(Command):
+    """Somebody logged out of a desk, or was logged out."""

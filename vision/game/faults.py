@@ -159,6 +159,8 @@ _TABLE = (
        holds=True, noticed=True, of_reader=True),
     _K("RESTART_CONFIRM", "Cards moved while the reader was off. Confirm the coup.", (WARNING,),
        SETTLEMENT, holds=True, noticed=True, of_reader=True),
+    # --- people
+    _K("CALLED", "{who} calls the inspector.", (WARNING,), ANY_TIME),
     # --- the machine
     _K("VIEW_LOST", "Reader blind: {detail}. Results held.", _LOUD, NEXT_CARD,
        of_reader=True, machine=True),

@@ -29,6 +29,8 @@ from vision.errors import ConfigurationError
 from vision.sight.geometry import Homography
 from vision.sight.lens import Lens
 
+FILE_LIMIT = 1024 * 1024
+
 
 class Camera(Section):
     """Where the pictures come from; width and height are those of the calibration, in pixels."""
@@ -103,6 +105,28 @@ class Reading(Section):
     """When a card counts as read: the probability of error that one read may have."""
 
     error_bound: float = Field(default=1e-5, gt=0, lt=0.5)
+
+
+class WatchSection(Section):
+    """From where on the reader says that it sees poorly or not at all; shares are of 1.
+
+    `moved_mm` 0: the camera's place is not watched; `canary_every_s` counts from one test picture
+    to the next.
+    """
+
+    patience_s: float = Field(default=1.5, ge=0.2, le=60)
+    blurred_share: float = Field(default=0.35, ge=0, lt=1)
+    covered_share: float = Field(default=0.6, gt=0, le=1)
+    glare_share: float = Field(default=0.75, gt=0, le=1)
+    dim_share: float = Field(default=0.5, ge=0, lt=1)
+    moved_mm: float = Field(default=3.0, ge=0, le=1000)
+    lost_mm: float = Field(default=20.0, gt=0, le=1000)
+    moved_every_s: float = Field(default=10.0, ge=0.5, le=3600)
+    abstained_share: float = Field(default=0.25, gt=0, le=1)
+    confidence_drop: float = Field(default=0.2, gt=0, le=1)
+    canary_every_s: float = Field(default=60.0, ge=1, le=86_400)
+    models_stall_s: float = Field(default=1.5, ge=0.2, le=60)
+    models_give_up_s: float = Field(default=30.0, ge=1, le=600)
 
 
 class Broker(Section):
@@ -206,6 +230,7 @@ class TableConfig(Section):
     view: View
     models: Models = Models()
     reader: Reading = Reading()
+    watch: WatchSection = WatchSection()
     broker: Broker = Broker()
     orders: Orders = Orders()
     metrics: Metrics = Metrics()
@@ -220,6 +245,8 @@ def load(path: Path) -> TableConfig:
     ConfigurationError names the file and, a line each, every faulty key with its cure.
     """
     try:
+        if path.stat().st_size > FILE_LIMIT:
+            raise ConfigurationError(f"{path}: longer than {FILE_LIMIT} bytes; is it a table file?")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigurationError(
@@ -229,7 +256,7 @@ def load(path: Path) -> TableConfig:
         raise ConfigurationError(f"{path}: cannot be read as text: {error}") from error
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path}: is not valid TOML: {error}; mend that line") from error
     try:
         config = TableConfig.model_validate(data, context={"folder": path.parent})

@@ -45,9 +45,16 @@ class Model:
 
     def __call__(self, tensor: Tensor) -> Tensor:
         """Run the network on one input tensor and return its first output."""
-        (output,) = self.session.run(None, {self.session.get_inputs()[0].name: tensor})
-        result: Tensor = output
-        return result
+        return self.run(tensor, self.outputs[0])[0]
+
+    def run(self, tensor: Tensor, *names: str) -> tuple[Tensor, ...]:
+        """Run the network on one input tensor and return the outputs named."""
+        return tuple(self.session.run(list(names), {self.session.get_inputs()[0].name: tensor}))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the network's outputs."""
+        return tuple(output.name for output in self.session.get_outputs())
 
 
 def packaged(name: str) -> Path:
@@ -89,7 +96,7 @@ def _read_card(path: Path) -> dict[str, Any]:
         raise ConfigurationError(
             f"{path}: the model card is missing; every model needs its card beside it"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path}: cannot read the model card: {error}") from None
 
 

@@ -60,7 +60,7 @@ def parse_profile(text: str, name: str, *, source: str = "") -> Profile:
     """
     try:
         data: Mapping[str, object] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ProfileError(f"{source or name}: is not TOML: {error}") from error
     top = Section(dict(data), f"{source or name}:")
     profile = Profile(

@@ -135,11 +135,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What proves one alert that is not closed."""
+    """What proves one alert that is not closed; `order` is the card that gave rise to it."""
 
     alert: str
     shoe: str
     coup: int
+    order: int | None
     topics: tuple[str, ...]
 
 
@@ -169,18 +170,22 @@ class Shelf:
             return self._with_proof(kept)
         if kept.order is None:
             return self
-        topics = (*self.of_card(kept.shoe, kept.order), kept.topic)
-        others = (one for one in self.shown if (one.shoe, one.order) != (kept.shoe, kept.order))
+        card = (kept.shoe, kept.order)
+        topics = (*self.of_card(*card), kept.topic)
+        others = (one for one in self.shown if (one.shoe, one.order) != card)
         shown = (*others, Shown(kept.shoe, kept.order, topics))[-STILLS_REMEMBERED:]
-        return replace(self, shown=shown)
+        proofs = tuple(
+            replace(one, topics=(*one.topics, kept.topic)) if (one.shoe, one.order) == card else one
+            for one in self.proofs
+        )
+        return Shelf(shown, proofs)
 
     def _with_proof(self, kept: EvidenceKept) -> Shelf:
-        # The stills of its card are fixed with the first piece: later ones do not prove it.
         before = self.of_alert(kept.alert) or self.of_card(kept.shoe, kept.order)
         if kept.topic in before:
             return self
         others = tuple(proof for proof in self.proofs if proof.alert != kept.alert)
-        proof = Proof(kept.alert, kept.shoe, kept.coup, (*before, kept.topic))
+        proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, (*before, kept.topic))
         return replace(self, proofs=(*others, proof))
 
     def after(self, happenings: Iterable[Happening]) -> Shelf:

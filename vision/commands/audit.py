@@ -1,53 +1,98 @@
-"""`shoe-reader audit`: is every record of the log what it was when written."""
+"""`shoe-reader audit`: is every record of the log what it was when written, and who vouches for it.
+
+LOG is a table's log, an export of its records, or what `shoe-reader export` wrote.
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from vision.archive import audit_archive, evidence_digests, is_archive
+from vision.audit import Found, Trust, audit, demand_signature, evidence_words, words
+from vision.edge.anchor import load_public, read_anchors
+from vision.edge.evidence import folder_of
 from vision.edge.log_file import read_log, write_export
 from vision.errors import ConfigurationError, OutsideError
-from vision.wire_log import GENESIS, BrokenChainError, header_of, verified
+from vision.wire_log import BrokenChainError
 from vision.wire_payloads import iso
 
-HELP = "verify the chain of a log, and export it"
+HELP = "verify a log or an export: chain, signatures, evidence"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
+    parser.add_argument(
+        "log", type=Path, metavar="LOG", help="a .sqlite log, its records, or an export of it"
+    )
+    add_trust(parser)
+    parser.add_argument(
+        "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
+    )
     parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Declare what a log is held against."""
+    parser.add_argument(
+        "--public-key", type=Path, metavar="F", action="append", default=[],
+        help="whose signatures count (.pub of shoe-reader keys make); may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--anchors", type=Path, metavar="F", help="anchors kept elsewhere than in the log"
+    )
+
+
+def trust_of(args: argparse.Namespace) -> Trust:
+    """Return what the log is held against; ConfigurationError or OutsideError."""
+    anchors = () if args.anchors is None else tuple(read_anchors(args.anchors))
+    if args.anchors is not None and not anchors:
+        raise OutsideError(f"{args.anchors} holds no anchor: it is another file, or was emptied")
+    return Trust(tuple(map(load_public, args.public_key)), anchors)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify the log and say what it holds; OutsideError naming the first bad record."""
     if args.export is not None and args.export.resolve() == args.log.resolve():
         raise ConfigurationError(f"--export {args.export}: is the log itself; give another file")
+    trust = trust_of(args)
     try:
-        header = header_of(read_log(args.log))
-        _verify(args.log, header)
+        if is_archive(args.log):
+            found, evidence = audit_archive(args.log, trust)
+        else:
+            found = audit(read_log(args.log), trust)
+            folder = args.evidence or folder_of(args.log)
+            evidence = evidence_words(found.kept, evidence_digests(folder)) if found.kept else ""
+        _say(args.log, found, trust)
+        if evidence:
+            print(evidence)
+        if trust.keys:
+            demand_signature(found)
     except BrokenChainError as error:
-        raise OutsideError(
-            f"{args.log}: the chain is broken at {error}. The records before it "
-            f"({error.number}) stand. Keep this file as evidence and compare it with a back-up or "
-            "an export"
-        ) from error
+        raise broken(args.log, error) from error
+    except OutsideError as error:
+        raise OutsideError(f"{args.log}: {error}") from error
     if args.export is not None:
         count = write_export(args.export, read_log(args.log))
         print(f"{args.export}: {count} records exported")
     return 0
 
 
-def _verify(path: Path, header: dict[str, object]) -> None:
-    events, head = 0, GENESIS
-    moments: list[int] = []
-    for record, content in verified(read_log(path)):
-        head = record.hash
-        if "event" in content:
-            events += 1
-            moments = [*moments[:1], content["event"]["at"]]
-    between = f", {iso(moments[0])} to {iso(moments[-1])}" if moments else ""
-    print(f"{path}: table {header.get('table')} of {header.get('site')}, {events} events{between}")
+def broken(log: Path, error: BrokenChainError) -> OutsideError:
+    """Say where the chain of a log is broken, and what is to be done."""
+    return OutsideError(
+        f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
+        "Keep this file as evidence and compare it with a back-up or an export"
+    )
+
+
+def _say(log: Path, found: Found, trust: Trust) -> None:
+    between = ""
+    if found.began is not None and found.ended is not None:
+        between = f", {iso(found.began)} to {iso(found.ended)}"
+    part = f", records {found.first} to {found.last.number}" if found.first else ""
+    print(f"{log}: table {found.table} of {found.site}, {found.events} events{between}{part}")
     print("the chain holds: no record was changed, taken out, put in or moved")
-    print(f"hash of the last record: {head}")
+    for line in words(found, trust):
+        print(line)
     print("records cut off the end show only against a hash kept elsewhere: keep this one")

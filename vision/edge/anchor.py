@@ -151,7 +151,7 @@ class Notary:
         if self._last is None:
             self._last = (at, shoe)
         last_at, last_shoe = self._last
-        if last_shoe and shoe != last_shoe:
+        if shoe != last_shoe:
             return "shoe"
         if _day(at) != _day(last_at):
             return "day"

@@ -42,6 +42,17 @@ def pictures_of(film: bytes) -> tuple[bytes, ...]:
     return tuple(found)
 
 
+def pace_of(film: bytes) -> float:
+    """Return the pictures a second of a film that `write_film` made; ValueError when it is none."""
+    place = film.find(b"strh")
+    if place < 0 or len(film) < place + 36:
+        raise ValueError("not an AVI file")
+    scale, rate = struct.unpack_from("<II", film, place + 28)
+    if not scale or not rate:
+        raise ValueError("not a film")
+    return float(rate / scale)
+
+
 def _headers(pictures: Sequence[bytes], size: tuple[int, int], fps: float) -> bytes:
     width, height = size
     largest = max(map(len, pictures))

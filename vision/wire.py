@@ -7,7 +7,7 @@ Pure: events and happenings in, messages out, each with the next number. It know
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from vision.game.bets import Betting
 from vision.game.events import Event, Started
@@ -44,6 +44,7 @@ from vision.wire_proofs import (
     anchor_content,
     evidence_content,
 )
+from vision.wire_roads import NOTHING, Drawn
 
 SCHEMA = 1
 PREFIX = "casino/{site}/table/{table}/"
@@ -68,7 +69,7 @@ class Line:
     """Who speaks, and how far: what a table's messages have in common, `seq` of the last one.
 
     `profile` names the rules and their hash, as `punto-banco sha256:...`; `shelf` is the evidence
-    on hand.
+    on hand, `drawn` the roads as last told.
     """
 
     site: str
@@ -80,6 +81,7 @@ class Line:
     models: tuple[str, ...] = ()
     seq: int = 0
     shelf: Shelf = EMPTY
+    drawn: Drawn = field(default=NOTHING, compare=False)
 
     @property
     def prefix(self) -> str:
@@ -103,12 +105,14 @@ def tell(
     if isinstance(event, Started):
         line = replace(line, boot=event.boot, version=event.version, models=event.models)
     messages: list[Message] = []
+    seq = line.seq
     for happening in happenings:
+        if isinstance(happening, CoupsChanged):
+            line = replace(line, drawn=line.drawn.after(happening.coups))
         for draft in _drafts(line, happening):
-            line = replace(line, seq=line.seq + 1)
-            messages.append(_message(line, draft, happening.at))
-    shelf = line.shelf.after(happenings)
-    return line if shelf is line.shelf else replace(line, shelf=shelf), tuple(messages)
+            seq += 1
+            messages.append(_message(line, draft, happening.at, seq))
+    return replace(line, seq=seq, shelf=line.shelf.after(happenings)), tuple(messages)
 
 
 def tell_proof(line: Line, proof: EvidenceKept | Anchored) -> tuple[Line, tuple[Message, ...]]:
@@ -120,30 +124,28 @@ def tell_proof(line: Line, proof: EvidenceKept | Anchored) -> tuple[Line, tuple[
     if isinstance(proof, EvidenceKept):
         line = replace(line, shelf=line.shelf.with_kept(proof))
         content = evidence_content(proof)
-        drafts = (_Draft(proof.topic, content), _Draft("evidence", content))
+        drafts: tuple[_Draft, ...] = (_Draft(proof.topic, content), _Draft("evidence", content))
     else:
         drafts = (_Draft("anchor", anchor_content(proof)),)
-    messages = []
-    for draft in drafts:
-        line = replace(line, seq=line.seq + 1)
-        messages.append(_message(line, draft, proof.at))
-    return line, tuple(messages)
+    numbered = tuple(enumerate(drafts, line.seq + 1))
+    messages = tuple(_message(line, draft, proof.at, seq) for seq, draft in numbered)
+    return replace(line, seq=line.seq + len(drafts)), messages
 
 
 def last_will(line: Line, at: int, why: str = "connection lost") -> Message:
     """Return what the broker is to say when the reader vanishes; `at` is when the line opened."""
     content = _status(line, "offline", why)
-    return _message(line, _Draft("status", content, retain=True), at)
+    return _message(line, _Draft("status", content, retain=True), at, line.seq)
 
 
 def health(line: Line, at: int, values: Mapping[str, object]) -> Message:
     """Return a health message; it is not logged and takes no number of its own."""
-    return _message(line, _Draft("health", values, retain=True), at)
+    return _message(line, _Draft("health", values, retain=True), at, line.seq)
 
 
 def answer(line: Line, reply: Replied) -> Message:
     """Return the answer to an order of which the log knows nothing; it takes no number."""
-    return _message(line, _Draft("cmd/reply", reply_payload(reply)), reply.at)
+    return _message(line, _Draft("cmd/reply", reply_payload(reply)), reply.at, line.seq)
 
 
 def message_line(message: Message) -> str:
@@ -164,7 +166,8 @@ def _drafts(line: Line, happening: Happening) -> tuple[_Draft, ...]:
             content = result_payload(happening, line.betting)
             return (_Draft("coup/result", content, retain=True),)
         case CoupsChanged():
-            return (_Draft("roads", roads_content(happening), retain=True),)
+            content = roads_content(happening.shoe, line.drawn.roads)
+            return (_Draft("roads", content, retain=True),)
         case AlertTold():
             return _alert_drafts(line.shelf, happening)
         case ShoeChanged():
@@ -198,16 +201,16 @@ def _status(line: Line, state: str, why: str) -> dict[str, object]:
     }
 
 
-def _message(line: Line, draft: _Draft, at: int) -> Message:
+def _message(line: Line, draft: _Draft, at: int, seq: int) -> Message:
     topic = line.prefix + draft.topic
     if draft.content is None:
-        return Message(topic, b"", 1, draft.retain, line.seq)
+        return Message(topic, b"", 1, draft.retain, seq)
     whole = {
         "schema": SCHEMA,
         "table": line.table,
         "boot": line.boot,
-        "seq": line.seq,
+        "seq": seq,
         "at": iso(at),
         **draft.content,
     }
-    return Message(topic, canonical(whole).encode(), 1, draft.retain, line.seq)
+    return Message(topic, canonical(whole).encode(), 1, draft.retain, seq)

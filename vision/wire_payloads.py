@@ -15,13 +15,12 @@ from vision.game.happenings import (
     CardSeen,
     CoupLive,
     CoupResult,
-    CoupsChanged,
     Hand,
     Replied,
     ShoeChanged,
 )
 from vision.game.outcome import outcome_told
-from vision.game.roads import RoadCoup, roads_of, roads_payload
+from vision.game.roads import Roads, roads_payload
 from vision.game.wagers import winning_wagers
 from vision.wire_codec import to_json
 
@@ -34,6 +33,11 @@ def iso(at: int) -> str:
     """Return Unix milliseconds as UTC in ISO 8601 with milliseconds."""
     moment = EPOCH + timedelta(milliseconds=at)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def unix_ms(moment: str) -> int:
+    """Return a moment as `iso` writes it as Unix milliseconds; ValueError when it is none."""
+    return round(datetime.fromisoformat(moment).timestamp() * 1000)
 
 
 def topic_level(text: str) -> str:
@@ -94,11 +98,9 @@ def result_payload(result: CoupResult, betting: Betting) -> Content:
     }
 
 
-def roads_content(changed: CoupsChanged) -> Content:
+def roads_content(shoe: str, roads: Roads) -> Content:
     """Return the content of `roads`: of the coups that have a winner, free hands included."""
-    told = ((coup.coup, outcome_told(coup)) for coup in changed.coups)
-    coups = [RoadCoup.of(number, outcome) for number, outcome in told if outcome is not None]
-    return {"shoe": changed.shoe, **roads_payload(roads_of(coups))}
+    return {"shoe": shoe, **roads_payload(roads)}
 
 
 def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -171,7 +170,7 @@ def test_outcome_of_a_told_result() -> None:
     told = outcome_told(result(Winner.PUNTO))
     assert told == Outcome(Winner.PUNTO, None, True, True, True, False)
     assert outcome_told(result(None)) is None
-    level = replace(result(Winner.EGALITE), egalite_points=8, three_giving_eight=True)
+    level = result(Winner.EGALITE)._replace(egalite_points=8, three_giving_eight=True)
     assert outcome_told(level) == Outcome(Winner.EGALITE, 8, True, True, True, True)
 
 

@@ -22,8 +22,8 @@ def put(turn: Turn, event: str, seen: Seen) -> None:
     burned = tuple(seen if one.order == seen.order else one for one in shoe.burned)
     due = shoe.burn_due
     if burned[0].order == seen.order:
-        due = burn_due(turn.table.rules.burn, seen.face)
-    turn.set_shoe(shoe._replace(burned=burned, burn_due=due))
+        due = burn_due(turn.rules.burn, seen.face)
+    turn.shoe = shoe._replace(burned=burned, burn_due=due)
     turn.say_card(event, 0, seen)
     turn.say_shoe()
 
@@ -45,7 +45,7 @@ def placed(turn: Turn, seen: Seen) -> None:
 
 def watch(turn: Turn) -> None:
     """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
-    coup = turn.table.coup
+    coup = turn.coup
     if coup is None or coup.number > 1 or not burns(turn) or ensure_shoe(turn).burned:
         return
     first = coup.cards[0]

@@ -6,7 +6,7 @@ A face that has not been read is `None` wherever a `Card` could stand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 RANK_LETTERS = "A23456789TJQK"
@@ -54,15 +54,17 @@ class Suit(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Card:
-    """One of the 52 faces; its text is rank and suit, as in `As`, `Td`, `9h`."""
+    """One of the 52 faces; its text is rank and suit, as in `As`, `Td`, `9h`.
+
+    `points` is what it counts, 0 to 9.
+    """
 
     rank: Rank
     suit: Suit
+    points: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def points(self) -> int:
-        """What the card counts, 0 to 9."""
-        return _POINTS[self.rank]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", self.rank.points)
 
     @property
     def index(self) -> int:

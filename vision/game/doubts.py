@@ -14,12 +14,23 @@ from vision.game.rules import Dealing, Rules
 from vision.game.table import NO_MARKS, Seen
 
 
-def card_faults(moment: Moment) -> Iterator[Fault]:
+def card_faults(moment: Moment) -> list[Fault]:
     """Find what is wrong with each card that is not plainly read."""
-    for seen in moment.coup.cards:
-        sure = seen.card is not None and seen.confidence >= moment.rules.confidence_gate
-        if not sure or seen.marks is not NO_MARKS or seen.order in moment.surplus:
-            yield from _card(moment, seen)
+    coup, rules, surplus = moment.coup, moment.rules, moment.surplus
+    lies = coup.over_at is None and coup.cleared_at is None
+    # An unread card is no fault while there is time.
+    waiting = lies and moment.now < coup.changed_at + rules.unread_after_ms
+    missing_since = moment.now - rules.unaccounted_after_ms
+    found: list[Fault] = []
+    for seen in coup.cards:
+        if seen.marks is NO_MARKS and not surplus:
+            if seen.card is None:
+                if waiting and seen.out_at > missing_since:
+                    continue
+            elif seen.confidence >= rules.confidence_gate:
+                continue
+        found += _card(moment, seen)
+    return found
 
 
 def _card(moment: Moment, seen: Seen) -> Iterator[Fault]:

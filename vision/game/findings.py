@@ -23,17 +23,18 @@ def find(moment: Moment) -> tuple[Fault, ...]:
     coup, laid = moment.coup, moment.laid
     if coup.void:
         return coup.noticed
-    found: list[Fault] = [*_first_four(moment)]
+    found = _first_four(moment)
     if laid.extras:
         found += _extras(moment)
-    if laid.surely_due:
-        found += _missing(moment)
+    if laid.surely_due and not coup.unseen:
+        if laid.opened:
+            found += _missing(moment)
         found += _removed(moment)
     found += card_faults(moment)
-    return (*found, *coup.noticed) if coup.noticed else tuple(found)
+    return (*found, *coup.noticed)
 
 
-def _first_four(moment: Moment) -> tuple[Fault, ...]:
+def _first_four(moment: Moment) -> list[Fault]:
     """Find the first card that was dealt out of the order of the house.
 
     Where one of them passed unseen, which is which cannot be told.
@@ -43,13 +44,13 @@ def _first_four(moment: Moment) -> tuple[Fault, ...]:
         if seen.slot is not None and seen.slot % 2 != order[place] % 2:
             break
     else:
-        return ()
+        return []
     if cards[-1].order - cards[0].order != len(cards) - 1:
-        return ()
+        return []
     dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
     text = words_of("WRONG_ORDER_INIT", dealt=_letters(dealt), order=_letters(order))
     fault = card_fault("WRONG_ORDER_INIT", seen, moment.laid.slot_of(seen.order), text)
-    return (replace(fault, key="first-four", expected=(order[place],)),)
+    return [replace(fault, key="first-four", expected=(order[place],))]
 
 
 def _letters(slots: Iterator[Slot] | tuple[Slot, ...]) -> str:
@@ -83,8 +84,6 @@ def _before(moment: Moment, seen: Seen) -> Laid:
 def _missing(moment: Moment) -> Iterator[Fault]:
     """Find a third card that is due and does not come."""
     coup, laid, rules = moment.coup, moment.laid, moment.rules
-    if not laid.opened or not laid.surely_due or coup.unseen:
-        return
     # A third card laid with Banco that Punto lacks is one fault, not two.
     if any(code == "WRONG_HAND" for _, code in laid.extras):
         return
@@ -111,10 +110,10 @@ def _missing(moment: Moment) -> Iterator[Fault]:
 def _removed(moment: Moment) -> Iterator[Fault]:
     """Find cards taken away before the coup was over."""
     coup, laid = moment.coup, moment.laid
-    gone = [seen for seen in coup.cards if seen.removed_at is not None]
-    if not gone or not laid.surely_due or coup.unseen:
-        return
     patience = moment.rules.removed_after_ms
+    gone = [one for one in coup.cards if one.removed_at is not None]
+    if not gone:
+        return
     seen = min(gone, key=_removed_at)
     until = moment.now if coup.cleared_at is None else coup.cleared_at
     if until >= _removed_at(seen) + patience:
@@ -137,7 +136,8 @@ def _would_vanish(moment: Moment, code: str, order: int | None) -> bool:
     for seen in moment.coup.cards:
         if seen.second is None or seen.marks.keyed is not None or seen.marks.confirmed:
             continue
-        other = lay(moment.coup.with_card(seen._replace(card=seen.second)), moment.rules)
+        second = seen.read_as(seen.second, seen.confidence, None)
+        other = lay(moment.coup.with_card(second), moment.rules)
         if order is None:
             if not other.surely_due or not other.opened:
                 return True

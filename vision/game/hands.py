@@ -8,16 +8,17 @@ alerts, results or time.
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.game.rules import Rules
 from vision.game.table import NO_MARKS, Coup, Seen
-from vision.game.tableau import opening, total
+from vision.game.tableau import opening
 from vision.game.verdict import BANCO, NOWHERE, PUNTO, Extra, judge
 
 COMPLETE: frozenset[Slot | None] = frozenset((None,))
+_ONLY = {slot: frozenset((slot,)) for slot in (None, *Slot)}
 
 
 class Laid(NamedTuple):
@@ -47,7 +48,7 @@ class Laid(NamedTuple):
     @property
     def expected(self) -> tuple[Slot, ...]:
         """Where the next card may go, in the order of the slots."""
-        return tuple(sorted(slot for slot in self.due if slot is not None))
+        return _in_order(self.due)
 
     @property
     def surely_due(self) -> bool:
@@ -68,45 +69,73 @@ class Laid(NamedTuple):
         return hand[slot // 2] if slot // 2 < len(hand) else None
 
 
+@cache
+def _in_order(due: frozenset[Slot | None]) -> tuple[Slot, ...]:
+    return tuple(sorted(slot for slot in due if slot is not None))
+
+
 def lay(coup: Coup, rules: Rules) -> Laid:
     """Return the coup laid out by these rules."""
-    hands: tuple[list[Seen], list[Seen]] = ([], [])
-    beyond: list[Seen] = []
-    for place, seen in enumerate(coup.cards):
-        if seen.slot is not None and seen.marks is NO_MARKS:
-            side = seen.slot % 2
-        else:
-            side = _side(seen, place, (len(hands[PUNTO]), len(hands[BANCO])), rules)
-        if side == NOWHERE or len(hands[side]) > 1:
-            beyond.append(seen)
-        else:
-            hands[side].append(seen)
-    punto, banco = hands
-    if len(punto) < 2 or len(banco) < 2:
-        first = opening(len(punto), len(banco), rules.deal_order)
-        extras = tuple((seen, "") for seen in beyond)
-        return Laid(tuple(punto), tuple(banco), extras, frozenset((first,)), opened=False)
-    if not beyond:
+    cards = coup.cards
+    where = tuple([seen.slot if seen.marks is NO_MARKS else _ruled(seen) for seen in cards])
+    sorted_ = _sort(where, rules.deal_order)
+    punto = tuple([cards[place] for place in sorted_.punto])
+    banco = tuple([cards[place] for place in sorted_.banco])
+    if sorted_.first is not None:
+        extras = tuple([(cards[place], "") for place in sorted_.beyond])
+        return Laid(punto, banco, extras, _ONLY[sorted_.first], False)
+    if not sorted_.beyond:
         verdict = judge(rules.tableau, _total(punto), _total(banco), ())
-        return Laid(tuple(punto), tuple(banco), (), verdict.due, opened=True)
+        return Laid(punto, banco, (), verdict.due, True)
+    beyond = [cards[place] for place in sorted_.beyond]
     verdict = judge(rules.tableau, _total(punto), _total(banco), tuple(map(_extra, beyond)))
     for seen, side in zip(beyond, verdict.hands, strict=True):
-        if side != NOWHERE and len(hands[side]) < 3:
-            hands[side].append(seen)
-    extras = tuple(zip(beyond, verdict.codes, strict=True))
-    return Laid(tuple(punto), tuple(banco), extras, verdict.due, opened=True)
+        if side == PUNTO and len(punto) < 3:
+            punto = (*punto, seen)
+        elif side == BANCO and len(banco) < 3:
+            banco = (*banco, seen)
+    return Laid(punto, banco, tuple(zip(beyond, verdict.codes, strict=True)), verdict.due, True)
 
 
-def _side(seen: Seen, place: int, have: tuple[int, int], rules: Rules) -> int:
+def _ruled(seen: Seen) -> Slot | int | None:
+    return NOWHERE if seen.marks.fate else seen.place
+
+
+class _Sorted(NamedTuple):
+    """The places of the cards: two of each hand at most, and those beyond.
+
+    `first` is where the next of the first four is due, `None` when they are there.
+    """
+
+    punto: tuple[int, ...]
+    banco: tuple[int, ...]
+    beyond: tuple[int, ...]
+    first: Slot | None
+
+
+@lru_cache(maxsize=4096)
+def _sort(where: tuple[Slot | int | None, ...], order: tuple[Slot, ...]) -> _Sorted:
+    """Sort cards into hands by where they lie; `None`: not at rest, `NOWHERE`: ruled out."""
+    hands: tuple[list[int], list[int]] = ([], [])
+    beyond: list[int] = []
+    for place, slot in enumerate(where):
+        side = _side(slot, place, (len(hands[PUNTO]), len(hands[BANCO])), order)
+        (beyond if side == NOWHERE or len(hands[side]) > 1 else hands[side]).append(place)
+    first = opening(len(hands[PUNTO]), len(hands[BANCO]), order)
+    return _Sorted(tuple(hands[PUNTO]), tuple(hands[BANCO]), tuple(beyond), first)
+
+
+def _side(
+    slot: Slot | int | None, place: int, have: tuple[int, int], order: tuple[Slot, ...]
+) -> int:
     """Return the hand of a card that may be one of the first four, `NOWHERE` for none."""
-    if seen.marks.fate:
+    if slot == NOWHERE:
         return NOWHERE
-    slot = seen.place
     if slot is not None:
         return slot % 2
-    if place < 4 and have[rules.deal_order[place] % 2] < 2:
-        return rules.deal_order[place] % 2
-    lacking = opening(have[PUNTO], have[BANCO], rules.deal_order)
+    if place < 4 and have[order[place] % 2] < 2:
+        return order[place] % 2
+    lacking = opening(have[PUNTO], have[BANCO], order)
     return NOWHERE if lacking is None else lacking % 2
 
 
@@ -117,9 +146,6 @@ def _extra(seen: Seen) -> Extra:
     return Extra(lies, counts, None if face is None else face.points)
 
 
-def _points(card: Card | None) -> int | None:
-    return None if card is None else card.points
-
-
-def _total(hand: list[Seen]) -> int | None:
-    return total((_points(hand[0].face), _points(hand[1].face)))
+def _total(hand: tuple[Seen, ...]) -> int | None:
+    one, other = hand[0].face, hand[1].face
+    return None if one is None or other is None else (one.points + other.points) % 10

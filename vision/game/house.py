@@ -27,13 +27,13 @@ CLOCK_MS = 1_000
 
 def tell_time(turn: Turn) -> None:
     """Set the clock of the table; one that goes back by more than a second is a fault."""
-    table, at = turn.table, turn.at
-    if at >= table.clock:
-        turn.table = table.with_clock(at)
-        if any(fault.key == "CLOCK" for fault in table.noticed):
+    at, clock = turn.at, turn.clock
+    if at >= clock:
+        turn.clock = at
+        if turn.notices("CLOCK"):
             turn.drop("CLOCK", "the clock has caught up")
-    elif at < table.clock - CLOCK_MS:
-        text = f"{words_of('CLOCK')} It went back by {table.clock - at} ms."
+    elif at < clock - CLOCK_MS:
+        text = f"{words_of('CLOCK')} It went back by {clock - at} ms."
         turn.note(Fault("CLOCK", "CLOCK", text))
 
 
@@ -48,7 +48,7 @@ def started(turn: Turn, event: Started) -> None:
 
 def _lose_sight(turn: Turn) -> Coup | None:
     """Take the running coup as one of which something may not have been seen."""
-    coup = turn.table.coup
+    coup = turn.coup
     if coup is None or coup.complete or coup.cleared_at is not None:
         return None
     return turn.weigh(coup._replace(unseen=True))
@@ -74,7 +74,7 @@ def view_back(turn: Turn, event: ViewBack) -> None:
         return
     turn.table = turn.table._replace(blind_since=None)
     turn.say_status("online")
-    coup = turn.table.coup
+    coup = turn.coup
     missed = "no coup was in progress"
     if coup is not None and coup.unseen:
         missed = f"coup {coup.number} was in progress, cards may have passed unseen"
@@ -90,7 +90,7 @@ def noticed(turn: Turn, event: Noticed) -> None:
         turn.ignore(event, f"'{event.code}' is no fault that is noticed")
         return
     key = f"{event.code}:{event.order or ''}"
-    coup = turn.table.coup if event.order is None else turn.table.coup_of(event.order)
+    coup = turn.coup if event.order is None else turn.table.coup_of(event.order)
     about_coup = coup is not None and not kind.machine
     fault = Fault(key, event.code, _text(event), order=event.order, slot=event.slot)
     if about_coup and coup is not None:
@@ -115,14 +115,14 @@ def cut_card_out(turn: Turn, event: CutCardOut) -> None:
     if shoe.last_coup is not None:
         turn.ignore(event, "the cut card is out already")
         return
-    turn.set_shoe(shoe._replace(last_coup=last_coup(turn.table)))
+    turn.shoe = shoe._replace(last_coup=last_coup(turn.table))
     turn.drop("cut", "the cut card is out")
     turn.say_shoe()
 
 
 def shoe_started(turn: Turn, event: ShoeStarted) -> None:
     """Put another shoe in use; one announced twice is the same."""
-    if event.shoe and turn.table.shoe.name == event.shoe:
+    if event.shoe and turn.shoe.name == event.shoe:
         turn.ignore(event, f"shoe {event.shoe} is in use already")
         return
     start_shoe(turn, event.shoe, watch_burn=event.watch_burn)
@@ -131,7 +131,7 @@ def shoe_started(turn: Turn, event: ShoeStarted) -> None:
 def shoe_ended(turn: Turn, event: ShoeEnded) -> None:
     """Take the shoe as finished, in the middle of a coup too."""
     ensure_shoe(turn)
-    coup = turn.table.coup
+    coup = turn.coup
     if event.left == 0 and coup is not None and not coup.void and turn.lay(coup).surely_due:
         short = Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=0))
         turn.weigh(coup._replace(noticed=(*without(coup.noticed, "short"), short)))
@@ -140,7 +140,7 @@ def shoe_ended(turn: Turn, event: ShoeEnded) -> None:
 
 def result_entered(turn: Turn, event: ResultEntered) -> None:
     """Put what the dealer keyed in against the cards."""
-    coup = turn.table.coup
+    coup = turn.coup
     if coup is None or coup.void:
         turn.ignore(event, "there is no coup that it could be of")
         return
@@ -149,5 +149,5 @@ def result_entered(turn: Turn, event: ResultEntered) -> None:
 
 def time_passed(turn: Turn) -> None:
     """Look at the running coup again: something may have been due by now."""
-    if turn.table.coup is not None:
-        turn.weigh(turn.table.coup, show=False)
+    if turn.coup is not None:
+        turn.weigh(turn.coup, show=False)

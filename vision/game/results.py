@@ -7,7 +7,6 @@ guessed. Must not know how faults are found or who may give orders.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from vision.game.alerts import is_holding
@@ -21,7 +20,6 @@ from vision.game.outcome import is_natural, is_pair, is_three_giving_eight, winn
 from vision.game.table import Coup, Seen
 
 PUBLIC = (ResultState.FINAL, ResultState.CORRECTED, ResultState.VOID)
-_SHOWN = (ResultState.FINAL, ResultState.CORRECTED)
 
 
 class Telling(NamedTuple):
@@ -35,26 +33,33 @@ class Telling(NamedTuple):
 
 def live(coup: Coup, laid: Laid, shoe: str, at: int) -> CoupLive:
     """Return what the table shows of a running coup."""
-    punto = tuple(seen.face for seen in laid.punto)
-    banco = tuple(seen.face for seen in laid.banco)
+    punto = tuple([seen.face for seen in laid.punto])
+    banco = tuple([seen.face for seen in laid.banco])
+    void = coup.void
     return CoupLive(
-        at=at,
-        shoe=shoe,
-        coup=coup.number,
-        punto=punto,
-        banco=banco,
-        punto_points=_points(punto),
-        banco_points=_points(banco),
-        expected=() if coup.void else laid.expected,
-        complete=coup.void or laid.complete,
-        free=coup.free,
+        at,
+        shoe,
+        coup.number,
+        punto,
+        banco,
+        _points(punto),
+        _points(banco),
+        () if void else laid.expected,
+        void or laid.complete,
+        coup.free,
     )
 
 
 def _points(cards: tuple[Card | None, ...]) -> int | None:
     """Return the points of two or three cards, `None` where one of them is not exposed."""
-    points = [card.points for card in cards if card is not None]
-    return sum(points) % 10 if len(points) == len(cards) > 1 else None
+    if len(cards) < 2:
+        return None
+    points = 0
+    for card in cards:
+        if card is None:
+            return None
+        points += card.points
+    return points % 10
 
 
 def publish(
@@ -69,22 +74,22 @@ def publish(
     if last is not None and _says(last, why, coup, laid, codes):
         return coup, None
     result = _result(coup, laid, telling, 0 if last is None else last.revision + 1)
-    state = ResultState.VOID if coup.void else ResultState.HELD if why else ResultState.FINAL
-    if state is ResultState.FINAL and _is_correction(coup.shown, result):
+    if coup.void or why:
+        state = ResultState.VOID if coup.void else ResultState.HELD
+        result = result._replace(
+            state=state,
+            why=why,
+            faults=codes,
+            winner=None,
+            egalite_points=None,
+            three_giving_eight=False,
+        )
+        return coup._replace(result=result), result
+    state = ResultState.FINAL
+    if coup.shown is not None and _is_correction(coup.shown, result):
         state = ResultState.CORRECTED
-    if state in _SHOWN:
-        result = replace(result, state=state, faults=codes)
-        return coup._replace(result=result, shown=result), result
-    result = replace(
-        result,
-        state=state,
-        why=why,
-        faults=codes,
-        winner=None,
-        egalite_points=None,
-        three_giving_eight=False,
-    )
-    return coup._replace(result=result), result
+    result = result._replace(state=state, faults=codes)
+    return coup._replace(result=result, shown=result), result
 
 
 def _says(last: CoupResult, why: str, coup: Coup, laid: Laid, codes: tuple[str, ...]) -> bool:
@@ -175,9 +180,7 @@ def known(cards: tuple[Seen, ...]) -> tuple[Card, ...]:
     return tuple(seen.face for seen in cards if seen.face is not None)
 
 
-def _is_correction(shown: CoupResult | None, result: CoupResult) -> bool:
-    if shown is None:
-        return False
+def _is_correction(shown: CoupResult, result: CoupResult) -> bool:
     same = (shown.punto, shown.banco) == (result.punto, result.banco)
     return shown.state is ResultState.CORRECTED or not same
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from vision.game.alerts import BEFORE_NEXT_COUP, LIVE
 from vision.game.faults import KINDS, Fault, words_of
-from vision.game.happenings import AlertState, Deadline
+from vision.game.happenings import AlertState, CoupsChanged, Deadline
 from vision.game.rules import BurnKind
 from vision.game.shoe import begin_faults, burn_due, end_burn, new_shoe
 from vision.game.table import Coup, Seen, Shoe
@@ -20,9 +20,9 @@ ALL = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
 
 def ensure_shoe(turn: Turn) -> Shoe:
     """Return the shoe in use; where none was announced, take one to be in use already."""
-    if not turn.table.shoe.name:
+    if not turn.shoe.name:
         start_shoe(turn, "", watch_burn=False, partial=True)
-    return turn.table.shoe
+    return turn.shoe
 
 
 def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False) -> None:
@@ -31,7 +31,7 @@ def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False
     if table.coup is not None:
         finish(turn, table.coup)
     turn.pass_table(ALL)
-    for coup in (*turn.table.done, *filter(None, (turn.table.coup,))):
+    for coup in (*turn.table.done, *filter(None, (turn.coup,))):
         turn.pass_coup(coup, (Deadline.SHOE_END,))
     table = turn.table
     coups = (*table.done, *filter(None, (table.coup,)))
@@ -56,7 +56,7 @@ def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False
         undo=(),
     )
     turn.say_shoe()
-    turn.say_coups()
+    turn.said.append(CoupsChanged(turn.at, turn.shoe.name, ()))
 
 
 def _is_live(state: AlertState) -> bool:
@@ -65,7 +65,7 @@ def _is_live(state: AlertState) -> bool:
 
 def begin(turn: Turn, cards: tuple[Seen, ...], *noticed: Fault) -> Coup:
     """Begin the next coup with those cards; the one before is over, and its time limits pass."""
-    old = turn.table.coup
+    old = turn.coup
     if old is not None:
         finish(turn, old)
     number = 1 if old is None else old.number + 1
@@ -126,9 +126,9 @@ def split(turn: Turn, coup: Coup, place: int) -> Coup:
     lies. Before the first coup, cards that never lay in a slot were burned.
     """
     before, after = coup.cards[:place], coup.cards[place:]
-    shoe = turn.table.shoe
+    shoe = turn.shoe
     if coup.number == 1 and burns(turn) and all(seen.slot is None for seen in before):
-        turn.table = turn.table._replace(coup=None)
+        turn.coup = None
         end_burn(turn, shoe._replace(burned=(*shoe.burned, *before)))
         return begin(turn, after)
     cleared = max((seen.removed_at or 0 for seen in before), default=turn.at)
@@ -141,12 +141,12 @@ def split(turn: Turn, coup: Coup, place: int) -> Coup:
 def begin_burn(turn: Turn, coup: Coup) -> None:
     """Take the cards of what seemed the first coup as burn cards."""
     shoe = ensure_shoe(turn)
-    turn.table = turn.table._replace(coup=None)
-    due = burn_due(turn.table.rules.burn, coup.cards[0].face)
+    turn.coup = None
+    due = burn_due(turn.rules.burn, coup.cards[0].face)
     burned = (*shoe.burned, *coup.cards)
-    turn.set_shoe(shoe._replace(burning=True, burned=burned, burn_due=due))
+    turn.shoe = shoe._replace(burning=True, burned=burned, burn_due=due)
 
 
 def burns(turn: Turn) -> bool:
     """Whether the house burns cards at all."""
-    return turn.table.rules.burn.kind is not BurnKind.NONE
+    return turn.rules.burn.kind is not BurnKind.NONE

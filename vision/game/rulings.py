@@ -32,7 +32,7 @@ from vision.game.turn import Turn
 
 def rule(turn: Turn, command: CoupCommand) -> str:
     """Carry out an order about a coup."""
-    coup = turn.table.coup_at(command.coup)
+    coup = turn.coup_at(command.coup)
     if coup is None:
         return _coming(turn, command)
     before = _snapshot(coup)
@@ -45,7 +45,7 @@ def rule(turn: Turn, command: CoupCommand) -> str:
 
 def _coming(turn: Turn, command: CoupCommand) -> str:
     """Make the coming coup a free hand; nothing else can be ordered of a coup not begun."""
-    coup = turn.table.coup
+    coup = turn.coup
     coming = 1 if coup is None else coup.number + 1
     if not isinstance(command, FreeHand) or command.coup != coming:
         return f"there is no coup {command.coup} in this shoe"
@@ -77,10 +77,11 @@ def _rule(turn: Turn, coup: Coup, command: CoupCommand) -> str:
 
 def _confirm(turn: Turn, coup: Coup) -> str:
     cards = tuple(
-        seen._replace(marks=seen.marks._replace(confirmed=True)) if seen.card else seen
+        seen.marked(seen.marks._replace(confirmed=True)) if seen.card else seen
         for seen in coup.cards
     )
-    turn.weigh(coup._replace(cards=cards, unseen=False))
+    noticed = tuple(fault for fault in coup.noticed if fault.code != "RESTART_CONFIRM")
+    turn.weigh(coup._replace(cards=cards, unseen=False, noticed=noticed))
     return ""
 
 
@@ -96,7 +97,7 @@ def _correct(turn: Turn, coup: Coup, command: CorrectCard) -> str:
     if command.role is Role.DEALER and seen.face is not None:
         return "a dealer keys in only what was not read; this is for the inspector to correct"
     faces = (seen.face, command.card)
-    seen = seen._replace(marks=seen.marks._replace(keyed=command.card))
+    seen = seen.marked(seen.marks._replace(keyed=command.card))
     turn.set_coup(coup.with_card(seen))
     turn.say_card("keyed", coup.number, seen)
     recount(turn, seen.order, coup.number, faces)
@@ -120,7 +121,7 @@ def _move(turn: Turn, coup: Coup, command: MoveCard) -> str:
     target = laid.punto if command.target.is_punto else laid.banco
     if command.source.is_punto == command.target.is_punto or len(target) > 2:
         return "a card moves to the other hand, and a hand has three at most"
-    coup = coup.with_card(seen._replace(marks=seen.marks._replace(moved=command.target)))
+    coup = coup.with_card(seen.marked(seen.marks._replace(moved=command.target)))
     for key in (f"extra:{seen.order}", "first-four"):
         coup = rectify_all(turn, coup, command, remedy="R7", key=key)
     turn.weigh(coup)
@@ -136,16 +137,16 @@ def _dispose(turn: Turn, coup: Coup, command: CoupCommand) -> str:
     key = f"extra:{seen.order}"
     if isinstance(command, BurnCard):
         coup = rectify_all(turn, coup, command, remedy="R5", key=key)
-        turn.weigh(coup.with_card(seen._replace(marks=seen.marks._replace(fate="burned"))))
+        turn.weigh(coup.with_card(seen.marked(seen.marks._replace(fate="burned"))))
         return ""
-    if coup is not turn.table.coup:
+    if coup is not turn.coup:
         return "a later coup has begun: it is too late to carry a card over"
     coup = rectify_all(turn, coup, command, remedy="R3", key=key)
     done = Fault(key, code, _alert_text(coup, key), order=seen.order, observed=seen.slot)
     turn.set_coup(coup._replace(cards=coup.cards[:-1], noticed=(*coup.noticed, done)))
     text = words_of("EXCESS_CARRIED", card=seen.face or "face down")
     carried = Fault("carried", "EXCESS_CARRIED", text, order=seen.order, card=seen.face)
-    fresh = seen._replace(slot=None, placed_at=None, marks=NO_MARKS)
+    fresh = seen._replace(slot=None, placed_at=None).marked(Marks(keyed=seen.marks.keyed))
     turn.weigh(begin(turn, (fresh,), carried))
     turn.say_shoe()
     return ""
@@ -175,14 +176,14 @@ def undo(turn: Turn) -> str:
     if not stack:
         return "there is no order to take back"
     last = stack[-1]
-    coup = turn.table.coup_at(last.coup)
+    coup = turn.coup_at(last.coup)
     turn.table = turn.table._replace(undo=stack[:-1])
     if coup is None:
         return f"there is no coup {last.coup} in this shoe any more"
     marks = dict(last.marks)
     faces = [(seen.order, seen.face) for seen in coup.cards]
     cards = tuple(
-        seen._replace(marks=_orders_of(marks.get(seen.order, NO_MARKS), seen))
+        seen.marked(_orders_of(marks.get(seen.order, NO_MARKS), seen))
         for seen in coup.cards
         if seen.order > 0 or seen.order in marks
     )

@@ -34,9 +34,9 @@ def burn_due(rule: BurnRule, first: Card | None) -> int | None:
 
 def end_burn(turn: Turn, shoe: Shoe) -> None:
     """Take the burn as over, and say what was wrong with it."""
-    rule = turn.table.rules.burn
+    rule = turn.rules.burn
     burned, due = len(shoe.burned), shoe.burn_due
-    turn.set_shoe(shoe._replace(burning=False))
+    turn.shoe = shoe._replace(burning=False)
     if burned == 0 and rule.kind is not BurnKind.NONE:
         asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
         turn.note(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
@@ -73,7 +73,7 @@ def begin_faults(table: Table, number: int, seen: Seen) -> Iterable[Fault]:
 
 def check_cut(turn: Turn) -> None:
     """Say once that the cut card should have been seen by now."""
-    shoe, rules = turn.table.shoe, turn.table.rules
+    shoe, rules = turn.shoe, turn.rules
     if shoe.last_coup is not None:
         return
     left = rules.cards - shoe.last
@@ -86,7 +86,7 @@ def count(turn: Turn, before: Card | None, after: Card | None) -> frozenset[int]
 
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
-    shoe, decks = turn.table.shoe, turn.table.rules.decks
+    shoe, decks = turn.shoe, turn.rules.decks
     if before == after:
         return frozenset()
     counts = list(shoe.counts)
@@ -97,7 +97,7 @@ def count(turn: Turn, before: Card | None, after: Card | None) -> frozenset[int]
     surplus = shoe.surplus
     if surplus or (after is not None and counts[after.index] > decks):
         surplus = _surplus(turn.table, decks)
-    turn.set_shoe(shoe._replace(counts=tuple(counts), surplus=surplus))
+    turn.shoe = shoe.with_counts(tuple(counts), surplus)
     return surplus ^ shoe.surplus
 
 
@@ -128,7 +128,7 @@ def check_order(turn: Turn, order: int) -> None:
     if runs >= RUN_ENOUGH:
         text = words_of("NEW_DECK_ORDER", runs=runs, pairs=len(pairs))
         turn.note(Fault("order", "NEW_DECK_ORDER", text))
-    elif any(fault.key == "order" for fault in turn.table.noticed):
+    elif turn.notices("order"):
         turn.drop("order", "the cards as now read are shuffled")
 
 
@@ -140,8 +140,8 @@ def _follow(one: Card | None, other: Card | None) -> bool:
 
 def end_shoe(turn: Turn, left: int) -> None:
     """Take the shoe as finished with so many cards left in it, and reckon up."""
-    shoe, rules = turn.table.shoe, turn.table.rules
-    turn.set_shoe(shoe._replace(ended=True, left=left))
+    shoe, rules = turn.shoe, turn.rules
+    turn.shoe = shoe._replace(ended=True, left=left)
     counted = shoe.last + left
     if counted > rules.cards or (counted < rules.cards and not shoe.partial):
         text = words_of("SHOE_COUNT", counted=counted, cards=rules.cards)

@@ -45,6 +45,10 @@ class Tableau:
                     "Punto, and one more for Punto having stood"
                 )
 
+    def __hash__(self) -> int:
+        # Asked at every event, to look up a verdict: a text keeps its hash.
+        return hash(self.punto)
+
     def punto_draws(self, total: int) -> bool:
         """Whether Punto draws on a two-card total of 0 to 9, Banco having no natural."""
         return total <= 7 and self.punto[total] == "D"

@@ -25,19 +25,38 @@ from vision.game.happenings import (
 )
 from vision.game.moment import Moment
 from vision.game.results import PUBLIC, Telling, entered_faults, live, publish
-from vision.game.table import Coup, Seen, Shoe, Table
+from vision.game.table import Coup, Seen, Table
 
 
 class Turn:
-    """A table, the moment (Unix ms), whose order it is if it is one, and what has been said."""
+    """A table, the moment (Unix ms), whose order it is if it is one, and what has been said.
 
-    __slots__ = ("actor", "at", "said", "table")
+    `clock`, `shoe` and `coup` are the table's; they are put together again when `table` is asked
+    for, since they change at every event.
+    """
+
+    __slots__ = ("_table", "actor", "at", "clock", "coup", "rules", "said", "shoe")
 
     def __init__(self, table: Table, at: int, actor: Command | None = None) -> None:
-        self.table = table
         self.at = at
         self.actor = actor
         self.said: list[Happening] = []
+        self.rules = table.rules
+        self._table = table
+        self.clock, self.shoe, self.coup = table.clock, table.shoe, table.coup
+
+    @property
+    def table(self) -> Table:
+        """The table as it now stands."""
+        table, shoe, coup = self._table, self.shoe, self.coup
+        if table.coup is not coup or table.shoe is not shoe or table.clock != self.clock:
+            table = self._table = table.with_running(self.clock, shoe, coup)
+        return table
+
+    @table.setter
+    def table(self, table: Table) -> None:
+        self._table = table
+        self.clock, self.shoe, self.coup = table.clock, table.shoe, table.coup
 
     def ignore(self, event: object, why: str) -> None:
         """Say that an event made no sense."""
@@ -47,15 +66,15 @@ class Turn:
         """Tell surveillance what one card did."""
         self.said.append(
             CardSeen(
-                at=self.at,
-                event=event,
-                shoe=self.table.shoe.name,
-                coup=coup,
-                order=seen.order,
-                slot=seen.place,
-                card=seen.face,
-                confidence=seen.confidence,
-                second=seen.second,
+                self.at,
+                event,
+                self.shoe.name,
+                coup,
+                seen.order,
+                seen.place,
+                seen.face,
+                seen.confidence,
+                seen.second,
             )
         )
 
@@ -65,7 +84,7 @@ class Turn:
 
     def say_shoe(self) -> None:
         """Tell how the shoe stands."""
-        table, shoe = self.table, self.table.shoe
+        table, shoe = self.table, self.shoe
         coups = len(table.done) + (table.coup is not None)
         unseen = None if shoe.left is None else table.rules.cards - shoe.out - shoe.left
         self.said.append(
@@ -86,17 +105,23 @@ class Turn:
             )
         )
 
-    def set_shoe(self, shoe: Shoe) -> None:
-        """Put the shoe in place of the one before."""
-        self.table = self.table.with_shoe(shoe)
-
     def set_coup(self, coup: Coup) -> None:
         """Put the coup in place of the one of the same number."""
-        self.table = self.table.with_coup(coup)
+        if self.coup is not None and self.coup.number == coup.number:
+            self.coup = coup
+        else:
+            self.table = self.table.with_done(coup)
+
+    def coup_at(self, number: int) -> Coup | None:
+        """Return the coup of this shoe with that number."""
+        if self.coup is not None and self.coup.number == number:
+            return self.coup
+        done = self._table.done
+        return done[number - 1] if 0 < number <= len(done) else None
 
     def lay(self, coup: Coup) -> Laid:
         """Lay the coup out by the rules of this table."""
-        return lay(coup, self.table.rules)
+        return lay(coup, self.rules)
 
     def weigh(self, coup: Coup, *, show: bool = True, late: bool = True) -> Coup:
         """Weigh the coup anew: its faults, its result; tell what changed; return it, put in place.
@@ -104,42 +129,50 @@ class Turn:
         `show`: tell how a running coup lies, too. `late`: time limits that passed when the coup was
         over have passed for faults found after that as well.
         """
-        table, at = self.table, self.at
-        shoe = table.shoe
-        name = shoe.name
-        laid = lay(coup, table.rules)
-        faults = find(Moment(coup, laid, table.rules, at, shoe.surplus)) + entered_faults(
-            coup, laid
-        )
+        at, rules, name = self.at, self.rules, self.shoe.name
+        laid = lay(coup, rules)
+        faults = find(Moment(coup, laid, rules, at, self.shoe.surplus))
+        if coup.entered is not None:
+            faults += entered_faults(coup, laid)
         if faults or coup.told:
-            after = reconcile(coup.told, faults, Place(name, coup.number, at, table.alerts))
-            coup = coup._replace(told=after.told)
-            table = table._replace(alerts=after.raised)
-            self.said += after.happened
-            if late and coup.over_at is not None:
-                told, passed = pass_deadlines(coup.told, BEFORE_NEXT_COUP, at)
-                coup = coup._replace(told=told)
-                self.said += passed
-        over = coup.is_over(at, table.rules.removed_after_ms)
+            coup = self._reconcile(coup, faults, late=late)
+        over = coup.is_over(at, rules.removed_after_ms)
         coup, result = publish(coup, laid, faults, Telling(name, at, over, self.actor))
         complete = laid.complete and all(seen.face is not None for seen in laid.cards)
         if complete != coup.complete:
             coup = coup._replace(complete=complete)
-        self.table = table.with_coup(coup)
+        self.set_coup(coup)
         if show and coup.over_at is None:
             self.said.append(live(coup, laid, name, at))
         if result is not None:
             self.said.append(result)
-            self.say_coups()
+            self._say_coups()
         return coup
 
-    def say_coups(self) -> None:
+    def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
+        """Bring the alerts of a coup in line with its faults."""
+        table, at = self.table, self.at
+        after = reconcile(coup.told, faults, Place(self.shoe.name, coup.number, at, table.alerts))
+        self.table = table._replace(alerts=after.raised)
+        self.said += after.happened
+        told = after.told
+        if late and coup.over_at is not None:
+            told, passed = pass_deadlines(told, BEFORE_NEXT_COUP, at)
+            self.said += passed
+        return coup._replace(told=told)
+
+    def _say_coups(self) -> None:
         """Tell the list of this shoe's coups."""
-        table = self.table
-        coups = table.done if table.coup is None else (*table.done, table.coup)
-        results = (coup.result for coup in coups)
-        told = tuple(one for one in results if one is not None and one.state in PUBLIC)
-        self.said.append(CoupsChanged(self.at, table.shoe.name, told))
+        done = self._table.done
+        coups = done if self.coup is None else (*done, self.coup)
+        results = [coup.result for coup in coups]
+        shown = tuple([one for one in results if one is not None and one.state in PUBLIC])
+        self.said.append(CoupsChanged(self.at, self.shoe.name, shown))
+
+    def notices(self, key: str) -> bool:
+        """Whether a fault of the shoe or the reader is found under that key."""
+        noticed = self._table.noticed
+        return bool(noticed) and any(fault.key == key for fault in noticed)
 
     def note(self, fault: Fault) -> None:
         """Find a fault of the shoe or the reader, until it is dropped."""
@@ -166,8 +199,9 @@ class Turn:
 
     def pass_table(self, deadlines: tuple[Deadline, ...]) -> None:
         """Let time limits of alerts about shoe and reader pass."""
-        told, happened = pass_deadlines(self.table.told, deadlines, self.at)
-        if happened:
+        told = self._table.told
+        if told:
+            told, happened = pass_deadlines(told, deadlines, self.at)
             self.table = self.table._replace(told=told)
             self.said += happened
 

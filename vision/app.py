@@ -24,10 +24,9 @@ from vision.game.events import (
     Event,
     ShoeStarted,
     TimePassed,
-    ViewBack,
-    ViewLost,
 )
 from vision.journal import Input, Journal, Outputs, read_cards
+from vision.lookout import Lookout
 from vision.profiles import load_profile
 from vision.watching import Watcher
 from vision.wire_fold import Step
@@ -63,7 +62,7 @@ class App:
         `speed` paces a file (1: real time, 0: as fast as it goes); `new_shoe` begins one even where
         the log ends within another.
         """
-        self._config = config
+        self.config = config
         self._listener = listener
         self.metrics = Metrics()
         eyes = _eyes(config.models)
@@ -75,7 +74,8 @@ class App:
         self._journal = Journal(config, outputs, self._witness.album.filled)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
-        self._lost = False
+        live = is_live(config.camera.source)
+        self._lookout = _lookout(config, eyes, self._watcher, live=live)
         source = config.camera.source
         # A recording read fast runs ahead of the clock; the next one on its log begins after it.
         self._at = now_ms() if is_live(source) else max(now_ms(), self._journal.table.clock)
@@ -85,6 +85,8 @@ class App:
             self._journal.close()
             raise
         self._health_due_s = 0.0
+        self.health: dict[str, object] = {}
+        self.health_at_s = time.monotonic()
 
     @property
     def complaint(self) -> str:
@@ -129,25 +131,32 @@ class App:
                 self.metrics.event.add(ended_s - shot.taken_s)
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
-            self._journal.say_health(now_ms(), self.metrics.health())
+            self._say_health()
             self._witness.tidy(self._journal.desk, self._at, self._journal.unsent_since)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
         """Return what the camera saw, its own loss and return included."""
+        events = self._lookout.take(shot)
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
-            if self._lost:
-                return []
-            self._lost = True
-            self.metrics.outages += 1
-            return [ViewLost(self._at, shot.reason)]
-        self._at = shot.frame.at
-        events: list[Event] = [ViewBack(self._at)] if self._lost else []
-        self._lost = False
-        events += self._watcher.see(shot.frame)
-        self.metrics.frames += 1
+        else:
+            self._at = shot.frame.at
+            self.metrics.frames += 1
+        self._note_sight()
         self.metrics.looked = self._watcher.looked
         return events
+
+    def _note_sight(self) -> None:
+        lookout, metrics = self._lookout, self.metrics
+        metrics.outages, metrics.blind = lookout.outages, lookout.blind
+        metrics.canary_failures = lookout.canary_failures
+        metrics.canary_complaint = lookout.canary_complaint
+
+    def _say_health(self) -> None:
+        at = now_ms()
+        self.health = {**self.metrics.health(), **self._journal.figures(at)}
+        self.health_at_s = time.monotonic()
+        self._journal.say_health(at, self.health)
 
     def _time_passed(self) -> Iterator[Event]:
         due = self._journal.table.waits_until
@@ -175,6 +184,18 @@ class App:
     def _tell_all(self, steps: tuple[Step, ...]) -> None:
         for step in steps:
             self._listener.told(step)
+
+
+def _lookout(config: TableConfig, eyes: Eyes, watcher: Watcher, *, live: bool) -> Lookout:
+    """Return who watches sight; a recording waits for its models as long as they take."""
+    watch = config.watch
+    return Lookout(
+        watcher,
+        eyes.canary,
+        canary_every_s=watch.canary_every_s,
+        stall_s=watch.models_stall_s if live else None,
+        give_up_s=watch.models_give_up_s,
+    )
 
 
 def _eyes(models: Models) -> Eyes:

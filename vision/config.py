@@ -219,6 +219,22 @@ class Board(Section):
     password_env: str = ""
 
 
+class Desk(Section):
+    """The pages for people who log in; without a key there are none.
+
+    `key` is the desk's own, that may act for others; people are those of [orders] users. An empty
+    `passwords` is passwords.json beside the users file. `username` and `password_env` are the
+    desk's to the broker; empty for those of [broker].
+    """
+
+    key: PathText = ""
+    passwords: PathText = ""
+    username: str = ""
+    password_env: str = ""
+    session_h: float = Field(default=12.0, gt=0, le=24)
+    idle_min: float = Field(default=60.0, gt=0, le=1440)
+
+
 class TableConfig(Section):
     """All settings of one table."""
 
@@ -237,6 +253,7 @@ class TableConfig(Section):
     log: Log = Log()
     evidence: Evidence = Evidence()
     board: Board = Board()
+    desk: Desk = Desk()
 
 
 def load(path: Path) -> TableConfig:

@@ -30,8 +30,6 @@ from vision.game.events import (
     CutCardOut,
     Event,
     Slot,
-    ViewBack,
-    ViewLost,
 )
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
@@ -248,14 +246,3 @@ def test_cut_card_is_told_once_and_takes_no_order() -> None:
     log.play(log.stage.wait(1000))
     assert [type(event) for event in log.events] == [CutCardOut, CardOut, CardPlaced, CardRead]
     assert of(log.events, 1)[0] == ("CardOut", None)
-
-
-def test_view_lost_and_back() -> None:
-    """A covered lens is told, and its end too."""
-    reader = Desk().reader
-    dark = np.zeros_like(STAGE.felt)
-    said: list[Event] = []
-    for i, image in enumerate([STAGE.felt] * 30 + [dark] * 90 + [STAGE.felt] * 90):
-        said += reader.update((), Frame(image, i * 33, i))
-        assert (reader.blind is not None) == (bool(said) and isinstance(said[-1], ViewLost))
-    assert [type(event) for event in said] == [ViewLost, ViewBack]

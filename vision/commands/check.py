@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from vision.app import wanted
 from vision.config import TableConfig, load
 from vision.edge.broker import EmbeddedBroker
 from vision.edge.camera import open_source
+from vision.edge.metrics_server import ask
 from vision.edge.mqtt_link import probe
 from vision.edge.shots import Shot
-from vision.errors import OutsideError, ShoeReaderError
+from vision.edge.time_sync import time_sync
+from vision.edge.users import load_users
+from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.eyes import open_eyes
 from vision.game.lint import sheet_findings
 from vision.journal import endpoint_of
@@ -24,6 +28,7 @@ from vision.profiles import load_profile
 from vision.sight.blindness import blind_reason
 from vision.watching import check_size
 
+STALE_S = 10.0
 HELP = "check a table file, the rules, the models, the camera, the log and the broker"
 
 
@@ -42,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
         "camera": _camera,
         "log": _log,
         "broker": _broker,
+        "orders": _orders,
+        "clock": _clock,
+        "health": _health,
     }
     codes = [_try(name, part, config) for name, part in parts.items()]
     return next((code for code in codes if code), 0)
@@ -71,7 +79,11 @@ def _models(config: TableConfig) -> Iterator[str]:
     names = (config.models.detector, config.models.classifier)
     detector, classifier = (Path(name) if name else None for name in names)
     eyes = open_eyes(detector, classifier, threads=config.models.threads)
-    yield ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in eyes.hashes.items())
+    complaint = eyes.canary.complaint() if eyes.canary is not None else None
+    if complaint:
+        raise ConfigurationError(complaint)
+    hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in eyes.hashes.items())
+    yield f"{hashes}; the test picture is read"
 
 
 def _camera(config: TableConfig) -> Iterator[str]:
@@ -103,9 +115,84 @@ def _broker(config: TableConfig) -> Iterator[str]:
         case "none":
             yield "none: nobody is told"
         case "embedded":
+            if _running(config):
+                yield f"embedded, run by the reader that runs now, port {broker.port}"
+                return
             with EmbeddedBroker(broker.port, broker.websocket_port):
                 yield f"embedded, ports {broker.port} and {broker.websocket_port} are free"
         case "external":
             endpoint = endpoint_of(broker)
+            if _running(config):
+                yield f"external, {endpoint} is in use by the reader that runs now"
+                return
             probe(endpoint)
             yield f"external, {endpoint} accepts us"
+
+
+def _orders(config: TableConfig) -> Iterator[str]:
+    if not config.orders.users:
+        yield "no users file: the reader takes no orders (shoe-reader users add makes one)"
+        return
+    users = load_users(Path(config.orders.users)).users
+    desks = sum(user.may_act_for for user in users.values())
+    yield f"{config.orders.users}: {len(users)} users, {desks} of them desks"
+
+
+def _clock(_config: TableConfig) -> Iterator[str]:
+    state = time_sync()
+    if state.synchronised:
+        yield f"kept by a time service, {state.offset_ms:g} ms off, {state.error_ms:g} ms at most"
+    elif state.synchronised is None:
+        yield "the kernel does not tell whether a time service keeps it"
+    else:
+        yield "works"
+        yield "no time service keeps it: orders and records need one (chrony, systemd-timesyncd)"
+
+
+def _health(config: TableConfig) -> Iterator[str]:
+    """Say how the running reader is doing; one that hangs has figures that grow old."""
+    metrics = config.metrics
+    if not metrics.port:
+        yield "not asked: the table file gives no [metrics] port"
+        return
+    if not _running(config):
+        yield "no reader runs now"
+        return
+    told = ask(metrics.host, metrics.port)
+    if told["health_age_s"] > STALE_S:
+        raise OutsideError(
+            f"the reader has said nothing for {told['health_age_s']:.0f} s; look at its log, and "
+            "start it again"
+        )
+    yield from health_lines(told)
+
+
+def _running(config: TableConfig) -> bool:
+    """Whether a reader serves figures where this table's does."""
+    if not config.metrics.port:
+        return False
+    try:
+        ask(config.metrics.host, config.metrics.port)
+    except OutsideError:
+        return False
+    return True
+
+
+def health_lines(told: dict[str, float]) -> Iterator[str]:
+    """Yield what the figures of a reader come to, for a person; what is amiss comes after."""
+    value = defaultdict(float, told)
+    yield (
+        f"{value['fps_in']:g} frames a second ({value['fps_looked']:g} looked at, "
+        f"{value['fps_gated']:g} still); frame {value['frame_ms_p99']:g} ms, to durable message "
+        f"{value['event_ms_p99']:g} ms (p99)"
+    )
+    yield (
+        f"{value['cards_read']:g} cards read, {value['abstained']:.1%} declined; "
+        f"{value['outages']:g} outages; {value['orders_refused']:g} orders refused"
+    )
+    if value["blind"]:
+        yield "it is blind now: results are held; look at the camera, the light and the lens"
+    if value["canary_failures"]:
+        yield f"the test picture was misread {value['canary_failures']:g} times"
+    if not value["connected"] or value["outbox"]:
+        yield f"{value['outbox']:g} messages wait for the broker, for {value['outbox_age_s']:g} s"

@@ -168,6 +168,8 @@ _TABLE = (
        noticed=True, of_reader=True, machine=True),
     _K("LIGHT", "Light too poor to read by.", _LOUD, NEXT_CARD,
        noticed=True, of_reader=True, machine=True),
+    _K("READING_POOR", "Reading has grown poor.", (WARNING,), ANY_TIME,
+       noticed=True, of_reader=True, machine=True),
     _K("CLOCK", "Clock drift.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
        machine=True),
     _K("LINK", "Messages cannot be sent.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,

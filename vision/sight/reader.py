@@ -22,10 +22,7 @@ from vision.game.events import (
     CardRemoved,
     CutCardOut,
     Event,
-    ViewBack,
-    ViewLost,
 )
-from vision.sight.blindness import Watch
 from vision.sight.classifier import Look
 from vision.sight.detector import Kind
 from vision.sight.evidence import FACES, Evidence, Opinion
@@ -77,7 +74,6 @@ class Reader:
         self._decks = decks
         self._open: dict[int, _Open] = {}
         self._cut: set[int] = set()
-        self._watch = Watch()
         self.begin_shoe()
 
     def begin_shoe(self, *, order: int = 1, read: Iterable[Card] = ()) -> None:
@@ -96,17 +92,9 @@ class Reader:
             for card in self._open.values()
         )
 
-    @property
-    def blind(self) -> str | None:
-        """Why the table cannot be seen, or `None`."""
-        return self._watch.reason
-
     def update(self, tracks: Sequence[Track], frame: Frame) -> tuple[Event, ...]:
         """Return what happened by this frame; `tracks` come in the order they left the shoe."""
         events: list[Event] = []
-        if self._watch.look(frame.image, frame.at):
-            reason = self._watch.reason
-            events.append(ViewBack(frame.at) if reason is None else ViewLost(frame.at, reason))
         for track in tracks:
             events += self._out(track, frame.at)
         for track in tracks:

@@ -25,9 +25,11 @@ from vision.game.events import (
     ShoeStarted,
     TimePassed,
 )
-from vision.journal import Input, Journal, Outputs, read_cards
+from vision.inputs import Input
+from vision.journal import Journal, Outputs
 from vision.lookout import Lookout
 from vision.profiles import load_profile
+from vision.restoring import read_cards
 from vision.watching import Watcher
 from vision.wire_fold import Step
 from vision.witness import Witness

@@ -7,7 +7,8 @@ soon as it can be reached.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, Self
 
 from vision import __version__
 from vision.config import Broker, TableConfig
-from vision.edge.gate import Gate, Signed
+from vision.edge.gate import Gate
 from vision.edge.messages import MessagesFile
 from vision.edge.mqtt import Fill, Publisher, as_it_is
 from vision.edge.mqtt_link import Endpoint
@@ -25,10 +26,10 @@ from vision.edge.store import Entry, Store
 from vision.edge.store_prune import Limits
 from vision.edge.store_records import Checkpoint
 from vision.errors import OutsideError
-from vision.game.cards import Card
 from vision.game.events import Event, Started, Stopped
 from vision.game.happenings import Replied
 from vision.game.table import Table
+from vision.inputs import Input, Ordered, event_of, order_of
 from vision.notary import anchor_for, open_notary
 from vision.profiles import profile_text
 from vision.replays import Replays
@@ -42,20 +43,10 @@ from vision.restoring import (
 from vision.wire import Message, answer, health, last_will
 from vision.wire_commands import HOUSE_INPUTS, RefusedError, read_command
 from vision.wire_fold import Desk, Step, advance, new_header
+from vision.wire_payloads import unix_ms
 from vision.wire_replay import REPLAY
 
 SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that none takes long
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """An event that a person ordered, and the order as it was signed: the log keeps both."""
-
-    event: Event
-    signed: Signed
-
-
-Input = Event | Ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +72,15 @@ def endpoint_of(broker: Broker) -> Endpoint:
 
 
 def header_of(config: TableConfig) -> dict[str, Any]:
-    """Return the header of this table's log."""
-    return new_header(
+    """Return the header of a new log of this table."""
+    header = new_header(
         config.site,
         config.table,
         dealing=config.dealing,
         profile=Path(config.profile).name.removesuffix(".toml"),
         rules=profile_text(config.profile),
     )
+    return {**header, "id": uuid.uuid4().hex}
 
 
 class Journal:
@@ -163,12 +155,12 @@ class Journal:
         desk, steps, entries = self._desk, [], []
         inputs = tuple(inputs)
         for item in inputs:
-            event, order = _parts(item)
+            event = event_of(item)
             step = advance(desk, event)
             checkpoint = self._checkpoint(desk, step.desk)
             desk = step.desk
             steps.append(step)
-            entries.append(Entry(event, step.messages, checkpoint, order=order))
+            entries.append(Entry(event, step.messages, checkpoint, order=order_of(item)))
         with self._disk:
             self._store.append(entries)
         self._desk = desk
@@ -237,11 +229,21 @@ class Journal:
             return None
         return checkpoint_of(after)
 
+    def figures(self, at: int) -> dict[str, object]:
+        """Return how the link is doing: what waits, since when, and what was refused."""
+        since = self.unsent_since
+        age_ms = at - unix_ms(since) if "T" in since else 0
+        return {
+            "outbox": self._store.depth(),
+            "outbox_age_s": max(0.0, round(age_ms / 1000, 1)),
+            "connected": self._link is not None and self._link.connected,
+            "orders_refused": self.gate.refused,
+        }
+
     def say_health(self, at: int, values: dict[str, object]) -> None:
         """Tell how the reader is doing, if the broker is there to hear it."""
         if self._link is not None:
-            content = {**values, "outbox": self._store.depth()}
-            self._link.say(health(self._desk.line, at, content))
+            self._link.say(health(self._desk.line, at, values))
 
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's own system, whose inputs the rules take without a word."""
@@ -284,13 +286,3 @@ class Journal:
 def _gate(config: TableConfig, prefix: str) -> Gate:
     users = Path(config.orders.users) if config.orders.users else None
     return Gate(prefix, users, round(1000 * config.orders.fresh_s))
-
-
-def _parts(item: Input) -> tuple[Event, Mapping[str, object] | None]:
-    return (item.event, item.signed.record()) if isinstance(item, Ordered) else (item, None)
-
-
-def read_cards(table: Table) -> list[Card]:
-    """Return the faces read in this shoe so far, one for each card."""
-    counts = table.shoe.counts
-    return [Card.of(index) for index, count in enumerate(counts) for _ in range(count)]

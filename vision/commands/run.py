@@ -11,6 +11,7 @@ from vision.config import TableConfig, load, with_source
 from vision.console import Console
 from vision.edge.broker import EmbeddedBroker
 from vision.edge.camera import is_live
+from vision.edge.metrics_server import MetricsServer
 from vision.errors import ConfigurationError
 from vision.journal import Outputs
 
@@ -61,8 +62,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(app: App, console: Console) -> int:
+    config = app.config
+    labels = {"site": config.site, "table": config.table}
     try:
-        app.run()
+        with MetricsServer(config.metrics.host, config.metrics.port, labels).serve(app):
+            app.run()
     finally:
         console.end()
         print(app.metrics.summary())

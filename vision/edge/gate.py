@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from vision.edge.shots import now_ms
@@ -23,6 +22,7 @@ from vision.wire_commands import (
     order_fields,
     signed_text,
 )
+from vision.wire_payloads import unix_ms
 
 MEMORY = 10_000  # orders remembered; a reader that is asked for more within a minute takes none
 NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -174,6 +174,6 @@ def _text(fields: Fields, key: str, default: str = "") -> str:
 
 def _moment(fields: Fields) -> int:
     try:
-        return round(datetime.fromisoformat(_text(fields, "time")).timestamp() * 1000)
+        return unix_ms(_text(fields, "time"))
     except (ValueError, OverflowError) as error:
         raise RefusedError("time: no moment of the calendar") from error

@@ -10,7 +10,10 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
+from vision.edge.time_sync import time_sync
+
 RECENT = 20_000
+WINDOW = 10  # of the last calls of `health`, one a second: the rates are over these
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,14 @@ class Metrics:
     cards_read: int = 0
     cards_unread: int = 0
     outages: int = 0
+    blind: bool = False
+    canary_failures: int = 0
+    canary_complaint: str | None = None
     frame: Durations = field(default_factory=Durations)
     event: Durations = field(default_factory=Durations)
     _began_s: float = field(default_factory=time.monotonic)
     _began_cpu_s: float = field(default_factory=time.process_time)
+    _marks: deque[tuple[float, int, int]] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def wall_s(self) -> float:
         """Return the seconds since the run began."""
@@ -66,6 +73,20 @@ class Metrics:
     def fps(self) -> float:
         """Return the frames per second over the run."""
         return round(self.frames / max(self.wall_s(), 1e-6), 1)
+
+    def _rates(self) -> dict[str, object]:
+        """Return frames that came in, were looked at closely and were gated, a second, of late."""
+        now = (time.monotonic(), self.frames, self.looked)
+        first = self._marks[0] if self._marks else (self._began_s, 0, 0)
+        self._marks.append(now)
+        seconds = max(now[0] - first[0], 1e-6)
+        came, looked = now[1] - first[1], now[2] - first[2]
+        each = {"fps_in": came, "fps_looked": looked, "fps_gated": came - looked}
+        return {name: round(count / seconds, 1) for name, count in each.items()}
+
+    def abstained(self) -> float:
+        """Return the share of cards whose reading was declined, 0 while none was seen."""
+        return round(self.cards_unread / max(self.cards_read + self.cards_unread, 1), 4)
 
     def cpu_share(self) -> float:
         """Return the processor time of this process over the run, 1.0 for one whole core."""
@@ -81,7 +102,12 @@ class Metrics:
             "cards_out": self.cards_out,
             "cards_read": self.cards_read,
             "cards_unread": self.cards_unread,
+            "abstained": self.abstained(),
             "outages": self.outages,
+            "blind": self.blind,
+            "canary": {"failures": self.canary_failures, "complaint": self.canary_complaint},
+            "clock": time_sync().values(),
+            **self._rates(),
             "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
             "event_ms": {"p50": event.p50_ms, "p99": event.p99_ms},
             "cpu_share": self.cpu_share(),

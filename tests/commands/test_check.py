@@ -1,0 +1,80 @@
+"""`check` tells a person what is wrong with a table and how its reader is doing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.test_config import table_file
+from vision.commands.check import STALE_S, _clock, _health, _orders, health_lines
+from vision.config import TableConfig, load
+from vision.edge.metrics import Metrics
+from vision.edge.metrics_server import MetricsServer
+from vision.edge.users import User, Users, save_users
+from vision.errors import OutsideError
+
+
+def config_of(folder: Path, **sections: dict[str, object]) -> TableConfig:
+    """Return the example's settings with some of their sections changed."""
+    config = load(table_file(folder))
+    changed = {
+        name: getattr(config, name).model_copy(update=values) for name, values in sections.items()
+    }
+    return config.model_copy(update=changed)
+
+
+class Reader:
+    """A reader that said something a while ago."""
+
+    def __init__(self, age_s: float) -> None:
+        link = {"outbox": 3, "outbox_age_s": 7.5, "connected": False, "orders_refused": 2}
+        self.health = {**Metrics(frames=9, blind=True, canary_failures=1).health(), **link}
+        self.health_at_s = time.monotonic() - age_s
+
+
+def test_health_of_a_running_reader_is_told_in_words(tmp_path: Path) -> None:
+    """Figures first, then what is amiss: blind, misread, waiting."""
+    with MetricsServer("127.0.0.1", 0, {}).serve(Reader(0)) as server:
+        told = " ".join(_health(config_of(tmp_path, metrics={"port": server.port})))
+    assert "frames a second" in told
+    assert "2 orders refused" in told
+    assert "blind now" in told
+    assert "misread 1 times" in told
+    assert "3 messages wait for the broker, for 7.5 s" in told
+
+
+def test_health_of_a_reader_that_hangs_is_a_fault(tmp_path: Path) -> None:
+    """Figures that have grown old are not told as if they were now."""
+    with (
+        MetricsServer("127.0.0.1", 0, {}).serve(Reader(STALE_S + 5)) as server,
+        pytest.raises(OutsideError, match=r"said nothing for \d\d s"),
+    ):
+        list(_health(config_of(tmp_path, metrics={"port": server.port})))
+
+
+def test_health_of_a_sound_reader_has_no_complaints() -> None:
+    """All well is two lines."""
+    assert len(list(health_lines({"fps_in": 30, "connected": 1}))) == 2
+
+
+def test_health_without_a_port_or_a_reader_is_no_fault(tmp_path: Path) -> None:
+    """Who has set up no figures, or runs no reader yet, is told so."""
+    assert "no [metrics] port" in next(_health(config_of(tmp_path)))
+    assert "no reader runs" in next(_health(config_of(tmp_path, metrics={"port": 1})))
+
+
+def test_orders_tells_who_may_give_them(tmp_path: Path) -> None:
+    """Without a users file the cure is told; with one, how many there are."""
+    assert "shoe-reader users add" in next(_orders(config_of(tmp_path)))
+    path = tmp_path / "users.json"
+    desk = User(roles=("dealer",), key="0" * 64, may_act_for=True)
+    save_users(path, Users(users={"Cy": User(roles=("dealer",)), "desk": desk}))
+    told = next(_orders(config_of(tmp_path, orders={"users": str(path)})))
+    assert "2 users, 1 of them desks" in told
+
+
+def test_clock_is_told(tmp_path: Path) -> None:
+    """Whatever the kernel says comes out in words."""
+    assert next(_clock(config_of(tmp_path)))

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vision.sight.frame import Points
 from vision.sight.geometry import Homography
 from vision.sight.lens import Lens
 
@@ -248,15 +247,14 @@ class _Problem:
         return np.array([[width, 0, width / 2], [0, width, height / 2], [0, 0, 1.0]])
 
 
-def four_points(plane: Homography, size: Size, places: Points) -> tuple[Points, Points]:
-    """Return four points of the plane, whole pixels and mm, for a table file.
-
-    They are the corners of the picture's part that holds the `places` (n x 2 mm).
-    """
-    low, high = places.min(axis=0), places.max(axis=0)
-    corners = np.array([low, (high[0], low[1]), high, (low[0], high[1])], np.float64)
-    pixels = np.clip(np.round(plane.to_px(corners), 2), 0, size)
-    return np.asarray(pixels, np.float32), np.round(plane.to_mm(pixels), 3)
+def four_points(plane: Homography, size: Size) -> tuple[Vector, Vector]:
+    """Return four points near the picture's corners as pixels and as mm, for a table file."""
+    width, height = size
+    pixels = np.round(
+        np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]]) * (width, height)
+    )
+    table = np.asarray(plane.to_mm(pixels), np.float64)
+    return pixels, np.asarray(np.round(table, 2), np.float64)
 
 
 def upright(plane: Homography, size: Size) -> Homography:

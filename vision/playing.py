@@ -1,0 +1,120 @@
+"""Calibrating from the first hands dealt: the play is watched, the plane fitted to its cards.
+
+Opens the source and the models, and says in words what was seen. Knows nothing of table files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vision.calibrating import Found, empty, lens_words
+from vision.edge.camera import Wanted, open_source
+from vision.edge.shots import Shot
+from vision.errors import OutsideError
+from vision.eyes import open_eyes
+from vision.placing import Places
+from vision.sight.calibration import Fit, Size, Thing, fit, upright
+from vision.sight.calibration_places import NotEnoughError, Proposal, propose
+from vision.sight.calibration_play import Play
+from vision.sight.frame import Image
+from vision.sight.geometry import Homography
+
+LOOK_EVERY_MS = 30
+KEEP_EVERY_MS = 1500
+LEAST_CARDS = 6
+MOST_CARDS = 60
+ASTRAY = 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """What the play gave: the plane, and the places proposed in its millimetres."""
+
+    found: Found
+    places: Places
+
+
+def from_play(
+    source: str,
+    wanted: Wanted,
+    card_mm: tuple[float, float],
+    minutes: float,
+    *,
+    plane: Homography | None = None,
+) -> Played:
+    """Watch for so long, or to the end, and propose; OutsideError where too little was seen.
+
+    With a `plane` only the places are proposed, in its millimetres.
+    """
+    play, pictures = _watched(source, wanted, minutes)
+    if not pictures:
+        raise OutsideError(f"{source}: no picture comes; check that the camera sends one")
+    height, width = pictures[-1].shape[:2]
+    words: list[str] = []
+    fitted, things = None, play.things(card_mm)[:MOST_CARDS]
+    if plane is None:
+        fitted, things = _fitted(things, (width, height), source)
+        plane = upright(fitted.plane, (width, height))
+        typical = float(np.sqrt((fitted.misfit_mm**2).mean()))
+        words = [
+            lens_words(plane, (width, height)),
+            f"plane: fitted to {len(things)} cards at rest, misfit {typical:.2f} mm",
+        ]
+    try:
+        proposal = propose(play, plane, card_mm)
+    except NotEnoughError as error:
+        raise OutsideError(f"{source}: {error}") from error
+    found = Found(
+        plane,
+        pictures[len(pictures) // 2],
+        (*words, *proposal.words),
+        fitted,
+        empty(pictures),
+        tuple(thing.seen_px.astype(np.float32) for thing in things),
+    )
+    return Played(found, _places(proposal))
+
+
+def _watched(source: str, wanted: Wanted, minutes: float) -> tuple[Play, list[Image]]:
+    eyes = open_eyes(threads=2)
+    play = Play()
+    pictures: list[Image] = []
+    began = due = kept = None
+    for shot in open_source(source, wanted, speed=0):
+        if not isinstance(shot, Shot):
+            continue
+        image, at = shot.frame.image, shot.frame.at
+        began = at if began is None else began
+        if at - began > minutes * 60_000:
+            break
+        if due is None or at >= due:
+            due = at + LOOK_EVERY_MS
+            play.see(image, eyes.detector(image), at - began)
+        if kept is None or at >= kept:
+            kept = at + KEEP_EVERY_MS
+            pictures = [*pictures[-39:], image]
+    return play, pictures
+
+
+def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thing]]:
+    """Fit the plane to cards, without those that fit much worse than most."""
+    for _ in range(3):
+        if len(things) < LEAST_CARDS:
+            raise OutsideError(
+                f"{source}: only {len(things)} cards were seen lying still with clear edges, "
+                f"{LEAST_CARDS} are needed: let it watch longer (--minutes), give the table more "
+                "light, or use the marker sheet"
+            )
+        fitted = fit(things, size, lenses=1)
+        limit = ASTRAY * max(float(np.median(fitted.misfit_mm)), 0.1)
+        good = [t for t, off in zip(things, fitted.misfit_mm, strict=True) if off <= limit]
+        if len(good) == len(things):
+            break
+        things = good
+    return fitted, things
+
+
+def _places(proposal: Proposal) -> Places:
+    return Places(proposal.slots, proposal.mouth, proposal.discard)

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from datasets import decks
+from datasets.ornate import ornate_ace
 from datasets.paint import Image, pyramid
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
@@ -20,6 +21,8 @@ Levels = tuple[Image, ...]
 HEIGHT_PX = 378
 _ACTIVE = 4
 _KEEP = 300
+_ORNATE, _ORNATE_SHARE = 400, 0.7
+ACE = "As"
 NAMES = tuple(str(card) for card in DECK)
 
 
@@ -42,6 +45,12 @@ class Pack:
     def face(self, card: str) -> Levels:
         """Return the pyramid of a face by its text (`As`)."""
         return _face(self.name, card)
+
+    def drawn(self, rng: Rng, card: str) -> Levels:
+        """Return the pyramid of a face, an ace of spades more often than not as makers print it."""
+        if card == ACE and rng.random() < _ORNATE_SHARE:
+            return _ornate(self.name, int(rng.integers(_ORNATE)))
+        return self.face(card)
 
     def back(self, which: int) -> Levels:
         """Return the pyramid of one of the split's backs, any number."""
@@ -93,6 +102,12 @@ def _deck(name: str) -> decks.Deck:
 @lru_cache(maxsize=_KEEP)
 def _face(name: str, card: str) -> Levels:
     return pyramid(np.ascontiguousarray(_deck(name).faces[card]))
+
+
+@lru_cache(maxsize=48)
+def _ornate(name: str, which: int) -> Levels:
+    rng = np.random.default_rng([which, *name.encode()])
+    return pyramid(ornate_ace(np.ascontiguousarray(_deck(name).faces[ACE]), rng))
 
 
 @lru_cache(maxsize=40)

@@ -110,7 +110,7 @@ class _Dealt:
             levels = foreign_face(self._rng) if drawn else oddment(self._rng, split=self._split)
             return "face", levels, None
         name = NAMES[int(self._rng.integers(52))]
-        return "face", self.pack.face(name), name
+        return "face", self.pack.drawn(self._rng, name), name
 
 
 class _Canvas:

@@ -196,7 +196,7 @@ class _Shot:
         rng = self._rng
         pack = decks[0] if rng.random() < 0.5 else decks[int(rng.integers(len(decks)))]
         levels = pack.back(int(rng.integers(64))) if rng.random() < 0.2 else (
-            pack.face(NAMES[int(rng.integers(52))]))  # fmt: skip
+            pack.drawn(rng, NAMES[int(rng.integers(52))]))  # fmt: skip
         quad = self._view.project(turned(pack.size_mm, middle, turn))
         self._shade(quad, abs(rng.normal(0, 2.0)))
         if over:
@@ -221,7 +221,7 @@ def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | Non
     chance = rng.random()
     if chance < 0.9:
         card = int(rng.integers(52))
-        return pack.face(NAMES[card]), card
+        return pack.drawn(rng, NAMES[card]), card
     if chance < 0.93:
         return pack.back(int(rng.integers(64))), None
     if chance < 0.97:

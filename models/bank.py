@@ -48,11 +48,11 @@ class Bank:
 
     def ready(self) -> int:
         """Return how many pictures are stored."""
-        return int(np.count_nonzero(self._filled))
+        return len(self._places())
 
     def sample(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return `count` random stored pictures (N x 3 x H x W, RGB, 0 to 1) and labels."""
-        stored = np.flatnonzero(self._filled)
+        stored = self._places()
         chosen = torch.randint(len(stored), (count,), generator=generator).numpy()
         return self._tensors(stored[chosen])
 
@@ -60,6 +60,10 @@ class Bank:
         """Return the stored pictures of a range of places, as `sample` does."""
         places = np.arange(start, min(stop, self.capacity))
         return self._tensors(places[self._filled[places] > 0])
+
+    def _places(self) -> NDArray[np.intp]:
+        # A copy first: makers fill places while they are counted.
+        return np.flatnonzero(np.array(self._filled))
 
     def _tensors(self, places: NDArray[np.intp]) -> tuple[Tensor, Tensor]:
         pictures = np.ascontiguousarray(self._pictures[places][..., ::-1].transpose(0, 3, 1, 2))

@@ -17,10 +17,14 @@ from datasets.crops import crops
 from models.bank import Bank, fill
 from models.loop import Loop, parser, train
 from models.network import CardNet
+from models.real import crops_of
 from models.restore import restore
+from vision.eyes import open_eyes
 from vision.sight.classifier import CROP_SIZE
 
 RUNS = Path("runs/classifier")
+# Photographs teach what print and cameras are like; more of them would teach their few cards.
+REAL_IN_BATCH = 5
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
@@ -61,13 +65,18 @@ class Training(Loop):
     def __init__(self, arguments: argparse.Namespace) -> None:
         super().__init__(CardNet(), bank_of("train", arguments.bank), arguments)
         self.held_out = bank_of("held_out", arguments.held_out)
+        self.real = real_bank(arguments.real) if arguments.real else None
         if arguments.resume:
             crops, _ = self.held_out.slice(0, 512)
             restore(self.net, arguments.resume, crops.to(self.device))
 
     def batch(self) -> tuple[Tensor, Tensor]:
         """Return crops, varied, and their labels 0 to 52."""
-        crops, labels = self.bank.sample(self.arguments.batch, self.generator)
+        drawn = self.arguments.batch - (REAL_IN_BATCH if self.real else 0)
+        parts = [self.bank.sample(drawn, self.generator)]
+        if self.real:
+            parts.append(self.real.sample(REAL_IN_BATCH, self.generator))
+        crops, labels = (torch.cat(column) for column in zip(*parts, strict=True))
         return augment(crops, self.generator), labels
 
     def loss(self, found: Tensor, truth: Tensor) -> Tensor:
@@ -83,6 +92,14 @@ class Training(Loop):
 def bank_of(name: str, capacity: int, folder: Path | None = None) -> Bank:
     """Return the bank of crops called so."""
     return Bank((folder or RUNS) / name, capacity, size=CROP_SIZE)
+
+
+def real_bank(folder: Path) -> Bank:
+    """Return a bank of all crops out of a folder of labelled photographs."""
+    found = list(crops_of(folder, open_eyes()))
+    bank = bank_of(f"real-{folder.name}", len(found))
+    fill(bank, found)
+    return bank
 
 
 def make(split: str, bank: Bank, maker: int, makers: int, *, seed: int = 1) -> None:
@@ -114,7 +131,9 @@ def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, fl
 
 def main() -> None:
     """Parse the arguments, train, and say where the checkpoint is."""
-    arguments = parser(__doc__, minutes=60, bank=120_000, held_out=4_000).parse_args()
+    settings = parser(__doc__, minutes=60, bank=120_000, held_out=4_000)
+    settings.add_argument("--real", type=Path, help="labelled photographs to mix in: see real.py")
+    arguments = settings.parse_args()
     torch.manual_seed(arguments.seed)
     make("test", bank_of("held_out", arguments.held_out), 0, 1)
     training = Training(arguments)

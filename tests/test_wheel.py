@@ -23,8 +23,9 @@ def test_wheel_holds_models_pages_schemas_and_profiles(tmp_path: Path) -> None:
         names = set(archive.namelist())
         entry_points = next(n for n in names if n.endswith("entry_points.txt"))
         commands = archive.read(entry_points).decode()
-    for name in ("detector.onnx", "detector.toml", "classifier.onnx", "classifier.toml"):
-        assert f"vision/models/{name}" in names
+    for name in ("detector", "corners", "classifier"):
+        for ending in ("onnx", "toml"):
+            assert f"vision/models/{name}.{ending}" in names
     for folder, ending in (
         ("vision/game/profiles", ".toml"),
         ("vision/schemas", ".json"),

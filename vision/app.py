@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from vision.clock_watch import ClockWatch
 from vision.config import Models, TableConfig
 from vision.edge.camera import Wanted, is_live, open_source
+from vision.edge.clock import CLOCK
 from vision.edge.metrics import Metrics
 from vision.edge.shots import Outage, Shot, now_ms
 from vision.errors import ShoeReaderError
@@ -79,8 +81,10 @@ class App:
         live = is_live(config.camera.source)
         self._lookout = _lookout(config, eyes, self._watcher, live=live)
         source = config.camera.source
-        # A recording read fast runs ahead of the clock; the next one on its log begins after it.
-        self._at = now_ms() if is_live(source) else max(now_ms(), self._journal.table.clock)
+        # A recording read fast runs ahead of the clock, and a clock may have been set back.
+        CLOCK.not_before(self._journal.table.clock)
+        self._at = now_ms()
+        self._clock = ClockWatch(CLOCK)
         try:
             self._shots = open_source(source, wanted(config), speed=speed, start_ms=self._at)
         except ShoeReaderError:
@@ -123,6 +127,7 @@ class App:
         began_s = time.monotonic()
         seen = self._seen(shot)
         events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
+        events += [*self._clock_news(), *self._journal.troubles(self._at)]
         if isinstance(shot, Shot):
             self._witness.look(shot.frame)
         self._advance(self._witness.testify(self._journal.desk, events, self._at))
@@ -134,7 +139,7 @@ class App:
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
             self._say_health()
-            self._witness.tidy(self._journal.desk, self._at, self._journal.unsent_since)
+            self._witness.tidy(self._journal, self._at)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
         """Return what the camera saw, its own loss and return included."""
@@ -159,6 +164,12 @@ class App:
         self.health = {**self.metrics.health(), **self._journal.figures(at)}
         self.health_at_s = time.monotonic()
         self._journal.say_health(at, self.health)
+
+    def _clock_news(self) -> tuple[Event, ...]:
+        """Return what is to be said of the clock; that of a recording is its own."""
+        if not is_live(self._config.camera.source):
+            return ()
+        return self._clock.news(self._at, quiet=self._journal.table.waits_until is None)
 
     def _time_passed(self) -> Iterator[Event]:
         due = self._journal.table.waits_until
@@ -201,7 +212,12 @@ def _lookout(config: TableConfig, eyes: Eyes, watcher: Watcher, *, live: bool) -
 
 
 def _eyes(models: Models) -> Eyes:
-    return open_eyes(_path(models.detector), _path(models.classifier), threads=models.threads)
+    return open_eyes(
+        _path(models.detector),
+        _path(models.classifier),
+        _path(models.corners),
+        threads=models.threads,
+    )
 
 
 def _path(text: str) -> Path | None:

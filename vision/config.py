@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from vision.config_errors import explain, view_faults
 from vision.config_types import (
@@ -25,11 +26,15 @@ from vision.config_types import (
     Slots,
     TopicLevel,
 )
+from vision.edge.secret import has_password, masked
 from vision.errors import ConfigurationError
 from vision.sight.geometry import Homography
 from vision.sight.lens import Lens
 
 FILE_LIMIT = 1024 * 1024
+REFUSED = (
+    "a password stands in it; put the password in an environment variable, and ${NAME} in its place"
+)
 
 
 class Camera(Section):
@@ -49,6 +54,12 @@ class Camera(Section):
         if isinstance(data, dict) and type(data.get("source")) is int:
             return {**data, "source": str(data["source"])}
         return data
+
+    @model_validator(mode="after")
+    def _no_password(self) -> Self:
+        if has_password(self.source):
+            raise PydanticCustomError("password", f"source: {REFUSED}")
+        return self
 
 
 class LensSection(Section):
@@ -96,6 +107,7 @@ class Models(Section):
     """
 
     detector: PathText = ""
+    corners: PathText = ""
     classifier: PathText = ""
     threads: int = Field(default=1, ge=1, le=64)
     looks_per_s: float = Field(default=15.0, gt=0, le=240)
@@ -292,6 +304,11 @@ def load(path: Path) -> TableConfig:
 
 
 def with_source(config: TableConfig, source: str) -> TableConfig:
-    """Return the settings with another source; a path is taken from the working folder."""
+    """Return the settings with another source; a path is taken from the working folder.
+
+    ConfigurationError when it has a password: whoever is on this machine could read it.
+    """
+    if has_password(source):
+        raise ConfigurationError(f"--source {masked(source)}: {REFUSED}")
     camera = config.camera.model_copy(update={"source": source})
     return config.model_copy(update={"camera": camera})

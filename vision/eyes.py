@@ -1,4 +1,4 @@
-"""Detector and classifier put together from their model files; the one place that does so."""
+"""Detector, corner finder and classifier from their model files; the one place that does so."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
+from vision.deck import open_deck
 from vision.edge.canary import Canary, Read
 from vision.edge.canary import load as load_canary
 from vision.edge.model import Model, load, packaged
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
-from vision.sight.classifier import RANKS, SUITS, Classifier
+from vision.sight.classifier import RANKS, SUITS, Classifier, Tensor
+from vision.sight.corners import CornerFinder
 from vision.sight.detector import KINDS, Detector, Kind
+from vision.sight.enrolment import DeckClassifier, FeatureReader
 from vision.sight.frame import Image
 
 LEAST_SURE = 0.5
-OUTPUT_NAMES = {"detector": len(KINDS), "classifier": RANKS + SUITS + 1}
+OUTPUT_NAMES = {"detector": len(KINDS), "corners": 2 * 4, "classifier": RANKS + SUITS + 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,19 +31,24 @@ class Eyes:
     classifier: Classifier
     hashes: dict[str, str]
     canary: Canary | None = None
+    features: FeatureReader | None = None
 
 
 def open_eyes(
     detector: Path | None = None,
     classifier: Path | None = None,
+    corners: Path | None = None,
     *,
     threads: int = 1,
+    deck: Path | None = None,
 ) -> Eyes:
-    """Load both models (`None`: the packaged ones).
+    """Load the models (`None`: the packaged ones), and an enrolled deck if there is one.
 
-    ConfigurationError if a file is missing, damaged or not a model of that kind.
+    ConfigurationError if a file is missing, damaged or not a model of that kind, or if the deck is
+    not one to read with. `features` of the eyes is for learning a deck.
     """
     finder = _load(detector or packaged("detector"), "detector", threads)
+    outliner = _load(corners or packaged("corners"), "corners", threads)
     reader = _load(classifier or packaged("classifier"), "classifier", threads)
     settings = finder.settings
     seen_by = Detector(
@@ -48,14 +56,41 @@ def open_eyes(
         sizes=(int(settings["size_px"]),),
         threshold=settings["threshold"],
         overlap=settings["overlap"],
+        corners=CornerFinder(outliner),
     )
-    read_by = Classifier(
+    generic = Classifier(
         reader,
         temperature=reader.settings["temperature"],
         readable_temperature=reader.settings["readable_temperature"],
     )
-    hashes = {model.name: model.sha256 for model in (finder, reader)}
-    return Eyes(seen_by, read_by, hashes, load_canary(_reading(seen_by, read_by)))
+    hashes = {model.name: model.sha256 for model in (finder, outliner, reader)}
+    features, read_by = _features(reader, generic), generic
+    if deck is not None:
+        learnt, hashes["deck"] = open_deck(deck, reader.sha256)
+        read_by = DeckClassifier(with_features(features), learnt)
+    # The test picture shows no house deck: it is read without one.
+    return Eyes(seen_by, read_by, hashes, load_canary(_reading(seen_by, generic)), features)
+
+
+def with_features(features: FeatureReader | None) -> FeatureReader:
+    """Return what reads features; ConfigurationError where the classifier gives none."""
+    if features is None:
+        raise ConfigurationError(
+            "[models] classifier: this classifier has no output `features`, which an enrolled deck "
+            "needs; use the packaged one, or leave [deck] path empty"
+        )
+    return features
+
+
+def _features(model: Model, generic: Classifier) -> FeatureReader | None:
+    if not {"logits", "features"} <= set(model.outputs):
+        return None
+
+    def run(crops: Tensor) -> tuple[Tensor, Tensor]:
+        logits, features = model.run(crops, "logits", "features")
+        return logits, features
+
+    return FeatureReader(generic, run)
 
 
 def _reading(detector: Detector, classifier: Classifier) -> Read:

@@ -39,7 +39,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     monkeypatch.setattr(train_classifier, "RUNS", tmp_path)
     arguments = argparse.Namespace(
         minutes=0.25, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
-        resume=None, seed=1,
+        resume=None, seed=1, real=None,
     )  # fmt: skip
     train_classifier.make("test", train_classifier.bank_of("held_out", 64), 0, 1)
     training = train_classifier.Training(arguments)

@@ -17,6 +17,7 @@ from vision.edge.broker import EmbeddedBroker
 from vision.edge.camera import open_source
 from vision.edge.metrics_server import ask
 from vision.edge.mqtt_link import probe
+from vision.edge.secret import masked
 from vision.edge.shots import Shot
 from vision.edge.time_sync import time_sync
 from vision.edge.users import load_users
@@ -60,7 +61,7 @@ def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableC
     try:
         first, *notes = part(config)
     except ShoeReaderError as error:
-        print(f"FAULT  {name}: {error}")
+        print(f"FAULT  {name}: {masked(str(error))}")
         return error.exit_code
     print(f"ok     {name}: {first}")
     for note in notes:
@@ -76,9 +77,9 @@ def _profile(config: TableConfig) -> Iterator[str]:
 
 
 def _models(config: TableConfig) -> Iterator[str]:
-    names = (config.models.detector, config.models.classifier)
-    detector, classifier = (Path(name) if name else None for name in names)
-    eyes = open_eyes(detector, classifier, threads=config.models.threads)
+    names = (config.models.detector, config.models.classifier, config.models.corners)
+    files = (Path(name) if name else None for name in names)
+    eyes = open_eyes(*files, threads=config.models.threads)
     complaint = eyes.canary.complaint() if eyes.canary is not None else None
     if complaint:
         raise ConfigurationError(complaint)

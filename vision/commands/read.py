@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--detector", type=Path, metavar="ONNX", help="another detector")
     parser.add_argument("--classifier", type=Path, metavar="ONNX", help="another classifier")
+    parser.add_argument("--corners", type=Path, metavar="ONNX", help="another corner finder")
     parser.add_argument("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     if args.annotate:
         _make_folder(args.annotate)
-    eyes = open_eyes(args.detector, args.classifier, threads=args.threads)
+    eyes = open_eyes(args.detector, args.classifier, args.corners, threads=args.threads)
     bad: list[str] = []
     said = []
     for path in args.images:

@@ -58,7 +58,7 @@ class Model:
 
 
 def packaged(name: str) -> Path:
-    """Return the path of a model that travels with the program (`detector`, `classifier`)."""
+    """Return the path of a model of the program's own: `detector`, `corners`, `classifier`."""
     inside = Path(str(files("vision"))) / "models" / f"{name}.onnx"
     return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
 

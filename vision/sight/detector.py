@@ -118,13 +118,19 @@ class Detector:
         self._threshold = threshold
         self._overlap = overlap
 
-    def __call__(self, image: Image, sizes: tuple[int, ...] | None = None) -> tuple[Detection, ...]:
-        """Return the cards of a picture (H x W x 3, BGR), surest first."""
+    def __call__(
+        self, image: Image, sizes: tuple[int, ...] | None = None, *, threshold: float | None = None
+    ) -> tuple[Detection, ...]:
+        """Return the cards of a picture (H x W x 3, BGR), surest first.
+
+        `sizes` and `threshold` stand in for the detector's own.
+        """
+        least = self._threshold if threshold is None else threshold
         found: list[Detection] = []
         passes = sizes or self._sizes
         for size in passes:
             box = Letterbox.fit(image.shape[1], image.shape[0], size)
-            seen = decode(self._infer(box.apply(image)), box, self._threshold)
+            seen = decode(self._infer(box.apply(image)), box, least)
             if size > min(passes):
                 seen = [d for d in seen if short_side(d.quad) * box.scale <= WIDEST_PX]
             found += seen

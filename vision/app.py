@@ -31,7 +31,7 @@ from vision.inputs import Input
 from vision.journal import Journal, Outputs
 from vision.lookout import Lookout
 from vision.profiles import load_profile
-from vision.restoring import read_cards
+from vision.restoring import read_cards, recall_of
 from vision.watching import Watcher
 from vision.wire_fold import Step
 from vision.witness import Witness
@@ -122,6 +122,7 @@ class App:
             self._advance([ShoeStarted(self._at, name)])
         else:
             self._watcher.begin_shoe(table.next_order, read_cards(table))
+            self._watcher.restore(recall_of(table))
 
     def _take(self, shot: Shot | Outage) -> None:
         began_s = time.monotonic()

@@ -39,7 +39,8 @@ class Found:
     """What an audit has found so far.
 
     `signed` is the last good anchor, `unproved` counts those whose key was not given.
-    `overdue` is the first record after it that should have been followed by another.
+    `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
+    that was not though the log goes on.
     """
 
     header: Mapping[str, Any]
@@ -204,9 +205,10 @@ def demand_signature(found: Found) -> None:
             f"no anchor by the given key covers this log{others}: it is another key, or the "
             "anchors were taken out and the chain made anew"
         )
-    if found.overdue is not None:
+    unsigned = found.overdue or found.doubtful
+    if unsigned is not None:
         raise OutsideError(
-            f"record {found.overdue} ended a run or a shoe and was not signed, though the log was "
+            f"record {unsigned} ended a run or a shoe and was not signed, though the log was "
             f"up to record {found.signed.number}: the reader was killed at that very moment, or "
             "anchors were taken out; compare with the anchors kept elsewhere (--anchors)"
         )

@@ -131,6 +131,7 @@ class Journal:
         """How many messages wait for the broker."""
         return self._store.depth()
 
+    @property
     def unsent_since(self) -> str:
         """Return when the oldest message that waits was said: ISO 8601, "9999" where none does."""
         for message in self._store.pending(0, 1):

@@ -12,8 +12,10 @@ from typing import Any
 from vision.edge.store import Store
 from vision.edge.store_records import Checkpoint
 from vision.errors import OutsideError
+from vision.game.cards import Card
 from vision.game.happenings import AlertState
 from vision.game.table import Table
+from vision.sight.recall import Lying, Recall
 from vision.wire_codec import event_from_json
 from vision.wire_desk import desk_from_json, desk_to_json
 from vision.wire_fold import Desk, advance, new_desk
@@ -64,6 +66,18 @@ def is_disputed(table: Table) -> bool:
     return any(coup.hold for coup in coups)
 
 
+def recall_of(table: Table) -> Recall:
+    """Return what should lie on the table, for sight to find again."""
+    coup = table.coup
+    cards = () if coup is None or coup.void else coup.cards
+    lying = [
+        Lying(seen.order, seen.slot, seen.card)
+        for seen in cards
+        if seen.removed_at is None and seen.order > 0
+    ]
+    return Recall(lying, may_clear=coup is None or coup.complete or coup.void)
+
+
 def moments_in_dispute(table: Table) -> tuple[int, ...]:
     """Return when (Unix ms) the alerts of earlier shoes were raised that nobody has closed."""
     alerts = (told.alert for told in table.kept)
@@ -78,3 +92,9 @@ def _refolded(start: Desk, store: Store) -> Desk:
             "away to begin a new log"
         )
     return folded(start, store.contents(), trust=False)
+
+
+def read_cards(table: Table) -> list[Card]:
+    """Return the faces read in this shoe so far, one for each card."""
+    counts = table.shoe.counts
+    return [Card.of(index) for index, count in enumerate(counts) for _ in range(count)]

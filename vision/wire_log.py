@@ -130,9 +130,10 @@ def header_of(records: Iterable[Record]) -> dict[str, Any]:
 def identity(header: Mapping[str, object]) -> dict[str, object]:
     """Return the part of a header by which two logs are of the same table and the same rules.
 
-    The text of the rules is left out: their hash is in, and a comment makes no other rules.
+    The text of the rules is left out: their hash is in, and a comment makes no other rules. So is
+    the `id` that tells one log of a table from the next.
     """
-    return {key: value for key, value in header.items() if key != "rules"}
+    return {key: value for key, value in header.items() if key not in ("rules", "id")}
 
 
 def record_line(record: Record) -> str:

@@ -8,7 +8,7 @@ that input. It knows the game's happenings and the layout's outline; nothing of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from vision.edge.evidence import Album, Limits, folder_of
 from vision.edge.evidence_ring import Crop, Ring
 from vision.game.events import Event, Noticed
 from vision.game.happenings import AlertState, AlertTold, CardSeen, Happening, ResultState, Severity
-from vision.journal import Input, Ordered
+from vision.inputs import Input, event_of
+from vision.journal import Journal
 from vision.sight.frame import Frame, Image, Points
 from vision.wire_fold import Desk, advance
 from vision.wire_payloads import topic_level
@@ -81,7 +82,7 @@ class Witness:
         told: list[Input] = [*self._ended(at)]
         desk = _after(desk, told)
         for item in inputs:
-            step = advance(desk, _event(item))
+            step = advance(desk, event_of(item))
             kept = self._evidence(desk.line.shelf, step.happenings)
             told += [*kept, item]
             desk = _after(desk, [*kept, item]) if kept else step.desk
@@ -92,16 +93,16 @@ class Witness:
         rolling, self._rolling = self._rolling, []
         return [*self._complete(rolling, at)]
 
-    def tidy(self, desk: Desk, at: int, unsent_day: Callable[[], str]) -> None:
+    def tidy(self, journal: Journal, at: int) -> None:
         """Once a minute, delete evidence that is too old or too much; see `Album.prune`."""
         if not self._settings.keep or 0 <= at - self._tidied_at < TIDY_EVERY_MS:
             return
         self._tidied_at = at
-        wanted = wanted_names(desk)
+        wanted, before = wanted_names(journal.desk), journal.unsent_since[:10]
         limits = Limits(self._settings.keep_days, self._settings.max_mb)
         try:
             self.album.prune(
-                limits, at, before_day=unsent_day(), is_wanted=lambda name: name.startswith(wanted)
+                limits, at, before_day=before, is_wanted=lambda name: name.startswith(wanted)
             )
         except OSError as error:
             log.warning("old evidence cannot be deleted: %s", error)
@@ -208,9 +209,5 @@ def _is_to_be_proved(told: AlertTold, shelf: Shelf) -> bool:
 
 def _after(desk: Desk, inputs: Sequence[Input]) -> Desk:
     for item in inputs:
-        desk = advance(desk, _event(item)).desk
+        desk = advance(desk, event_of(item)).desk
     return desk
-
-
-def _event(item: Input) -> Event:
-    return item.event if isinstance(item, Ordered) else item

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.edge.signing import tampered
 from tests.table_log import PLAYS, write_log
 from vision.cli import main
 from vision.edge.log_file import read_log, write_export
-from vision.wire_log import Record
 
 
 @pytest.fixture(scope="module")
@@ -48,29 +48,6 @@ def test_export_holds_the_same_records(log: Path, tmp_path: Path) -> None:
     assert audit(first, "--export", second) == 0
     assert first.read_bytes() == second.read_bytes()
     assert list(read_log(first)) == list(read_log(log))
-
-
-def tampered(records: list[Record], draw: random.Random) -> tuple[list[Record], int]:
-    """Change, remove, add or move one record; return the first number that is wrong then."""
-    n = draw.randrange(len(records))
-    record = records[n]
-    kind = draw.choice(["character", "hash", "remove", "repeat", "swap"])
-    if kind == "character":
-        i = draw.randrange(len(record.body))
-        other = draw.choice([c for c in "0123456789abcXYZ{}" if c != record.body[i]])
-        body = record.body[:i] + other + record.body[i + 1 :]
-        return [*records[:n], Record(n, body, record.hash), *records[n + 1 :]], n
-    if kind == "hash":
-        i = draw.randrange(64)
-        other = "0" if record.hash[i] != "0" else "1"
-        changed = record.hash[:i] + other + record.hash[i + 1 :]
-        return [*records[:n], Record(n, record.body, changed), *records[n + 1 :]], n
-    n = draw.randrange(len(records) - 1)
-    if kind == "remove":
-        return [*records[:n], *records[n + 1 :]], n
-    if kind == "repeat":
-        return [*records[: n + 1], records[n], *records[n + 1 :]], n + 1
-    return [*records[:n], records[n + 1], records[n], *records[n + 2 :]], n
 
 
 @pytest.mark.parametrize("seed", range(50))

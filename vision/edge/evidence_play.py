@@ -31,6 +31,7 @@ def as_webm(film: bytes) -> bytes:
         stream = container.add_stream("libvpx", rate=rate, options=options)
         stream.height, stream.width = pictures[0].shape[:2]
         stream.bit_rate, stream.pix_fmt = BIT_RATE, "yuv420p"
+        stream.thread_count = 1  # more threads wait for one another more than they help
         for picture in pictures:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="bgr24")))
         container.mux(stream.encode(None))

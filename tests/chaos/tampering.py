@@ -1,0 +1,50 @@
+"""Proof d: 1,000 random tamperings with a signed log, half of them by who makes the chain anew.
+
+`python -m tests.chaos tampering [--count N] [--seed S]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+from pathlib import Path
+
+from tests.edge.signing import forged, is_found, sign_log, tampered, without_anchors_elsewhere
+from tests.table_log import PLAYS
+from vision.edge.log_file import read_log
+
+COUNT = 1000
+
+
+def run(count: int = COUNT, seed: int = 1) -> str:
+    """Tamper so often; return what was found. AssertionError at the first that is not."""
+    draw = random.Random(seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        trust = sign_log(Path(scratch), PLAYS["clean"]().events)
+        records = list(read_log(Path(scratch) / "t.sqlite"))
+    key_only = without_anchors_elsewhere(trust)
+    for number in range(count // 2):
+        changed, first_bad = tampered(records, draw)
+        assert f"record {first_bad}" in is_found(changed, key_only), (seed, number)
+    for number in range(count - count // 2):
+        changed, done = forged(records, draw)
+        assert is_found(changed, key_only), (seed, number, done)
+    return (
+        f"{count // 2} of {count // 2} tamperings found at their record, "
+        f"{count - count // 2} of {count - count // 2} found with the chain made anew"
+    )
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the proof and print it."""
+    parser = argparse.ArgumentParser("tampering", description=__doc__)
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args(words)
+    print(f"d. tampering, seed {args.seed}: {run(args.count, args.seed)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

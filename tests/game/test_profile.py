@@ -16,7 +16,7 @@ from vision.game.rules import BurnKind, BurnRule, Dealing
 from vision.game.section import ProfileError
 from vision.game.sheets import SHEETS
 from vision.game.tableau import DEAL_ORDER, STANDARD
-from vision.profiles import load_profile, profile_names
+from vision.profiles import load_profile, profile_names, profile_text
 
 NAMES = (
     "commission",
@@ -90,6 +90,17 @@ def test_default_rules_of_the_sheets() -> None:
         assert rules.burn == BurnRule(BurnKind.VALUE, ace=1)
         assert (rules.cut_depth, rules.coups_after_cut) == (14, 1)
         assert rules.dealing is Dealing.FACE_UP
+
+
+def test_watch_is_set_by_the_profile_or_as_usual() -> None:
+    """The sheets' profiles write the defaults out; a house changes what it likes."""
+    for sheet in SHEETS:
+        text = profile_text(sheet.profile)
+        without = text[: text.index("[watch]")] + text[text.index("[tableau") :]
+        assert parse_profile(text, "x") == parse_profile(without, "x")
+    house = load_profile("house").rules
+    assert (house.confidence_gate, house.unread_after_ms) == (0.995, 15_000)
+    assert (house.due_after_ms, house.removed_after_ms) == (5_000, 3_000)
 
 
 def test_individual_egalites_pay_by_total() -> None:
@@ -169,6 +180,12 @@ REFUSED = [
     ('burn = "value"', 'burn = "fixed"', "x: [shoe] burn_cards: is missing"),
     ("[shoe]", "[shoe.x]", "x: [shoe] decks: is missing"),
     ("[deal]", "[[deal]]", "x: deal: is [{"),
+    ("gate = 0.99", "gate = 0.5", "x: [watch] confidence_gate: is 0.5; write a number from 0.9 to"),
+    ("gate = 0.99", "gate = true", "x: [watch] confidence_gate: is True; write a number from 0.9"),
+    ("gate = 0.99", 'gate = "1"', "x: [watch] confidence_gate: is '1'; write a number from 0.9"),
+    ("due_after_ms = 5000", "due_after_ms = 5", "x: [watch] due_after_ms: is 5; write a whole"),
+    ("due_after_ms = 5000", "due_after_s = 5", "x: [watch] due_after_s: is not known here; did"),
+    ("unread_after_ms = 10000", "unread_after_ms = 4999", "x: [watch] unread_after_ms: is 4999, l"),
     ('"PUNTO_2", "BANCO_2"]', '"PUNTO_2"]', "x: [deal] order: is ['PUNTO_1', 'BANCO_1', 'PUNTO_2"),
     ("order = [", "order = [1, ", "x: [deal] order: is [1, "),
     ('mode = "face-up"', 'mode = ["face-up"]', "x: [deal] mode: is ['face-up']; write one of"),

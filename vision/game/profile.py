@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from fractions import Fraction
 from hashlib import sha256
@@ -20,6 +20,8 @@ from vision.game.offers import parse_betting
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.section import ProfileError, Section
 from vision.game.tableau import Tableau, row_of
+
+PATIENCE = ("due_after_ms", "unaccounted_after_ms", "unread_after_ms", "removed_after_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,24 @@ def _rules(top: Section) -> Rules:
     )
     shoe.finish()
     deal.finish()
+    return _watched(rules, top.section("watch")) if top.has("watch") else rules
+
+
+def _watched(rules: Rules, watch: Section) -> Rules:
+    """Return the rules with how patiently and how strictly this house is watched.
+
+    What is left out stays as `Rules` has it; a time is 100 to 120,000 milliseconds.
+    """
+    gate = "confidence_gate"
+    if watch.has(gate):
+        # Below nine in ten nobody would be asked to look at a card that is likely misread.
+        rules = replace(rules, confidence_gate=watch.share(gate, 0.9))
+    times = {key: watch.whole(key, 100, 120_000) for key in PATIENCE if watch.has(key)}
+    watch.finish()
+    rules = replace(rules, **times)
+    if rules.unread_after_ms < rules.due_after_ms:
+        shorter = f"{rules.unread_after_ms}, less than due_after_ms, {rules.due_after_ms}"
+        watch.refuse("unread_after_ms", f"is {shorter}; an unread card may be the one that is due")
     return rules
 
 

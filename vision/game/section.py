@@ -61,6 +61,14 @@ class Section:
             self.refuse(key, f"is {value!r}; write {wanted}")
         return value
 
+    def share(self, key: str, low: float) -> float:
+        """Return a number from `low` to 1."""
+        wanted = f"a number from {low:g} to 1"
+        value = self._value(key, wanted)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= 1:
+            self.refuse(key, f"is {value!r}; write {wanted}")
+        return float(value)
+
     def amount(self, key: str) -> Fraction:
         """Return an exact number above 0, such as 5 or "0.25"."""
         value = self._value(key, "an amount")

@@ -69,7 +69,7 @@ class App:
         self.config = config
         self._listener = listener
         self.metrics = Metrics()
-        eyes = _eyes(config.models)
+        eyes = _eyes(config.models, config.deck.path)
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in eyes.hashes.items())
         decks = load_profile(config.profile).rules.decks
         self._watcher = Watcher(config, eyes, decks=decks)
@@ -212,12 +212,13 @@ def _lookout(config: TableConfig, eyes: Eyes, watcher: Watcher, *, live: bool) -
     )
 
 
-def _eyes(models: Models) -> Eyes:
+def _eyes(models: Models, deck: str) -> Eyes:
     return open_eyes(
         _path(models.detector),
         _path(models.classifier),
         _path(models.corners),
         threads=models.threads,
+        deck=_path(deck),
     )
 
 

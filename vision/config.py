@@ -113,6 +113,12 @@ class Models(Section):
     looks_per_s: float = Field(default=15.0, gt=0, le=240)
 
 
+class EnrolledDeck(Section):
+    """The house deck's file, as `shoe-reader enrol` wrote it; empty: any deck is read."""
+
+    path: PathText = ""
+
+
 class Reading(Section):
     """When a card counts as read: the probability of error that one read may have."""
 
@@ -257,6 +263,7 @@ class TableConfig(Section):
     camera: Camera
     view: View
     models: Models = Models()
+    deck: EnrolledDeck = EnrolledDeck()
     reader: Reading = Reading()
     watch: WatchSection = WatchSection()
     broker: Broker = Broker()

@@ -79,7 +79,8 @@ def _profile(config: TableConfig) -> Iterator[str]:
 def _models(config: TableConfig) -> Iterator[str]:
     names = (config.models.detector, config.models.classifier, config.models.corners)
     files = (Path(name) if name else None for name in names)
-    eyes = open_eyes(*files, threads=config.models.threads)
+    deck = Path(config.deck.path) if config.deck.path else None
+    eyes = open_eyes(*files, threads=config.models.threads, deck=deck)
     complaint = eyes.canary.complaint() if eyes.canary is not None else None
     if complaint:
         raise ConfigurationError(complaint)

@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
 import vision.commands
-from vision import __version__
+from vision import __version__, logs
 from vision.errors import ShoeReaderError
 
 INTERRUPTED = 130
@@ -42,10 +42,11 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code; no arguments show the help."""
     words = sys.argv[1:] if argv is None else argv
     signal.signal(signal.SIGTERM, _terminate)
+    logs.set_up()
     try:
         return _dispatch(words)
     except ShoeReaderError as error:
-        print(f"shoe-reader: {error}", file=sys.stderr)
+        logs.fail(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -43,7 +43,7 @@ def _line(fault: ErrorDetails, model: type[BaseModel]) -> str:
     if fault["type"] == "missing":
         return f"{key}: {_missing(fault['loc'], model)}"
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
-    if fault["type"] in {"topic_level", "slots"}:
+    if fault["type"] in {"topic_level", "slots", "password"}:
         return f"{key}: {words}"
     return f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; mend the value"
 

@@ -5,6 +5,7 @@ Knows the happenings; it knows no messages and nothing of how they came about.
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from vision.game.happenings import (
     StatusChanged,
 )
 from vision.wire_fold import Step
+
+log = logging.getLogger(__name__)
 
 NAMES = {Winner.PUNTO: "Punto", Winner.BANCO: "Banco", Winner.EGALITE: "Egalite"}
 PROGRESS_EVERY_S = 0.25
@@ -70,6 +73,20 @@ class Console:
         """Remove the progress line."""
         if self._terminal:
             print("\r\x1b[K", end="", flush=True)
+
+
+class LoggedConsole(Console):
+    """Says the same in the log, where machines read along."""
+
+    def tick(self, metrics: Metrics) -> None:
+        """Show no progress."""
+
+    def say(self, line: str) -> None:
+        """Log the line."""
+        log.info("%s", line.strip())
+
+    def end(self) -> None:
+        """Leave nothing to remove."""
 
 
 def clock(seconds: float) -> str:

@@ -6,9 +6,10 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
+from vision import logs
 from vision.app import App
 from vision.config import TableConfig, load, with_source
-from vision.console import Console
+from vision.console import Console, LoggedConsole
 from vision.edge.broker import EmbeddedBroker
 from vision.edge.camera import is_live
 from vision.edge.metrics_server import MetricsServer
@@ -33,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-broker", action="store_true", help="publish to no broker")
     parser.add_argument("--fast", action="store_true", help="read a file as fast as it goes")
     parser.add_argument(
+        "--json-log",
+        action="store_true",
+        help="say everything on stderr as JSON, an object a line, for a service",
+    )
+    parser.add_argument(
         "--log",
         type=Path,
         metavar="F",
@@ -43,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
+    logs.set_up(json_lines=args.json_log)
     config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)
@@ -51,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("--fast: a live source cannot be hurried; leave it out")
     publish = not args.no_broker and config.broker.kind != "none"
     outputs = Outputs(args.log or _log(config, live=live), args.messages, publish=publish)
-    console = Console(fps=config.camera.fps)
+    console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
     app = App(config, outputs, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     console.say(f"log: {outputs.log}")
     broker = config.broker
@@ -69,9 +76,9 @@ def _run(app: App, console: Console) -> int:
             app.run()
     finally:
         console.end()
-        print(app.metrics.summary())
+        console.say(app.metrics.summary())
         if app.complaint:
-            print(f"not everything was sent: {app.complaint}")
+            console.say(f"not everything was sent: {app.complaint}")
     return 0
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from vision.edge import media
 from vision.edge.capture import FORM, HEADER, SLOTS, Report, Word, needed, place
+from vision.edge.secret import filled
 from vision.edge.shots import Outage, Shot, now_ms
 from vision.errors import OutsideError
 from vision.sight.frame import Frame, Image
@@ -63,6 +64,7 @@ def open_source(
     """
     start = now_ms() if start_ms is None else start_ms
     if is_live(source):
+        filled(source)  # a variable that is not set is told before anything starts
         capture = Capture(source, wanted)
         _await_opening(source, wanted, capture)
         return _watched(source, wanted, capture)
@@ -108,7 +110,7 @@ class Capture:
         self._order(source, wanted)
 
     def _order(self, source: str, wanted: Wanted) -> None:
-        order = {**asdict(wanted), "source": source}
+        order = {**asdict(wanted), "source": filled(source)}
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.flush()

@@ -1,0 +1,132 @@
+"""No password is ever shown: not in what is printed or logged, in files, or in the process list."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.edge.mqtt_tools import free_port
+from tests.test_config import table_file
+from vision import logs
+from vision.config import load, with_source
+from vision.edge.secret import filled, masked
+from vision.errors import ConfigurationError
+from vision.journal import endpoint_of
+
+SESAME = "open-sesame"
+ADDRESS = "rtsp://reader:${CAMERA_PASSWORD}@127.0.0.1:PORT/stream"
+
+
+def guarded_table(folder: Path) -> Path:
+    """Write a table file with a camera and a broker that want passwords; neither is there."""
+    address = ADDRESS.replace("PORT", str(free_port()))
+    path = table_file(folder, 'source = "0"', f'source = "{address}"')
+    text = path.read_text().replace('password_env = ""', 'password_env = "BROKER_PASSWORD"')
+    text = text.replace('username = ""', 'username = "reader-7"')
+    path.write_text(text.replace("port = 1883", f"port = {free_port()}"))
+    return path
+
+
+def process_list() -> str:
+    """Return the command lines of all processes."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["check"], ["run"], ["run", "--json-log"]])
+def test_password_is_nowhere_to_be_seen(tmp_path: Path, words: list[str]) -> None:
+    """Whatever the command does with it, it is not in its output, its files or `ps`."""
+    command = [sys.executable, "-m", "vision.cli", words[0], str(guarded_table(tmp_path))]
+    secrets = {"CAMERA_PASSWORD": SESAME, "BROKER_PASSWORD": SESAME}
+    seen = ""
+    with subprocess.Popen(
+        [*command, *words[1:]], env={**os.environ, **secrets}, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+    ) as process:  # fmt: skip
+        while process.poll() is None:
+            seen += process_list()
+            time.sleep(0.1)
+        assert process.stdout is not None
+        said = process.stdout.read()
+    assert process.returncode == 3, said
+    assert "vision.cli" in seen
+    assert SESAME not in seen
+    assert "reader:${CAMERA_PASSWORD}@" in said
+    files = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert SESAME not in said
+    assert SESAME.encode() not in files
+
+
+def test_password_is_not_in_a_dump_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings hold the name of a variable; the endpoint, which has the password, hides it."""
+    monkeypatch.setenv("BROKER_PASSWORD", SESAME)
+    monkeypatch.setenv("CAMERA_PASSWORD", SESAME)
+    config = load(guarded_table(tmp_path))
+    endpoint = endpoint_of(config.broker)
+    assert endpoint.password == SESAME
+    assert SESAME not in repr(config) + config.model_dump_json() + repr(endpoint) + str(endpoint)
+
+
+def test_address_is_filled_in_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password with signs that mean something in an address still means itself."""
+    monkeypatch.setenv("CAMERA_PASSWORD", "a/b@c")
+    assert filled(ADDRESS) == "rtsp://reader:a%2Fb%40c@127.0.0.1:PORT/stream"
+    monkeypatch.delenv("CAMERA_PASSWORD")
+    with pytest.raises(ConfigurationError, match="CAMERA_PASSWORD is not set"):
+        filled(ADDRESS)
+
+
+def test_password_in_the_table_file_or_on_the_command_line_is_refused(tmp_path: Path) -> None:
+    """Who may read the file or the process list would have it; the refusal does not repeat it."""
+    address = f"rtsp://reader:{SESAME}@127.0.0.1/stream"
+    with pytest.raises(ConfigurationError, match=r"camera: .*\$\{NAME\}") as caught:
+        load(table_file(tmp_path, 'source = "0"', f'source = "{address}"'))
+    assert SESAME not in str(caught.value)
+    with pytest.raises(ConfigurationError, match=r"--source .*\$\{NAME\}") as caught:
+        with_source(load(table_file(tmp_path)), address)
+    assert SESAME not in str(caught.value)
+
+
+@pytest.mark.parametrize("json_lines", [False, True])
+def test_log_strikes_out_passwords_of_addresses(
+    capsys: pytest.CaptureFixture[str], *, json_lines: bool
+) -> None:
+    """A text from elsewhere, as a library's error, may have one; the log does not."""
+    try:
+        logs.set_up(json_lines=json_lines)
+        logging.getLogger("vision.edge.x").warning("cannot open %s", f"rtsp://a:{SESAME}@h/s")
+        logs.fail(f"http://a:{SESAME}@h is not there")
+    finally:
+        logging.getLogger("vision").handlers = []
+    told = capsys.readouterr().err
+    assert SESAME not in told
+    assert told.count("://a:***@h") == 2
+    if json_lines:
+        first, second = map(json.loads, told.splitlines())
+        assert first["level"] == "warning"
+        assert first["text"] == "cannot open %s"
+        assert first["message"] == "cannot open rtsp://a:***@h/s"
+        assert second["level"] == "error"
+    else:
+        assert told.startswith("warning: cannot open")
+
+
+def test_mask_leaves_what_is_no_password() -> None:
+    """Hosts, ports and variables stay readable."""
+    for text in ("rtsp://10.0.0.5:554/stream", "http://cam/x@y", ADDRESS, "rtsp://a@h"):
+        assert masked(text) == text

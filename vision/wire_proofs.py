@@ -181,11 +181,13 @@ class Shelf:
         return Shelf(shown, proofs)
 
     def _with_proof(self, kept: EvidenceKept) -> Shelf:
-        before = self.of_alert(kept.alert) or self.of_card(kept.shoe, kept.order)
-        if kept.topic in before:
+        before = self.of_alert(kept.alert)
+        closed_since = kept.medium is Medium.CLIP and kept.complete and not before
+        if kept.topic in before or closed_since:
             return self
         others = tuple(proof for proof in self.proofs if proof.alert != kept.alert)
-        proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, (*before, kept.topic))
+        topics = (*(before or self.of_card(kept.shoe, kept.order)), kept.topic)
+        proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, topics)
         return replace(self, proofs=(*others, proof))
 
     def after(self, happenings: Iterable[Happening]) -> Shelf:

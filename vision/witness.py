@@ -138,7 +138,7 @@ class Witness:
         yield from self._keep(still, self._still_of(frame))
         first = frame.at - round(1000 * self._settings.before_s)
         last = frame.at + round(1000 * self._settings.after_s)
-        clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=False)
+        clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=last == frame.at)
         for kept in self._keep(clip, self._ring.film(first, frame.at)):
             if isinstance(kept, EvidenceKept) and last > frame.at:
                 self._rolling.append(_Rolling(kept, first, last))

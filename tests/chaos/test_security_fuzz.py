@@ -225,6 +225,7 @@ def try_profile(path: Path, dice: random.Random) -> str:
     """Load a spoiled profile: what is accepted is a game that can be dealt."""
     profiles = sorted((ROOT / "vision" / "game" / "profiles").glob("*.toml"))
     path.write_bytes(spoiled_text(dice.choice(profiles).read_text("utf-8"), dice))
+    load_profile.cache_clear()
     try:
         rules = load_profile(str(path)).rules
     except ConfigurationError as error:

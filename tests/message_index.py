@@ -1,0 +1,329 @@
+"""Every message of the program with its cause and cure, read from the source.
+
+`python -m tests.message_index` writes `deploy/messages.md` anew. A message in the house's form,
+`what is wrong; how to mend it`, explains itself; the others are explained in EXPLAINED.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "deploy" / "messages.md"
+ERRORS = {"ConfigurationError": "exit 2", "OutsideError": "exit 3"}
+LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
+VARIABLE = re.compile(r"%[sdr]|…[.…]*")
+OWN_WORDS = 2  # fewer words of its own, and a message only passes on those of another
+
+HEAD = """# Messages
+
+What the program can print as an error or log, with cause and cure; `…` stands for names and
+numbers. `exit 2`: what it was told to do makes no sense; `exit 3`: an outside thing failed; the
+others are levels of the log, and the program goes on. What the table tells the house is in
+[mqtt.md](mqtt.md), its faults are in [faults.md](faults.md). With `run --json-log` the text before
+it was filled in is the key `text`. This page is made from the program: `python -m
+tests.message_index` writes it anew.
+
+| message | | cause | cure |
+|---|---|---|---|
+"""
+
+
+class Said(NamedTuple):
+    """One message: its text with `…` for what is filled in, how grave, and its module."""
+
+    text: str
+    gravity: str
+    module: str
+
+
+def messages() -> list[Said]:
+    """Return every message with words of its own, once, in the order of its text."""
+    found = {
+        said.text: said
+        for path in sorted((ROOT / "vision").rglob("*.py"))
+        for said in _in_module(path)
+        if len(re.findall(r"[A-Za-z]{2,}", said.text)) >= OWN_WORDS
+    }
+    return [found[text] for text in sorted(found, key=lambda text: text.lstrip("….:'-[ ").lower())]
+
+
+def _in_module(path: Path) -> Iterator[Said]:
+    module = path.relative_to(ROOT).as_posix()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        gravity = _gravity(node)
+        if gravity and isinstance(node, ast.Call) and node.args:
+            text = VARIABLE.sub("…", _text(node.args[0])).replace("\n", " ").strip()
+            yield Said(text, gravity, module)
+
+
+def _gravity(node: ast.AST) -> str:
+    """Say what a call is that tells something, "" where it tells nothing."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in ERRORS:
+            return ERRORS[name]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="log"), attr=name)) if name in LEVELS:
+            return name
+    return ""
+
+
+def _text(node: ast.AST) -> str:
+    """Return the text that an expression gives, with `…` for what is not written there."""
+    match node:
+        case ast.Constant(value=str(value)):
+            return value
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part) if isinstance(part, ast.Constant) else "…" for part in parts)
+        case ast.BinOp(left=left, right=right):
+            return _text(left) + _text(right)
+    return "…"
+
+
+def explained(text: str) -> tuple[str, str]:
+    """Return cause and cure: those of EXPLAINED, or the two halves of the message itself."""
+    for beginning, both in EXPLAINED.items():
+        if beginning in text:
+            return both
+    cause, _, cure = text.rpartition("; ")
+    return cause, cure if re.search("[a-z]{2}", cure) else ""
+
+
+def page() -> str:
+    """Return the page; a cell is empty where nothing explains a message."""
+    rows = []
+    for said in messages():
+        cause, cure = (cell.replace("|", "\\|") for cell in explained(said.text))
+        text = said.text.replace("|", "\\|").replace("`", "'")
+        rows.append(f"| `{text}` | {said.gravity} | {cause} | {cure} |\n")
+    return HEAD + "".join(rows)
+
+
+_FILE = "its folder is not there or not for this user, or the disk is full or faulty"
+
+# By a passage of the message, the first that fits: what causes it, and what to do.
+EXPLAINED: dict[str, tuple[str, str]] = {
+    "passwords would cross the network in clear": (
+        "a board with a log-in is served on the network without TLS",
+        "set [board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks TLS",
+    ),
+    "give a probability from 0 up to 1": (
+        "the bound is no probability",
+        "give one, for example --bound 1e-5",
+    ),
+    "calibrate: give one of these": (
+        "nothing to find the plane from was given",
+        "give pictures of the sheet, --source, --points or --from-play",
+    ),
+    "calibrate: give the table file": (
+        "not enough was given to begin",
+        "give what the message names, or print the sheet first with --sheet F.pdf",
+    ),
+    "cannot be read as a profile": (
+        "the profile file is not there, not text, or not for this user to read",
+        "correct the path, or the file's rights",
+    ),
+    "cannot be read as text": (
+        "the table file is not text, or not for this user to read",
+        "give the table file, in UTF-8; correct its rights",
+    ),
+    "cannot be written": (
+        _FILE,
+        "give a path in a folder that is writable and has room",
+    ),
+    "cannot read the anchors": (
+        _FILE,
+        "correct --anchors or [log] anchors, or the file's rights",
+    ),
+    "cannot read the model card": (
+        "the card beside the model is damaged or cannot be read",
+        "copy model and card again from the release",
+    ),
+    "cannot read …: …": (
+        _FILE,
+        "correct the path, or the file's rights",
+    ),
+    "cannot write …: …": (
+        _FILE,
+        "give a path in a folder that is writable and has room",
+    ),
+    "cannot … the log …": (
+        "the disk is full, read-only or faulty, or the file was damaged",
+        "make room or mend the disk; if it is damaged, keep a copy and run shoe-reader audit",
+    ),
+    "the deck is not armed at an error of": (
+        "faces of this deck look too much alike under this light",
+        "mend the lamp, the focus or the deck, and enrol again",
+    ),
+    "the picture of the closest pairs": (
+        _FILE,
+        "correct the folder, and enrol again to have the picture",
+    ),
+    "others wait": (
+        "somebody sends orders faster than the reader takes them",
+        "find the sender in the broker's log, and take its right to publish away",
+    ),
+    "connected to the broker": (
+        "the link to the broker stands again",
+        "none is needed",
+    ),
+    "deal at least one": (
+        "--coups below 1",
+        "give a number from 1",
+    ),
+    "[desk] key is set": (
+        "a board that signs orders does not know who may log in",
+        "name the users file in [orders] users",
+    ),
+    "cannot be kept: …": (
+        "a picture that proves an alert could not be written",
+        "make room for [evidence], or correct its folder's rights",
+    ),
+    "cannot be read: …": (
+        "a kept picture cannot be read any more",
+        "test the disk; the log still has its hash",
+    ),
+    "is not what the log says it was": (
+        "a kept picture or clip was changed",
+        "keep it as it is, and look who had access to the folder",
+    ),
+    "was changed: it is not sent": (
+        "a kept picture is not the one that the log names",
+        "keep it as it is, and look who had access to the folder",
+    ),
+    "holds no anchor": (
+        "the file of anchors is another, or was emptied",
+        "give the right file; compare with anchors kept elsewhere",
+    ),
+    "ports run from 0": (
+        "no such port",
+        "give one from 1 to 65535, or 0 for a free one",
+    ),
+    "is no file of passwords": (
+        "the file of passwords is damaged or another",
+        "give the one that shoe-reader users made, or make it anew",
+    ),
+    "is no key file": (
+        "the file holds no secret key",
+        "give a file that shoe-reader users add has made",
+    ),
+    "is too large to be evidence": (
+        "the file in the export is none of ours",
+        "give what shoe-reader export wrote",
+    ),
+    "is no anchor: torn": (
+        "the machine lost power while an anchor was written, or the file was changed",
+        "run shoe-reader audit: the log has the anchors too",
+    ),
+    "is not what the log says   log": (
+        "the messages file and the log differ from this line on",
+        "run shoe-reader audit on the log; if it holds, the messages file was changed",
+    ),
+    "log-in refused": (
+        "a wrong name or password at a board",
+        "if it was nobody of the house, look who can reach the board",
+    ),
+    "[log] signing_key: …": (
+        "the signing key cannot be used",
+        "make one with shoe-reader keys make",
+    ),
+    "no anchor by the given key": (
+        "another key, or the anchors were taken out and the chain made anew",
+        "try the right public key; if it is, treat the log as forged",
+    ),
+    "not a usable ONNX model": (
+        "the model file is damaged or of another kind",
+        "copy it again from the release, or leave the key empty",
+    ),
+    "cannot be recorded": (
+        "a board's log-in or order did not get into the log",
+        "look at the reader and its broker; give the order again",
+    ),
+    "old evidence cannot be deleted": (
+        _FILE,
+        "correct the rights of the [evidence] folder",
+    ),
+    "were seen lying still with clear edges": (
+        "too little was dealt, or it was too dark",
+        "let it watch longer (--minutes), give more light, or use the marker sheet",
+    ),
+    "three of the four points": (
+        "three points on one line give no plane",
+        "choose four corners of a rectangle",
+    ),
+    "off the plane of the others": (
+        "one point was measured or typed wrongly",
+        "measure it again, or leave it out",
+    ),
+    "but the log ends before it": (
+        "records were cut off the end of the log",
+        "keep it as evidence, and restore a back-up",
+    ),
+    "is not what was signed …: the chain was made anew": (
+        "somebody changed records and made the chain anew",
+        "keep it as evidence, and compare with a back-up",
+    ),
+    "the signature of record": (
+        "an anchor was made with another key",
+        "try the right public key; if it is, treat the log as forged",
+    ),
+    "give either message numbers or": (
+        "both ways to name a part were used",
+        "leave one of them out",
+    ),
+    "give a factor above 0": (
+        "--speed of 0 or less",
+        "give a factor above 0, or --fast",
+    ),
+    "the chain is broken at": (
+        "a record was changed, taken out, put in or moved",
+        "keep the file as evidence, compare it with a back-up or an export",
+    ),
+    "`simulate` ended with": (
+        "the film could not be dealt; its own message stands above",
+        "do as that message says",
+    ),
+    "did not start within": (
+        "the machine is overloaded",
+        "close other programs, and start again",
+    ),
+    "the file of anchors holds none of this log": (
+        "the first record was changed, or log, anchors or key are others",
+        "give the anchors and the key of this log",
+    ),
+    "its beginning has been pruned": (
+        "the log was written by another version and cannot be begun from its start",
+        "start it with that version, or move it away to begin a new log",
+    ),
+    "the order was refused": (
+        "the reader does not take the order, for the reason given",
+        "do as the reason says; `users list` shows who may speak as what",
+    ),
+    "the picture could not be encoded": (
+        "the video library failed",
+        "install the program anew; send us the picture",
+    ),
+    "but [camera] width and height say": (
+        "the camera sends pictures of another size than was calibrated",
+        "set the camera to that size, or calibrate anew",
+    ),
+    "the test picture is damaged": (
+        "the installation is damaged",
+        "install the program and its models anew",
+    ),
+    "there is no profile": (
+        "a profile's name is misspelt",
+        "choose one of those named, or give the path of a .toml file",
+    ),
+    "write FIELD=VALUE": (
+        "a word of the order has no `=`",
+        "write it as coup=12",
+    ),
+}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -23,6 +23,7 @@ from vision.sight.frame import Frame, Image, Points
 from vision.sight.geometry import TableView
 from vision.sight.motion import MotionGate
 from vision.sight.reader import Reader
+from vision.sight.recall import Recall
 from vision.sight.tracker import Tracker
 
 
@@ -103,6 +104,10 @@ class Watcher:
         """Begin a run of cards; after a restart with the next order and the faces read so far."""
         self._reader.begin_shoe(order=order, read=read)
         self._trust.begin_shoe()
+
+    def restore(self, recall: Recall) -> None:
+        """Expect the cards that lay there when the log ended."""
+        self._reader.restore(recall)
 
     def blind(self) -> dict[str, str | None]:
         """Return why nothing can be seen, by picture and by place; `None` where it can."""

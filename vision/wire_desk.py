@@ -53,7 +53,8 @@ def _shape(kind: Any) -> Shape:
     """Return the fields of a named tuple or dataclass; the default is `...` where there is none."""
     hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
-        defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+        fields = (field for field in dataclasses.fields(kind) if field.compare)
+        defaults = {field.name: field.default for field in fields}
         gone = dataclasses.MISSING
         return {n: (hints[n], ... if value is gone else value) for n, value in defaults.items()}
     own: Any = kind
@@ -65,13 +66,15 @@ def _is_record(kind: Any) -> bool:
 
 
 def _fields(value: Any) -> dict[str, object]:
-    shape = _shape(type(value)).items()
+    kind: Any = type(value)
+    shape = _shape(kind).items()
     given = ((name, getattr(value, name), default) for name, (_, default) in shape)
     return {name: _plain(one) for name, one, default in given if one != default}
 
 
 def _plain(value: Any) -> object:
-    if _is_record(type(value)) and not isinstance(value, Card):
+    kind: Any = type(value)
+    if _is_record(kind) and not isinstance(value, Card):
         return _fields(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]

@@ -14,9 +14,13 @@ OF_THE_RUN = ("boot", "seq")
 
 
 class Consumer:
-    """What one client of the broker has taken, in order; it comes back after every outage."""
+    """What one client of the broker has taken, in order; it comes back after every outage.
 
-    def __init__(self, port: int, prefix: str) -> None:
+    With `only` it keeps but the messages of that topic.
+    """
+
+    def __init__(self, port: int, prefix: str, only: str = "") -> None:
+        self._only = only
         self.taken: list[tuple[str, dict[str, Any]]] = []
         self.replayed: list[tuple[str, bytes]] = []
         self.replies: list[dict[str, Any]] = []
@@ -50,7 +54,8 @@ class Consumer:
 
     def of(self, topic: str) -> list[dict[str, Any]]:
         """Return the payloads taken on a topic, without what is of the run alone."""
-        return [without_run(payload) for name, payload in self.taken if name == topic]
+        found = sorted((payload for name, payload in self.taken if name == topic), key=_seq)
+        return [without_run(payload) for payload in found]
 
     def missing(self) -> list[int]:
         """Return the numbers up to the highest that never came."""
@@ -66,25 +71,37 @@ class Consumer:
 
     def _on_message(self, _client: object, _data: object, message: paho.MQTTMessage) -> None:
         topic = message.topic.removeprefix(self._prefix)
-        if topic.startswith("replay/"):
-            self.replayed.append((topic, bytes(message.payload)))
-            topic = topic.split("/", 2)[2]
-        if topic.startswith("cmd/") and topic != "cmd/reply":
-            return
-        if not message.payload:
+        if not message.payload or (topic.startswith("cmd/") and topic != "cmd/reply"):
             return
         payload = json.loads(message.payload)
         if topic == "cmd/reply":
             self.replies.append(payload)
-            return
-        self.seqs.add(payload["seq"])
-        if topic in UNCOUNTED:
-            return
-        if payload["seq"] <= self._last.get(topic, 0):
+        elif topic.startswith("replay/"):
+            self.replayed.append((topic, bytes(message.payload)))
+            self._fill(topic.split("/", 2)[2], payload)
+        else:
+            self._take(topic, payload)
+
+    def _take(self, topic: str, payload: dict[str, Any]) -> None:
+        seq = payload["seq"]
+        if topic not in UNCOUNTED and seq <= self._last.get(topic, 0):
             self.repeats += 1
             return
-        self._last[topic] = payload["seq"]
-        self.taken.append((topic, payload))
+        self._last[topic] = max(seq, self._last.get(topic, 0))
+        self._keep(topic, payload)
+
+    def _fill(self, topic: str, payload: dict[str, Any]) -> None:
+        if payload["seq"] not in self.seqs:
+            self._keep(topic, payload)
+
+    def _keep(self, topic: str, payload: dict[str, Any]) -> None:
+        if self._only in ("", topic):
+            self.seqs.add(payload["seq"])
+            self.taken.append((topic, payload))
+
+
+def _seq(payload: dict[str, Any]) -> int:
+    return int(payload["seq"])
 
 
 def without_run(payload: dict[str, Any]) -> dict[str, Any]:

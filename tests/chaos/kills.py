@@ -8,6 +8,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tests.chaos.consumer import Consumer
@@ -18,7 +19,8 @@ from vision.edge.broker import EmbeddedBroker
 from vision.edge.log_file import read_log
 
 PACE_S = 0.002
-LIFE_S = (0.02, 0.35)
+AT_WORK_S = (0.0, 0.15)
+STARTING_S = (0.0, 0.2)
 
 
 @contextlib.contextmanager
@@ -33,11 +35,12 @@ def some_broker(folder: Path) -> Iterator[int]:
             yield embedded.port
 
 
-def live(log: str, port: int, coups: int, pace_s: float) -> None:
+def live(log: str, port: int, coups: int, pace_s: float, ready: Connection) -> None:
     """Be the reader: take up the log where it ends, and go on with the play to its end."""
     journal = journal_of(Path(log), port)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())
+    ready.send(True)
     for event in play(coups):
         if event.at > clock:
             journal.take([event])
@@ -48,7 +51,7 @@ def live(log: str, port: int, coups: int, pace_s: float) -> None:
 
 def run(times: int, seed: int = 1) -> str:
     """Kill the reader so many times; return the figures, AssertionError when a promise broke."""
-    coups = max(12, times * 3 // 2)
+    coups = max(12, times // 2)
     draw = random.Random(seed)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.chaos.kills"])
@@ -59,17 +62,20 @@ def run(times: int, seed: int = 1) -> str:
         consumer.await_up()
         killed = torn = 0
         while killed < times:
-            child = context.Process(target=live, args=(str(log), port, coups, PACE_S))
+            here, there = context.Pipe()
+            child = context.Process(target=live, args=(str(log), port, coups, PACE_S, there))
             child.start()
-            child.join(draw.uniform(*LIFE_S))
-            if child.exitcode is not None:
-                assert child.exitcode == 0, "the reader did not start again"
-                break
+            if draw.random() < 0.8:
+                here.poll(60)
+                child.join(draw.uniform(*AT_WORK_S))
+            else:
+                child.join(draw.uniform(*STARTING_S))
+            assert child.exitcode is None, "the reader ended by itself"
             child.kill()
             child.join()
             killed += 1
             torn += draw.random() < 0.3 and tear(log, draw)
-        last = context.Process(target=live, args=(str(log), port, coups, 0.0))
+        last = context.Process(target=live, args=(str(log), port, coups, 0.0, there))
         last.start()
         last.join(300)
         assert last.exitcode == 0, "the reader did not start again"

@@ -28,10 +28,11 @@ def play(coups: int, seed: int = 1, start: int = NOON) -> Iterator[Event]:
             for slot, card in dealt:
                 order += 1
                 yield from laid(at := at + 1000, order, slot, card)
+            at += 3000
             for gone in range(order - len(dealt) + 1, order + 1):
                 at += 100
                 yield CardRemoved(at, gone)
-            at += 9000
+            at += 30_000  # about eighty coups an hour
 
 
 def deal(cards: list[Card]) -> Iterator[tuple[Slot, Card]]:

@@ -84,9 +84,12 @@ class Mosquitto:
     def __init__(self, folder: Path, *lines: str, port: int | None = None) -> None:
         self.port = port or free_port()
         self._config = folder / f"mosquitto-{self.port}.conf"
-        rules = lines or (f"listener {self.port} 127.0.0.1", "allow_anonymous true")
-        self._config.write_text("\n".join(rules).replace("PORT", str(self.port)) + "\n")
+        self.configure(*(lines or ("listener PORT 127.0.0.1", "allow_anonymous true")))
         self._process: subprocess.Popen[bytes] | None = None
+
+    def configure(self, *lines: str) -> None:
+        """Write its configuration, for the next start."""
+        self._config.write_text("\n".join(lines).replace("PORT", str(self.port)) + "\n")
 
     def start(self) -> None:
         """Start it and wait until its port answers."""

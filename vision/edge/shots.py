@@ -5,9 +5,9 @@ Knows nothing of where they come from.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
+from vision.edge.clock import CLOCK
 from vision.sight.frame import Frame
 
 
@@ -32,5 +32,5 @@ class Outage:
 
 
 def now_ms() -> int:
-    """Return Unix time in milliseconds."""
-    return time.time_ns() // 1_000_000
+    """Return Unix time in milliseconds, by the one clock of this run."""
+    return CLOCK.now()

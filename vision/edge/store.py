@@ -133,7 +133,8 @@ class Store:
     def orders(self) -> list[dict[str, Any]]:
         """Return the signed orders among the last RECENT records, oldest first."""
         rows = self._db.read("SELECT body FROM log WHERE n > ?", (self._number - RECENT,))
-        contents = (json.loads(body) for (body,) in rows if '"order":' in body)
+        with self._unchanged():
+            contents = [json.loads(body) for (body,) in rows if '"order":' in body]
         return [content["order"] for content in contents if "order" in content]
 
     @property

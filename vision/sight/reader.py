@@ -28,6 +28,7 @@ from vision.sight.detector import Kind
 from vision.sight.evidence import FACES, Evidence, Opinion
 from vision.sight.frame import Frame, Image, Points
 from vision.sight.geometry import Pose, TableView, rectify
+from vision.sight.recall import Lying, Recall
 from vision.sight.track import Track
 
 Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
@@ -74,6 +75,7 @@ class Reader:
         self._decks = decks
         self._open: dict[int, _Open] = {}
         self._cut: set[int] = set()
+        self._recall: Recall | None = None
         self.begin_shoe()
 
     def begin_shoe(self, *, order: int = 1, read: Iterable[Card] = ()) -> None:
@@ -83,11 +85,16 @@ class Reader:
         for card in read:
             self._left[card.index] -= 1
         self._cut_told = False
+        self._recall = None
+
+    def restore(self, recall: Recall) -> None:
+        """Take cards found lying for those that lay there before a restart."""
+        self._recall = recall
 
     @property
     def waiting(self) -> bool:
-        """Whether a face lies open that is not settled: keep looking though nothing moves."""
-        return any(
+        """Whether something lies on the table that is not settled: keep looking while it rests."""
+        return self._recall is not None or any(
             card.open_since is not None and card.read is None and not card.told_unread
             for card in self._open.values()
         )
@@ -102,6 +109,9 @@ class Reader:
         events += self._look(tracks, frame)
         for track in tracks:
             events += self._settle(track, frame.at)
+        if self._recall is not None:
+            events += self._recall.settle(frame.at)
+            self._recall = self._recall if self._recall.active else None
         return tuple(events)
 
     def _out(self, track: Track, at: int) -> list[Event]:
@@ -111,9 +121,20 @@ class Reader:
             self._cut.add(track.id)
             told, self._cut_told = self._cut_told, True
             return [] if told else [CutCardOut(at)]
+        known = self._known(track)
+        if known is not None:
+            placed_at = track.placed_at if known.slot is track.slot else None
+            self._open[track.id] = _Open(known.order, placed_at=placed_at, read=known.card)
+            return []
         card = self._open[track.id] = _Open(self._order)
         self._order += 1
         return [CardOut(at, card.order)]
+
+    def _known(self, track: Track) -> Lying | None:
+        """Return the card of before a restart that a card found lying is, if any."""
+        if self._recall is None or track.placed_at is None:
+            return None
+        return self._recall.claim(track.slot)
 
     def _placed(self, track: Track, at: int) -> list[Event]:
         card = self._open.get(track.id)

@@ -1,0 +1,143 @@
+"""Proof e: the wall clock leaps and drifts; order, deadlines and results stay, and it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.chaos.consumer import without_run
+from tests.chaos.shoe import NOON, play
+from tests.chaos.table import config_of
+from vision.clock_watch import ClockWatch
+from vision.edge.clock import SteadyClock
+from vision.game.events import CardOut, CardRemoved, Event, TimePassed
+from vision.journal import header_of
+from vision.wire_fold import Desk, advance, new_desk
+
+HOUR_MS = 3_600_000
+TICK_MS = 100
+PAUSE_MS = 60_000
+
+# What the wall clock is ahead of the true time, so many ms after the beginning.
+FAULTS: dict[str, Callable[[int], int]] = {
+    "an hour ahead": lambda t: HOUR_MS if t > 100_000 else 0,
+    "an hour back": lambda t: -HOUR_MS if t > 100_000 else 0,
+    "to and fro": lambda t: HOUR_MS * (t // 40_000 % 2),
+    "leap second": lambda t: -1000 if t > 100_000 else 0,
+    "1 % fast": lambda t: t // 100,
+    "1 % slow": lambda t: -t // 100,
+}
+
+
+@dataclass
+class World:
+    """True time since the beginning (ms), and a wall clock that errs."""
+
+    fault: Callable[[int], int]
+    passed: int = 0
+
+    def wall_ms(self) -> int:
+        """Return what the wall clock says."""
+        return NOON + self.passed + self.fault(self.passed)
+
+    def monotonic_s(self) -> float:
+        """Return what the monotonic clock says."""
+        return self.passed / 1000
+
+
+@dataclass
+class Told:
+    """What came of a play: results without their times, alerts raised, times of the log."""
+
+    desk: Desk
+    results: list[dict[str, Any]] = field(default_factory=list)
+    alerts: list[str] = field(default_factory=list)
+    noticed_after_ms: int = 0
+    times: list[int] = field(default_factory=list)
+
+
+def played(fault: Callable[[int], int], coups: int) -> Told:
+    """Run a play by a steady clock over a wall clock with that fault; one card is lost."""
+    world = World(fault)
+    clock = SteadyClock(world.wall_ms, world.monotonic_s)
+    watch = ClockWatch(clock)
+    told = Told(new_desk(header_of(config_of(1))))
+    out_at = 0
+    for event in with_one_lost(coups):
+        for at in ticks(world, clock, event.at - NOON):
+            quiet = told.desk.table.waits_until is None
+            _take(told, [*watch.news(at, quiet=quiet), *due(told.desk, at)], world)
+        if isinstance(event, CardOut) and "CARD_UNACCOUNTED" not in told.alerts:
+            out_at = world.passed
+        _take(told, [replace(event, at=clock.now())], world)
+    told.noticed_after_ms -= out_at
+    return told
+
+
+def with_one_lost(coups: int) -> Iterator[Event]:
+    """Yield the play with the last card of the first coup gone astray, and time to notice it."""
+    events = list(play(coups))
+    removed = next(event for event in events if isinstance(event, CardRemoved))
+    lost = [event for event in events if isinstance(event, CardOut) and event.at < removed.at][-1]
+    for event in events:
+        if getattr(event, "order", 0) != lost.order or event is lost or event.at > removed.at:
+            yield replace(event, at=event.at + (PAUSE_MS if event.at >= removed.at else 0))
+
+
+def ticks(world: World, clock: SteadyClock, until: int) -> Iterator[int]:
+    """Let time pass in small steps; yield the time by the steady clock after each."""
+    while world.passed < until:
+        world.passed = min(until, world.passed + TICK_MS)
+        yield clock.now()
+
+
+def due(desk: Desk, at: int) -> list[Event]:
+    """Return that time has passed, if the table waits for it."""
+    waits = desk.table.waits_until
+    return [TimePassed(at)] if waits is not None and waits <= at else []
+
+
+def _take(told: Told, events: list[Event], world: World) -> None:
+    told.times += [event.at for event in events]
+    for event in events:
+        step = advance(told.desk, event)
+        told.desk = step.desk
+        for happening in step.happenings:
+            alert = getattr(happening, "alert", None)
+            if alert is not None and happening.first:  # type: ignore[attr-defined]
+                told.alerts.append(alert.code)
+                if alert.code == "CARD_UNACCOUNTED":
+                    told.noticed_after_ms = world.passed
+        for message in step.messages:
+            if message.topic.endswith("coup/result"):
+                told.results.append(_timeless(message.payload))
+
+
+def _timeless(payload: bytes) -> dict[str, Any]:
+    fields = without_run(json.loads(payload))
+    del fields["at"]
+    return fields
+
+
+def run(coups: int) -> str:
+    """Let every fault befall the clock; return the figures, a line each."""
+    plain = played(lambda _: 0, coups)
+    assert "CLOCK" not in plain.alerts
+    rows = [
+        f"  true: results {len(plain.results)}, lost card noticed after {plain.noticed_after_ms} ms"
+    ]
+    for name, fault in FAULTS.items():
+        told = played(fault, coups)
+        assert told.results == plain.results, name
+        assert told.times == sorted(told.times), name
+        others = [code for code in told.alerts if code != "CLOCK"]
+        assert others == plain.alerts, name
+        leaps = told.alerts.count("CLOCK")
+        assert leaps == 0 if "%" in name else leaps >= 1, name
+        late = told.noticed_after_ms / plain.noticed_after_ms
+        assert 0.85 < late < 1.15, name
+        rows.append(f"  {name}: same results and alerts, in order; lost card noticed after "
+                    f"{told.noticed_after_ms} ms; the leap told {leaps} times")  # fmt: skip
+    return "\n".join(rows)

@@ -1,0 +1,192 @@
+"""Proof b: whatever befalls the broker and the wire to it, nothing is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.consumer import Consumer
+from tests.chaos.proxy import Proxy
+from tests.chaos.shoe import play
+from tests.chaos.table import PREFIX, journal_of, undisturbed
+from tests.edge.mqtt_tools import Mosquitto, wait_for
+from vision.game.events import Event
+from vision.journal import Journal
+
+OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0")
+SHUT = ("listener PORT 127.0.0.1", "allow_anonymous false")
+LASTING = ("persistence true", "autosave_interval 1", "autosave_on_changes true")
+GROWTH_MB = 24.0
+
+
+@dataclass
+class House:
+    """A table, its broker and a consumer, with a play of which a part is fed at a time."""
+
+    broker: Mosquitto
+    journal: Journal
+    consumer: Consumer
+    events: list[Event]
+    fed: int = 0
+
+    def feed(self, share: float) -> None:
+        """Let the play go on up to that share of it (0 to 1)."""
+        until = round(share * len(self.events))
+        for event in self.events[self.fed : until]:
+            self.journal.take([event])
+        self.fed = until
+
+    def settle(self, seconds: float = 90.0) -> float:
+        """Wait until the outbox is empty and the consumer has all; return messages a second."""
+        wait_for(lambda: self.journal.complaint == "", seconds)
+        began, waiting = time.monotonic(), self.journal.unsent
+        wait_for(lambda: self.journal.unsent == 0, seconds)
+        rate = waiting / max(time.monotonic() - began, 0.001)
+        asked = 0.0
+        deadline = time.monotonic() + seconds
+        while not self.has_all():
+            assert time.monotonic() < deadline, f"missing {len(self.consumer.missing())}"
+            self.journal.orders(self.events[self.fed - 1].at)
+            if time.monotonic() - asked > 3.0:
+                asked = time.monotonic()
+                for first, last in spans(self.consumer.missing()):
+                    self.consumer.ask(first, last)
+            time.sleep(0.02)
+        return rate
+
+    def has_all(self) -> bool:
+        """Whether nothing is missing up to the last message said."""
+        missing = self.consumer.missing()
+        return not missing and max(self.consumer.seqs, default=0) >= self.journal.desk.line.seq
+
+
+def spans(numbers: Iterable[int], most: int = 500) -> Iterator[tuple[int, int]]:
+    """Yield the runs of consecutive numbers, at most ten of at most so many each."""
+    runs = itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
+    for _, run in itertools.islice(runs, 10):
+        found = [number for _, number in run]
+        yield found[0], min(found[-1], found[0] + most - 1)
+
+
+@contextmanager
+def house(coups: int, *lines: str, behind: Callable[[int], Proxy] | None = None) -> Iterator[House]:
+    """Open a table at a fresh broker, with a quarter of the play told already."""
+    with tempfile.TemporaryDirectory() as name, Mosquitto(Path(name), *(lines or OPEN)) as broker:
+        port = broker.port if behind is None else behind(broker.port).port
+        consumer = Consumer(broker.port, PREFIX)
+        consumer.await_up()
+        events = list(play(coups))
+        with journal_of(Path(name) / "t.sqlite", port) as journal:
+            journal.start(events[0].at, "b1", ())
+            found = House(broker, journal, consumer, events)
+            found.feed(0.25)
+            found.settle()
+            yield found
+            found.feed(1.0)
+            found.settle()
+            consumer.close()
+            assert consumer.results() == undisturbed(events)
+            assert consumer.of("card") == undisturbed(events, "card")
+
+
+def away(coups: int) -> str:
+    """Take the broker away while the table plays on; look at memory, and at the rate after."""
+    with house(coups) as table:
+        table.broker.stop(in_order=True)
+        wait_for(lambda: table.journal.complaint != "", 30)
+        before = resident_mb()
+        table.feed(0.9)
+        waiting, grown = table.journal.unsent, resident_mb() - before
+        assert grown < GROWTH_MB, f"grew by {grown:.0f} MB"
+        table.broker.start()
+        rate = table.settle()
+    return f"{waiting} messages waited, memory {grown:+.1f} MB, caught up at {rate:.0f} a second"
+
+
+def restarted(coups: int, *, lasting: bool) -> str:
+    """Restart the broker three times, with its persistence or without."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)  # started by root, mosquitto becomes a user of its own
+        lines = (*OPEN, *LASTING, f"persistence_location {name}/") if lasting else OPEN
+        with house(coups, *lines) as table:
+            for share in (0.4, 0.6, 0.8):
+                table.feed(share - 0.1)
+                table.broker.stop(in_order=lasting)
+                table.broker.start()
+                table.feed(share)
+            table.settle()
+            asked = len(table.consumer.replayed)
+            late = Consumer(table.broker.port, PREFIX)
+            standing = {"status", "shoe", "coup/live", "coup/result", "roads"}
+            wait_for(lambda: standing <= {topic for topic, _ in late.taken}, 30)
+            late.close()
+    return f"3 restarts, {asked} messages asked for again, all retained topics there"
+
+
+def refused(coups: int) -> str:
+    """Let the broker turn the reader away for a while."""
+    with house(coups) as table:
+        table.broker.stop()
+        table.broker.configure(*SHUT)
+        table.broker.start()
+        table.feed(0.6)
+        wait_for(lambda: "refused us" in table.journal.complaint, 60)
+        said = table.journal.complaint.split(":")[2].split(";")[0].strip()
+        table.broker.stop()
+        table.broker.configure(*OPEN)
+        table.broker.start()
+        rate = table.settle()
+    return f"said '{said}', caught up at {rate:.0f} a second"
+
+
+def slow(coups: int, bytes_per_s: int = 100_000) -> str:
+    """Make the wire slow."""
+    proxies: list[Proxy] = []
+    with house(coups, behind=lambda port: proxies.append(Proxy(port)) or proxies[0]) as table:
+        proxies[0].bytes_per_s = bytes_per_s
+        table.feed(0.5)
+        rate = table.settle(300)
+        proxies[0].bytes_per_s = 0
+    proxies[0].close()
+    return f"at {bytes_per_s // 1000} kB a second caught up at {rate:.0f} messages a second"
+
+
+def half_open(coups: int) -> str:
+    """Let the wire go dead without a word."""
+    proxies: list[Proxy] = []
+    with house(coups, behind=lambda port: proxies.append(Proxy(port)) or proxies[0]) as table:
+        connections = proxies[0].accepted
+        proxies[0].frozen.set()
+        table.feed(0.5)
+        time.sleep(0.5)
+        proxies[0].frozen.clear()
+        began = time.monotonic()
+        wait_for(lambda: proxies[0].accepted > connections, 60)
+        noticed = time.monotonic() - began
+        table.settle()
+    proxies[0].close()
+    return f"dead wire given up after {noticed:.0f} s"
+
+
+def resident_mb() -> float:
+    """Return how much memory this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def run(coups: int) -> str:
+    """Let everything befall the broker; return the figures, a line each."""
+    rows = {
+        "away": lambda: away(coups),
+        "restarted with persistence": lambda: restarted(coups, lasting=True),
+        "restarted without": lambda: restarted(coups, lasting=False),
+        "refused": lambda: refused(coups),
+        "slow wire": lambda: slow(coups),
+        "half-open wire": lambda: half_open(coups),
+    }
+    return "\n".join(f"  {name}: {row()}" for name, row in rows.items())

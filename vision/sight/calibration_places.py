@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
-from vision.sight.calibration_play import Play, Way
+from vision.sight.calibration_play import Play
 from vision.sight.frame import Points
-from vision.sight.geometry import Homography, Pose, card_rectangle, fit_rectangle
+from vision.sight.geometry import Homography, Pose, card_rectangle, fit_rectangle, shared_area
 
 Vector = NDArray[np.float64]
 Size = tuple[float, float]
@@ -30,7 +30,8 @@ NEAR_MM = 90.0
 BESIDE_MM = 260.0
 TRAVEL_CARDS = 1.5
 ROOM_MM = 8.0
-MOUTH_BACK_MM, MOUTH_AHEAD_MM, MOUTH_HALF_MM = 90.0, 75.0, 65.0
+MOUTH_BACK_MM, MOUTH_AHEAD_MM, MOUTH_HALF_MM = 170, 40, 65
+EARLY, FAR_MM = 0.4, 80.0
 DISCARD_HALF_MM = 75.0
 MOST_AHEAD_MM = 120.0
 
@@ -246,28 +247,41 @@ def _sure(name: str, place: _Place, coups: Sequence[tuple[int, int]]) -> str:
 
 
 def _mouth(play: Play, plane: Homography, slots: Mapping[Slot, Points]) -> tuple[Points, str]:
-    """Return the place where travelling cards first come into sight, along their way."""
+    """Return the place from which dealt cards come into sight, along their way, clear of slots."""
     starts, ways = [], []
     for way in play.ways:
         first = plane.to_mm(way.middles[0][1]).astype(np.float64)
-        if way.travelled() < TRAVEL_CARDS or _near_slot(first, slots):
+        if not way.rests or way.rests[0].since <= way.middles[0][0]:
             continue
-        far = plane.to_mm(_after(way)).astype(np.float64)
-        starts.append(first)
-        ways.append((far - first) / max(1.0, float(np.linalg.norm(far - first))))
-    near = _densest(starts)
-    if near is None:
+        path = plane.to_mm(way.rests[0].middle).astype(np.float64) - first
+        far = float(np.linalg.norm(path))
+        if far >= FAR_MM:
+            starts.append(first)
+            ways.append(path / far)
+    if len(starts) < 2:
         raise NotEnoughError(
             "no card was seen to come out of the shoe: see that the shoe's mouth is in the "
-            "picture and watch more coups, or mark it with --place MOUTH=X,Y"
+            "picture and watch longer (--minutes), or mark it with --place MOUTH=X,Y"
         )
-    middle = np.median([starts[i] for i in near], axis=0)
-    along = np.sum([ways[i] for i in near], axis=0)
+    along = np.sum(ways, axis=0) / float(np.linalg.norm(np.sum(ways, axis=0)))
+    # A card is often seen late; those seen first tell best where they come from.
+    early = np.argsort(np.array(starts) @ along)[: max(2, round(EARLY * len(starts)))]
+    middle = np.median([starts[i] for i in early], axis=0)
+    along = np.sum([ways[i] for i in early], axis=0)
     along = along / max(1e-6, float(np.linalg.norm(along)))
+    words = f"MOUTH: where the first {len(early)} of {len(starts)} dealt cards came into sight"
+    return _clear(middle, along, slots), words
+
+
+def _clear(middle: Vector, along: Vector, slots: Mapping[Slot, Points]) -> Points:
+    """Return the mouth's rectangle about a place, its far end drawn back from the slots."""
     side = np.array([-along[1], along[0]]) * MOUTH_HALF_MM
-    back, ahead = middle - along * MOUTH_BACK_MM, middle + along * MOUTH_AHEAD_MM
-    words = f"MOUTH: {len(near)} of {len(starts)} cards that came into sight did so there"
-    return np.array([back + side, back - side, ahead - side, ahead + side], np.float32), words
+    for ahead in range(MOUTH_AHEAD_MM, -MOUTH_BACK_MM + 60, -10):
+        back, front = middle - along * MOUTH_BACK_MM, middle + along * ahead
+        mouth = np.array([back + side, back - side, front - side, front + side], np.float32)
+        if not any(shared_area(mouth, area) > 0 for area in slots.values()):
+            break
+    return mouth
 
 
 def _discard(
@@ -290,13 +304,6 @@ def _discard(
     words = f"DISCARD: {len(near)} of {len(ends)} cards taken away were last seen there"
     side = 2 * DISCARD_HALF_MM
     return card_rectangle(Pose(x, y, 0.0), (side, side)), words
-
-
-def _after(way: Way) -> Vector:
-    """Return where a card was when it had come a good way from its first place."""
-    first = way.middles[0][1]
-    far = (at for _, at in way.middles if np.linalg.norm(at - first) >= TRAVEL_CARDS * way.size)
-    return next(far, way.last[1])
 
 
 def _near_slot(spot: Vector | Points, slots: Mapping[Slot, Points]) -> bool:

@@ -331,8 +331,53 @@ def test_carried_card_begins_the_next_coup() -> None:
         dealer.deal(slot, face)
     assert (dealer.result.coup, dealer.result.winner) == (2, Winner.PUNTO)
     assert dealer.result.faults == ("EXCESS_CARRIED",)
-    assert "no order" in give(dealer, UndoLast(dealer.tick(), *INSPECTOR))
+    assert "too late" in give(dealer, UndoLast(dealer.tick(), *INSPECTOR))
     assert "was due" in give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1))
+
+
+def test_carried_card_is_taken_back() -> None:
+    """Undone before another card, the coup goes on with its alert open; its card can be burned."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.tell(Noticed(dealer.tick(), "TWO_CARDS_OUT", 4))
+    dealer.out()
+    before, opened = dealer.table, dealer.open
+    assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    assert dealer.open == opened
+    assert (dealer.table.coup_of(5), dealer.table.done) == (dealer.table.coup, ())
+    assert dealer.table.shoe == before.shoe
+    assert dealer.result.coup == 1
+    assert give(dealer, BurnCard(dealer.tick(), *INSPECTOR, 1)) == ""
+    assert "OVER_P3_STAND" not in dealer.open
+    dealer.clear()
+    dealer.hand(STANDS)
+    assert (dealer.result.coup, dealer.result.state) == (2, ResultState.FINAL)
+
+
+def test_coming_free_hand_is_taken_back() -> None:
+    """A free hand ordered of a coup not begun is undone before that coup begins, and after."""
+    for begins in (False, True):
+        dealer = Dealer().start()
+        assert give(dealer, FreeHand(dealer.tick(), *INSPECTOR, 1)) == ""
+        if begins:
+            dealer.hand(STANDS)
+        assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+        assert "no order" in give(dealer, UndoLast(dealer.tick(), *INSPECTOR))
+        if not begins:
+            dealer.hand(STANDS)
+        assert not dealer.result.free
+
+
+def test_undo_does_not_bring_the_view_back() -> None:
+    """The view lost after an order is lost still when the order is taken back."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "2c")
+    assert give(dealer, FreeHand(dealer.tick(), *INSPECTOR, 1)) == ""
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    assert give(dealer, UndoLast(dealer.tick(), *INSPECTOR)) == ""
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.unseen
 
 
 def test_card_of_a_past_coup_cannot_be_carried() -> None:
@@ -498,14 +543,14 @@ def test_rectified_alert_is_raised_again_only_when_it_grows_worse() -> None:
     assert dealer.open == ["UNDER_P3"]
 
 
-def test_order_about_cards_that_were_burned_cannot_be_taken_back() -> None:
-    """What seemed the first coup was the burn: the order about it has no coup any more."""
+def test_order_about_cards_that_were_burned_is_taken_back() -> None:
+    """What seemed the first coup was the burn: the order about it goes with it."""
     dealer = Dealer().start()
     order = dealer.lay(None)
     assert give(dealer, FreeHand(1, *INSPECTOR, 1)) == ""
     dealer.read(order, "5d")
     dealer.lay(None)
-    assert "any more" in give(dealer, UndoLast(1, *INSPECTOR))
+    assert give(dealer, UndoLast(1, *INSPECTOR)) == ""
     assert "no order" in give(dealer, UndoLast(1, *INSPECTOR))
 
 

@@ -318,6 +318,12 @@ CASES = (
     Case("DUP_CARD", copies(9), copies(8), C, new_shoe),
     Case("NEW_DECK_ORDER", run_of("Kc Qc Jc Tc 9c 8c 7c 6c 5c 4c 3c 2c"),
          run_of("Kc Qd Jh Ts 9c 8d 7h 6s 5c 4d 3h 2s"), C, next_coup),
+    # Two suits meet, each too short to tell; cut in the middle of a suit.
+    Case("NEW_DECK_ORDER", run_of("9d Td Jd Qd Kd Ac 2c 3c 4c 5h 2s Kh"),
+         run_of("9d Td Jd Qd Kc Ac 2c 3c 4c 5h 2s Kh"), C, next_coup),
+    # Two suits rise and two fall, as decks come from the factory; the turn is seen.
+    Case("NEW_DECK_ORDER", run_of("Td Jd Qd Kd Kc Qc Jc Tc 9c 8c 7c 6c 5c 4c 3c 2c"),
+         run_of("Td Jd Qd Kd Kc Jc Tc 9c 8c 6c 5c 4c 3s 2s Ac Ks"), C, next_coup),
     Case("BURN_MISSED", then(started, hands(STANDS)), then(lambda d: started(d, False),
          hands(STANDS)), W, next_coup),
     Case("BURN_WRONG", burn(4), burn(5), W, next_coup),

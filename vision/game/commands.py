@@ -33,8 +33,9 @@ from vision.game.events import (
 )
 from vision.game.happenings import Replied
 from vision.game.rounds import start_shoe
-from vision.game.rulings import rule, undo
+from vision.game.rulings import rule
 from vision.game.turn import Turn
+from vision.game.undoing import undo
 
 _TABLE_STAFF = frozenset((Role.DEALER, Role.INSPECTOR))
 _RULES = frozenset((Role.INSPECTOR,))

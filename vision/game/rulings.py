@@ -6,7 +6,6 @@ may give an order is settled before. Remedies are named by the house's list, R1 
 
 from __future__ import annotations
 
-from vision.game.alerts import LIVE
 from vision.game.dealing import recount
 from vision.game.desk import rectify_all
 from vision.game.events import (
@@ -23,11 +22,11 @@ from vision.game.events import (
     VoidCoup,
 )
 from vision.game.faults import Fault, words_of
-from vision.game.happenings import AlertState, AlertTold
 from vision.game.moment import slot_name
 from vision.game.rounds import begin
-from vision.game.table import NO_MARKS, Coup, Marks, Seen, Told, Undo
+from vision.game.table import Coup, Marks, Seen
 from vision.game.turn import Turn
+from vision.game.undoing import snapshot
 
 
 def rule(turn: Turn, command: CoupCommand) -> str:
@@ -35,11 +34,11 @@ def rule(turn: Turn, command: CoupCommand) -> str:
     coup = turn.coup_at(command.coup)
     if coup is None:
         return _coming(turn, command)
-    before = _snapshot(coup)
+    carried = coup.cards[-1].order if isinstance(command, CarryCard) and coup.cards else None
+    before = snapshot(coup, carried)
     why = _rule(turn, coup, command)
     if not why:
-        undo_to = () if isinstance(command, CarryCard) else (*turn.table.undo, before)
-        turn.table = turn.table._replace(undo=undo_to)
+        turn.table = turn.table._replace(undo=(*turn.table.undo, before))
     return why
 
 
@@ -49,7 +48,8 @@ def _coming(turn: Turn, command: CoupCommand) -> str:
     coming = 1 if coup is None else coup.number + 1
     if not isinstance(command, FreeHand) or command.coup != coming:
         return f"there is no coup {command.coup} in this shoe"
-    turn.table = turn.table._replace(free_next=True)
+    undo = (*turn.table.undo, snapshot(Coup(coming, turn.at, turn.at), None))
+    turn.table = turn.table._replace(free_next=True, undo=undo)
     return ""
 
 
@@ -154,71 +154,3 @@ def _dispose(turn: Turn, coup: Coup, command: CoupCommand) -> str:
 
 def _alert_text(coup: Coup, key: str) -> str:
     return next((one.alert.text for one in coup.told if one.key == key), "")
-
-
-def _snapshot(coup: Coup) -> Undo:
-    marks = tuple((seen.order, seen.marks) for seen in coup.cards)
-    return Undo(
-        coup=coup.number,
-        void=coup.void,
-        hold=coup.hold,
-        stands=coup.stands,
-        free=coup.free,
-        unseen=coup.unseen,
-        marks=marks,
-        told=coup.told,
-    )
-
-
-def undo(turn: Turn) -> str:
-    """Take back the last order about a coup; what was seen since still counts."""
-    stack = turn.table.undo
-    if not stack:
-        return "there is no order to take back"
-    last = stack[-1]
-    coup = turn.coup_at(last.coup)
-    turn.table = turn.table._replace(undo=stack[:-1])
-    if coup is None:
-        return f"there is no coup {last.coup} in this shoe any more"
-    marks = dict(last.marks)
-    faces = [(seen.order, seen.face) for seen in coup.cards]
-    cards = tuple(
-        seen.marked(_orders_of(marks.get(seen.order, NO_MARKS), seen))
-        for seen in coup.cards
-        if seen.order > 0 or seen.order in marks
-    )
-    turn.set_coup(
-        coup._replace(
-            cards=cards,
-            void=last.void,
-            hold=last.hold,
-            stands=last.stands,
-            free=last.free,
-            unseen=last.unseen,
-            told=_reopened(turn, coup, last),
-        )
-    )
-    after = {seen.order: seen.face for seen in cards}
-    for number, before in faces:
-        recount(turn, number, last.coup, (before, after.get(number)))
-    return ""
-
-
-def _orders_of(before: Marks, seen: Seen) -> Marks:
-    """Return the card's marks with what was ordered of it before, and what was seen of it since."""
-    return seen.marks._replace(
-        keyed=before.keyed, moved=before.moved, fate=before.fate, confirmed=before.confirmed
-    )
-
-
-def _reopened(turn: Turn, coup: Coup, last: Undo) -> tuple[Told, ...]:
-    """Return the coup's alerts, those that the order rectified as they were before it."""
-    before = {one.key: one.alert for one in last.told}
-    told = []
-    for one in coup.told:
-        old = before.get(one.key)
-        if old is not None and old.state in LIVE and one.alert.state is AlertState.RECTIFIED:
-            one = Told(one.key, old)
-            turn.said.append(AlertTold(turn.at, old, first=False))
-        told.append(one)
-    return tuple(told)

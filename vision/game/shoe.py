@@ -7,6 +7,7 @@ never reports a missing burn. Must not know hands or the tableau.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from vision.game.cards import Card, Rank
@@ -124,7 +125,9 @@ def check_order(turn: Turn, order: int) -> None:
         return
     faces = {seen.order: seen.face for seen in all_seen(turn.table) if 0 < seen.order <= RUN_OF}
     pairs = [(faces[n], faces[n + 1]) for n in sorted(faces) if n + 1 in faces]
-    runs = sum(1 for one, other in pairs if _follow(one, other))
+    steps = Counter(_step(one, other) for one, other in pairs if one and other)
+    del steps[0]
+    runs = max(steps.values(), default=0)
     if runs >= RUN_ENOUGH:
         text = words_of("NEW_DECK_ORDER", runs=runs, pairs=len(pairs))
         turn.note(Fault("order", "NEW_DECK_ORDER", text))
@@ -132,10 +135,16 @@ def check_order(turn: Turn, order: int) -> None:
         turn.drop("order", "the cards as now read are shuffled")
 
 
-def _follow(one: Card | None, other: Card | None) -> bool:
-    if one is None or other is None:
-        return False
-    return one.suit is other.suit and abs(one.rank - other.rank) == 1
+def _step(one: Card, other: Card) -> int:
+    """Return 1 where the second card follows the first in a new deck, -1 where it goes before it.
+
+    A deck comes suit by suit, ace to king or king to ace. Between a king and an ace a suit ends, or
+    a deck, and the next one begins; where the deck was cut makes no difference.
+    """
+    ranks = other.rank - one.rank
+    if abs(ranks) == Rank.KING - Rank.ACE:
+        return 1 if ranks < 0 else -1
+    return ranks if one.suit is other.suit and abs(ranks) == 1 else 0
 
 
 def end_shoe(turn: Turn, left: int) -> None:

@@ -180,7 +180,10 @@ NO_SHOE = Shoe("")
 
 
 class Undo(NamedTuple):
-    """How a coup stood before an order about it: its orders, not what was seen since."""
+    """How a coup stood before an order about it: its orders, not what was seen since.
+
+    `carried` is the card that the order made the first of the next coup, if it did.
+    """
 
     coup: int
     void: bool
@@ -190,6 +193,7 @@ class Undo(NamedTuple):
     unseen: bool
     marks: tuple[tuple[int, Marks], ...]
     told: tuple[Told, ...]
+    carried: int | None = None
 
 
 class Table(NamedTuple):

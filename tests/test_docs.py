@@ -23,7 +23,8 @@ from vision.game.faults import KINDS
 ROOT = Path(__file__).parent.parent
 DOCS = (ROOT / "README.md", *sorted((ROOT / "deploy").glob("*.md")))
 TOPICS = ("status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/{id}",
-          "cmd/{name}", "cmd/reply", "health")  # fmt: skip
+          "cmd/{name}", "cmd/reply", "cmd/replay", "health", "evidence",
+          "evidence/{id}", "clip/{id}", "anchor")  # fmt: skip
 
 
 def documents() -> str:

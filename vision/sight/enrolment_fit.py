@@ -30,7 +30,7 @@ from vision.sight.enrolment_views import hard_view, plain_view
 from vision.sight.evidence import FACES
 from vision.sight.frame import Image
 
-FIT_VIEWS, KEPT_VIEWS, PLAIN_VIEWS = 150, 24, 16
+FIT_VIEWS, KEPT_VIEWS, PLAIN_VIEWS = 120, 20, 20
 NAMED_BOUND = 0.02
 # Plain views of the captured frames spread less than looks at another hour: never below this.
 LEAST_ALIKE_SPREAD = 0.18

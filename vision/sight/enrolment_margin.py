@@ -17,8 +17,8 @@ from vision.game.cards import Card
 from vision.sight.evidence import FACES, STILL_LOOKS
 from vision.sight.frame import Image
 
-# A poor look: as good as the worst tenth of the looks at a card that lies free.
-POOR = 0.1
+# A poor look: the one that a quarter of the looks at a card that lies free are worse than.
+POOR = 0.25
 SHOWN_PX = (144, 204)
 COLUMNS = 3
 

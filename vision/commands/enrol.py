@@ -1,0 +1,132 @@
+"""`shoe-reader enrol`: show the house deck once, and the reader learns it."""
+
+from __future__ import annotations
+
+import argparse
+import select
+import sys
+import time
+from pathlib import Path
+
+import cv2
+
+from vision.app import wanted
+from vision.config import TableConfig, load, with_source
+from vision.deck import captured_in
+from vision.edge.camera import is_live, open_source
+from vision.edge.shots import Shot
+from vision.enrolling import LOOK_EVERY_MS, Watch, ask_all, learn, pairs_path, report
+from vision.errors import ConfigurationError, OutsideError
+from vision.eyes import Eyes, open_eyes
+from vision.game.cards import Card
+from vision.sight.enrolment_fit import Captured
+from vision.sight.enrolment_gather import Showing
+from vision.watching import table_view
+
+HELP = "learn the house deck: show all 52 faces and the back once, in any order"
+ENLARGED = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE.toml", help="the table file")
+    add(
+        "--source",
+        metavar="S",
+        help="instead of [camera] source: camera number, address, video file or folder of pictures",
+    )
+    add("--out", type=Path, metavar="F", help="the deck file (TABLE.deck beside the table file)")
+    add("--ask", action="store_true", help="ask which card it is where the reader is not sure")
+    add("--refit", type=Path, metavar="F", help="learn again from the cards captured in this file")
+    add("--threads", type=int, default=2, help="CPU threads (default: 2)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Gather the deck, learn it and write its file; exit code 3 where it is not fit to be used."""
+    config = load(args.table)
+    if args.source is not None:
+        config = with_source(config, args.source)
+    out: Path = args.out or args.table.with_suffix(".deck")
+    if not out.parent.is_dir():
+        raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
+    names = (config.models.detector, config.models.classifier, config.models.corners)
+    eyes = open_eyes(*(Path(name) if name else None for name in names), threads=args.threads)
+    begun = time.monotonic()
+    captured = captured_in(args.refit) if args.refit else _gathered(config, eyes, args.ask, out)
+    shown = time.monotonic()
+    enrolled = learn(captured, eyes, bound=config.reader.error_bound, out=out, tell=_tell)
+    for line in report(enrolled):
+        print(line)
+    print(
+        f"{len(captured.cards)} captured cards, {int(captured.kept.sum())} kept apart; shown in "
+        f"{(shown - begun) / 60:.1f} min, learnt in {(time.monotonic() - shown) / 60:.1f} min"
+    )
+    print(f"deck: {out} (sha256 {enrolled.sha256[:16]}); closest pairs: {pairs_path(out)}")
+    if enrolled.why:
+        raise OutsideError(
+            f"the deck is not armed at an error of {config.reader.error_bound:g}: {enrolled.why}. "
+            "Mend the lamp, the focus or the deck and enrol again"
+        )
+    print(f"armed at an error of {config.reader.error_bound:g}")
+    print(f'to read with it, set in {args.table}: [deck] path = "{out}"')
+    return 0
+
+
+def _gathered(config: TableConfig, eyes: Eyes, ask: bool, out: Path) -> Captured:
+    """Watch the source until all is seen, a key is pressed or it ends; OutsideError if not all."""
+    watch = Watch(eyes, table_view(config.view), config.camera, _tell)
+    source = config.camera.source
+    live = is_live(source)
+    if live:
+        _tell("show all 52 faces and the back, singly or in spreads; Enter ends it")
+    every_ms = 0 if Path(source).is_dir() else LOOK_EVERY_MS
+    due = 0.0
+    for shot in open_source(source, wanted(config), speed=0.0):
+        if isinstance(shot, Shot) and shot.frame.at >= due:
+            due = shot.frame.at + every_ms
+            watch.see(shot.frame)
+        if live and (watch.complete or _key_pressed()):
+            break
+    gatherer = watch.gatherer
+    if ask or (live and sys.stdin.isatty()):
+        ask_all(gatherer, lambda words, showing: _ask(words, showing, out))
+    faults = [f"not seen for sure: {' '.join(map(str, gatherer.missing))}"] * bool(gatherer.missing)
+    twice = gatherer.conflicts()
+    faults += [f"two cards at once look like {' and like '.join(map(str, twice))}"] * bool(twice)
+    faults += [] if gatherer.back_seen else ["the back was not seen"]
+    if faults:
+        raise OutsideError(
+            f"{source}: the deck is not whole: {'; '.join(faults)}. Show what is missing, free of "
+            "other cards and sharp, or say with --ask which card it is; nothing was written"
+        )
+    return gatherer.captured()
+
+
+def _ask(words: str, showing: Showing, out: Path) -> Card | None:
+    """Show a card as a picture and take a person's word for it; an empty answer leaves it out."""
+    picture = out.with_name(f"{out.stem}-ask.png")
+    size = (showing.crops[0].shape[1] * ENLARGED, showing.crops[0].shape[0] * ENLARGED)
+    cv2.imwrite(str(picture), cv2.resize(showing.crops[0], size, interpolation=cv2.INTER_CUBIC))
+    while True:
+        print(f"Which card is in {picture}? {words}.")
+        print("Rank and suit, as 7h; empty to leave it out: ", end="", flush=True)
+        answer = sys.stdin.readline().strip()
+        if not answer:
+            return None
+        try:
+            return Card.parse(answer)
+        except ValueError as error:
+            print(error)
+
+
+def _key_pressed() -> bool:
+    """Whether a line was entered at the terminal."""
+    if not sys.stdin.isatty() or not select.select([sys.stdin], [], [], 0)[0]:
+        return False
+    sys.stdin.readline()
+    return True
+
+
+def _tell(words: str) -> None:
+    print(words, flush=True)

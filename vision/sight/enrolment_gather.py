@@ -1,0 +1,217 @@
+"""Gather the cards of a deck as they are shown: which have been seen, and what is not yet clear.
+
+A showing is one card lying at one place for a while. Showings that the classifier is sure of name
+themselves; of two that lie there at once under one name, neither is believed; the last ones follow
+by exclusion, or are asked. Knows no files and asks nobody itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.cards import DECK, Card
+from vision.sight.classifier import CROP_SIZE
+from vision.sight.enrolment_fit import Captured
+from vision.sight.enrolment_likeness import likeness
+from vision.sight.evidence import FACES, Evidence
+from vision.sight.frame import Image
+
+# A name is believed at this probability of error; a wrong one would be learnt.
+SURE = 1e-3
+MOST_CROPS = 14
+NEAR_MM = 25.0
+AWAY_LOOKS = 4
+# Another card was laid on the same place where a look is less like the first one than this.
+SAME_CARD = 0.45
+# Two unclear showings as alike as this are one card shown twice.
+ALIKE = 0.9
+KEPT_SHARE = 1 / 3
+LEAST_BACKS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sighting:
+    """A card in one picture: its middle in mm, its crop, and what the classifier says of it."""
+
+    place: tuple[float, float]
+    crop: Image
+    log_p: NDArray[np.float32]
+    readable: float
+
+
+@dataclass(slots=True, eq=False)
+class Showing:
+    """One card at one place: its crops, the evidence of its looks, first and last picture."""
+
+    place: tuple[float, float]
+    first: int
+    last: int
+    crops: list[Image] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
+    told: Card | None = None
+    left_out: bool = False
+
+    def take(self, seen: Sighting, picture: int) -> None:
+        """Add a look."""
+        self.place, self.last = seen.place, picture
+        self.evidence.add(seen.log_p, seen.readable, changed=False)
+        if len(self.crops) < MOST_CROPS:
+            self.crops.append(seen.crop)
+
+    def guess(self, among: Iterable[Card] = DECK) -> tuple[Card, float, Card] | None:
+        """Return the best card of some, the probability that it is another of them, the second."""
+        copies = np.zeros(FACES)
+        copies[[card.index for card in among]] = 1.0
+        opinion = self.evidence.opinion(copies)
+        return None if opinion is None else (opinion.best, opinion.error, opinion.second)
+
+    def beside(self, other: Showing) -> bool:
+        """Whether both lay on the table in the same picture."""
+        return self.first <= other.last and other.first <= self.last
+
+
+class Gatherer:
+    """What has been shown so far."""
+
+    def __init__(self) -> None:
+        self._showings: list[Showing] = []
+        self._backs: list[Image] = []
+        self._picture = 0
+
+    def see(self, faces: Sequence[Sighting], backs: Sequence[Image]) -> None:
+        """Take in one picture: its faces, and the crops of cards that lie on theirs."""
+        self._picture += 1
+        self._backs += backs[: max(0, MOST_CROPS - len(self._backs))]
+        for seen in faces:
+            showing = self._at(seen)
+            if showing is None:
+                showing = Showing(seen.place, self._picture, self._picture)
+                self._showings.append(showing)
+            showing.take(seen, self._picture)
+
+    def _at(self, seen: Sighting) -> Showing | None:
+        """Return the showing that a sighting goes on with."""
+        for showing in reversed(self._showings):
+            away = np.hypot(*np.subtract(showing.place, seen.place))
+            if self._picture - showing.last > AWAY_LOOKS or away > NEAR_MM:
+                continue
+            same = likeness(seen.crop, showing.crops[-1]) >= SAME_CARD
+            return showing if same and showing.last < self._picture else None
+        return None
+
+    # --- names -----------------------------------------------------------------------------------
+
+    def names(self) -> dict[int, Card]:
+        """Return the card of each showing (by number) that is known by now."""
+        found = {i: s.told for i, s in enumerate(self._showings) if s.told is not None}
+        for number, showing in enumerate(self._showings):
+            guess = showing.guess()
+            if number not in found and guess is not None and guess[1] <= SURE:
+                found[number] = guess[0]
+        doubted = {number for pair in self._conflicts(found) for number in pair}
+        found = {number: card for number, card in found.items() if number not in doubted}
+        return found | self._by_exclusion(found)
+
+    def conflicts(self) -> tuple[Card, ...]:
+        """Return the cards as which two cards are read that lie there at the same time."""
+        found = {}
+        for number, showing in enumerate(self._showings):
+            guess = showing.guess()
+            if showing.told is None and guess is not None and guess[1] <= SURE:
+                found[number] = guess[0]
+        return tuple(sorted({found[one] for one, _ in self._conflicts(found)}))
+
+    def _conflicts(self, found: dict[int, Card]) -> list[tuple[int, int]]:
+        """Return the pairs of untold showings of one name that lay there at once."""
+        open_ = [number for number in found if self._showings[number].told is None]
+        return [
+            (one, other)
+            for place, one in enumerate(open_)
+            for other in open_[place + 1 :]
+            if found[one] == found[other] and self._showings[one].beside(self._showings[other])
+        ]
+
+    def _by_exclusion(self, found: dict[int, Card]) -> dict[int, Card]:
+        """Return the names that follow because all other cards are known already."""
+        missing = [card for card in DECK if card not in found.values()]
+        added: dict[int, Card] = {}
+        for number, showing in enumerate(self._showings):
+            guess = showing.guess() if missing and number not in found else None
+            if guess is None or showing.left_out or guess[0] not in missing:
+                continue
+            best, error, _ = showing.guess(missing) or guess
+            if error <= SURE and best not in added.values():
+                added[number] = best
+        return added
+
+    @property
+    def missing(self) -> tuple[Card, ...]:
+        """The faces that have not been seen for sure."""
+        known = set(self.names().values())
+        return tuple(card for card in DECK if card not in known)
+
+    @property
+    def back_seen(self) -> bool:
+        """Whether the back has been seen often enough."""
+        return len(self._backs) >= LEAST_BACKS
+
+    def unclear(self) -> Showing | None:
+        """Return a showing that may be a missing card and has no name, or `None`."""
+        names, missing = self.names(), self.missing
+        for number, showing in enumerate(self._showings):
+            guess = showing.guess()
+            if number in names or showing.left_out or guess is None or not missing:
+                continue
+            if {guess[0], guess[2]} & {*missing, *self.conflicts()}:
+                return showing
+        return None
+
+    def tell(self, showing: Showing, card: Card | None) -> None:
+        """Take a person's word for a showing and those like it; `None` leaves them out."""
+        for other in self._showings:
+            unnamed = other.told is None and not other.left_out
+            alike = other is showing or (
+                unnamed
+                and not other.beside(showing)
+                and other.guess() == showing.guess()
+                and likeness(other.crops[0], showing.crops[0]) >= ALIKE
+            )
+            if alike:
+                other.told, other.left_out = card, card is None
+
+    # --- what was captured -----------------------------------------------------------------------
+
+    def captured(self) -> Captured:
+        """Return the crops of all named showings; a part of each card's is kept apart.
+
+        Of a card shown more than once the last showing is kept apart, of another the last third of
+        its pictures; a card with a single picture is in both parts.
+        """
+        names = self.names()
+        crops: list[Image] = []
+        cards: list[int] = []
+        kept: list[bool] = []
+        for card in sorted(set(names.values()), key=lambda c: c.index):
+            shown = [self._showings[i].crops for i, name in sorted(names.items()) if name == card]
+            used, apart = _parted(shown)
+            crops += [*used, *apart]
+            cards += [card.index] * (len(used) + len(apart))
+            kept += [False] * len(used) + [True] * len(apart)
+        return Captured(np.array(crops), np.array(cards), np.array(kept), _stack(self._backs))
+
+
+def _parted(shown: Sequence[Sequence[Image]]) -> tuple[list[Image], list[Image]]:
+    if len(shown) > 1:
+        return [crop for crops in shown[:-1] for crop in crops], list(shown[-1])
+    (crops,) = shown
+    apart = max(1, round(len(crops) * KEPT_SHARE))
+    return list(crops[:-apart] or crops), list(crops[-apart:])
+
+
+def _stack(crops: Sequence[Image]) -> NDArray[np.uint8]:
+    width, height = CROP_SIZE
+    return np.asarray(crops, np.uint8).reshape(-1, height, width, 3)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check slow wheel lock clean
+.PHONY: demo test check chaos slow wheel lock clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
@@ -19,6 +19,10 @@ check: $(VENV)/dev.done
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 	$(BIN)/python -m pytest -m "not slow and not train and not browser and not mosquitto"
 
+# Kills, outages, full disks, leaping clocks and days of play, in full: more than half an hour.
+chaos: $(VENV)/dev.done
+	$(BIN)/python -m tests.chaos
+
 wheel: $(VENV)/dev.done
 	$(BIN)/python -m build --wheel
 
@@ -33,6 +37,15 @@ $(VENV)/dev.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,train]"
 	touch $@ $(VENV)/run.done
+
+# Every dependency with its version and hashes, for the service and the container; no index is named.
+lock: $(VENV)/dev.done
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --upgrade \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet \
+		-o deploy/requirements.lock
+
+audit: $(VENV)/dev.done
+	$(BIN)/python -m tests.audit_dependencies
 
 clean:
 	rm -rf $(VENV) build dist runs out .mypy_cache .ruff_cache .pytest_cache .hypothesis

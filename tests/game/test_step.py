@@ -49,9 +49,18 @@ from vision.game.events import (
 )
 from vision.game.faults import KINDS
 from vision.game.hands import Laid, lay
-from vision.game.happenings import AlertTold, CoupResult, Ignored, Replied, ResultState
+from vision.game.happenings import (
+    AlertTold,
+    CoupResult,
+    CoupsChanged,
+    Ignored,
+    Replied,
+    ResultState,
+)
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
+from vision.wire_payloads import roads_content
+from vision.wire_roads import NOTHING
 
 AT = st.integers(0, 60_000)
 ORDER = st.integers(-8, 14)
@@ -189,16 +198,29 @@ def _shoe(seed: int, coups: int) -> list[tuple[Slot, Card]]:
     return dealt
 
 
-def _play(dealt: list[tuple[Slot, Card]], read: dict[int, Card | None]) -> Dealer:
-    """Deal these cards, reading some of them as something else."""
+def _play(
+    dealt: list[tuple[Slot, Card]], read: dict[int, Card | None], until: int | None = None
+) -> Dealer:
+    """Deal these cards, reading some of them as something else; stop after so many, if told to."""
     dealer = Dealer(Rules(decks=2))
-    for order, (slot, face) in enumerate(dealt, start=1):
+    for order, (slot, face) in enumerate(dealt[:until], start=1):
         if slot is DEALT[0]:
             dealer.clear()
             dealer.tick(4_000)
         dealer.deal(slot, face) if order not in read else dealer.read(dealer.lay(slot), read[order])
-    dealer.clear()
+    if until is None:
+        dealer.clear()
     return dealer
+
+
+def _play_on(dealer: Dealer, dealt: list[tuple[Slot, Card]]) -> None:
+    """Deal the rest of the cards, and clear the table."""
+    for slot, face in dealt:
+        if slot is DEALT[0]:
+            dealer.clear()
+            dealer.tick(4_000)
+        dealer.deal(slot, face)
+    dealer.clear()
 
 
 def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
@@ -210,25 +232,41 @@ def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True))
-def test_correction_leaves_no_trace(seed: int, wrong: list[int]) -> None:
-    """Correcting a card to X gives the results and counts there would be, had X been read."""
+def _roads(dealer: Dealer) -> dict[str, object]:
+    """Return the roads as they were last told, drawn on from coup to coup."""
+    drawn = NOTHING
+    for told in dealer.all(CoupsChanged):
+        drawn = drawn.after(told.coups)
+    return roads_content("s", drawn.roads)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True),
+    st.integers(0, 40),
+)
+def test_correction_leaves_no_trace(seed: int, wrong: list[int], until: int) -> None:
+    """Correcting a card to X gives the results, roads and counts there would be, had X been read.
+
+    It does so at any point of a shoe: in the middle of a coup, after it, many coups later.
+    """
     dealt = _shoe(seed, 8)
     rng = Random(seed)
     misread = {n + 1: rng.choice([*DECK, None]) for n in wrong if n < len(dealt)}
-    right, corrected = _play(dealt, {}), _play(dealt, misread)
+    point = max([until, *misread])
+    right, corrected = _play(dealt, {}, point), _play(dealt, misread, point)
     for order in misread:
         coup = corrected.table.coup_of(order)
         assert coup is not None
-        slot = next(
-            slot
-            for slot in Slot
-            if (seen := _laid(corrected, order).in_slot(slot)) is not None and seen.order == order
-        )
+        slot = _laid(corrected, order).slot_of(order)
+        assert slot is not None
         command = CorrectCard(corrected.tick(), *INSPECTOR, coup.number, slot, dealt[order - 1][1])
         corrected.tell(command)
+    for dealer in (right, corrected):
+        _play_on(dealer, dealt[point:])
     assert _standing(corrected) == _standing(right)
+    assert _roads(corrected) == _roads(right)
     assert corrected.table.shoe.counts == right.table.shoe.counts
     assert corrected.table.shoe.surplus == right.table.shoe.surplus
 

@@ -34,7 +34,7 @@ from vision.wire_log import canonical
 ROOT = Path(__file__).parents[2]
 PREFIX = "casino/house/table/7/cmd/"
 NOON = 1_700_000_000_000
-LONGEST_S = 5.0  # for one input, on a busy machine; a hang is far longer
+LONGEST_S = 2.0  # of processor, for one input; what waits for ever is ended by the time limit
 
 BYTES = (b"", b"\0", b"\xff", b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\u0000", b"\\",
          b"1e999", b"-1", b"NaN", b"null", b"true", b'"by"', b"\xed\xa0\x80", b"\xe2\x80\xae",
@@ -55,9 +55,9 @@ class Tally:
 
     def time(self, act: Callable[[], str]) -> None:
         """Count how an input ended, and how long it took at most."""
-        began = time.perf_counter()
+        began = time.process_time()
         self.ends[act()] += 1
-        self.longest_s = max(self.longest_s, time.perf_counter() - began)
+        self.longest_s = max(self.longest_s, time.process_time() - began)
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count} {end}" for end, count in self.ends.most_common())
@@ -274,15 +274,16 @@ def test_spoiled_input_is_refused_in_words_or_sound(tmp_path: Path) -> None:
         assert len(tally.ends) == 2, (name, tally.ends)
 
 
-def main(count: int) -> None:
-    """Try `count` orders of each kind, and a tenth as many files; print what came of them."""
+def run(count: int) -> str:
+    """Try `count` orders of each kind, and a tenth as many files; return what came of them."""
+    lines = []
+    seed = random.SystemRandom().randrange(2**32)
     with tempfile.TemporaryDirectory() as folder:
-        for name, tally in fuzz(
-            Path(folder), count, count // 10, random.SystemRandom().randrange(2**32)
-        ):
-            print(f"{name}: {tally}", flush=True)
-            assert tally.longest_s < LONGEST_S, name
+        for name, tally in fuzz(Path(folder), count, count // 10, seed):
+            lines.append(f"{name}: {tally}")
+            assert tally.longest_s < LONGEST_S, lines[-1]
+    return "\n".join([*lines, f"seed {seed}"])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 100_000)
+    print(run(int(sys.argv[1]) if sys.argv[1:] else 100_000))

@@ -1,7 +1,7 @@
 """What evidence costs the reader: milliseconds a picture, and megabytes of memory and disk.
 
 `python -m models.measure_evidence DIR/table.toml` with a film of `shoe-reader simulate DIR`. Times
-are of the processor, so that other work does not count; the film is shown over and over, at its pace.
+are of the processor, so that other work does not count; the film is shown over and over.
 """
 
 from __future__ import annotations

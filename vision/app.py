@@ -168,7 +168,7 @@ class App:
 
     def _clock_news(self) -> tuple[Event, ...]:
         """Return what is to be said of the clock; that of a recording is its own."""
-        if not is_live(self._config.camera.source):
+        if not is_live(self.config.camera.source):
             return ()
         return self._clock.news(self._at, quiet=self._journal.table.waits_until is None)
 

@@ -77,7 +77,11 @@ def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[st
     client = new_client(endpoint, f"shoe-reader-order-{signed['nonce']}")
     client.on_message = lambda _c, _d, message: answers.put(json.loads(message.payload))
     client.on_subscribe = lambda *_: listening.set()
-    client.on_connect = lambda *_: client.subscribe(prefix + "reply", 1)
+
+    def on_connect(*_: object) -> None:
+        client.subscribe(prefix + "reply", 1)
+
+    client.on_connect = on_connect
     try:
         client.connect(endpoint.host, endpoint.port, KEEPALIVE_S)
     except (OSError, ValueError) as error:

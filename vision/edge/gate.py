@@ -108,15 +108,11 @@ class Gate:
 
     def _renew(self, path: Path) -> None:
         """Read the users file if it has changed, so that who was removed is shut out at once."""
-        try:
-            stat = path.stat()
-            now = (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode)
-        except OSError:
-            now = ()
-        if now != self._seen_stat or not now:
+        stat = _stat(path)
+        if stat != self._seen_stat or not stat:
             self._users = Users()
             self._users = load_users(path)
-            self._seen_stat = now
+            self._seen_stat = stat
 
     def _signer(self, name: str, fields: Fields) -> User:
         user = self._users.users.get(_text(fields, "key"))
@@ -163,6 +159,15 @@ class Gate:
     def _note(self, key: str, nonce: str, time: int) -> None:
         self._nonces[key, nonce] = time
         self._newest = max(self._newest, time)
+
+
+def _stat(path: Path) -> tuple[int, ...]:
+    """Return what tells one state of a file from another; nothing where there is no file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
 def _text(fields: Fields, key: str, default: str = "") -> str:

@@ -38,8 +38,13 @@ COUNTERS = {
 class Reader(Protocol):
     """Whose figures they are; both are replaced as a whole, never changed."""
 
-    health: Mapping[str, object]
-    health_at_s: float
+    @property
+    def health(self) -> Mapping[str, object]:
+        """What the topic `health` said last."""
+
+    @property
+    def health_at_s(self) -> float:
+        """When that was, by the monotonic clock."""
 
 
 class MetricsServer:

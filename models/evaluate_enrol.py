@@ -44,7 +44,7 @@ ENROLLED_ON, TESTED_ON = 501, (901, 902)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """Crops of cards with their truth (class number, -1 for a back), and which card it is of all."""
+    """Crops of cards, their truth (class number, -1 for a back), and which card it is of all."""
 
     crops: list[Image]
     truth: NDArray[np.int64]
@@ -214,7 +214,8 @@ def main() -> None:
     """Enrol, test, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     held_out = deck_names("test")
-    parser.add_argument("--decks", nargs="+", default=[n for n in DECKS if n in held_out], choices=held_out)
+    usual = [name for name in DECKS if name in held_out]
+    parser.add_argument("--decks", nargs="+", default=usual, choices=held_out)
     parser.add_argument("--classifier", type=Path, help="another classifier")
     parser.add_argument("--crops", type=int, default=500, help="hard crops of each deck")
     parser.add_argument("--views", type=int, default=FIT_VIEWS, help="views to learn from, a card")

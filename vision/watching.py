@@ -19,10 +19,11 @@ from vision.game.events import Event
 from vision.sight.blindness import Limits, Watch
 from vision.sight.classifier import Look
 from vision.sight.drift import Place, PlaceLimits, Trust, TrustLimits
+from vision.sight.enrolment import DeckClassifier
 from vision.sight.frame import Frame, Image, Points
 from vision.sight.geometry import TableView
 from vision.sight.motion import MotionGate
-from vision.sight.reader import Reader
+from vision.sight.reader import Reader, StrangeBacks
 from vision.sight.recall import Recall
 from vision.sight.tracker import Tracker
 
@@ -79,6 +80,12 @@ def limits_of(watch: WatchSection) -> tuple[Limits, PlaceLimits, TrustLimits]:
     return picture, place, TrustLimits(watch.abstained_share, watch.confidence_drop)
 
 
+def _strange_backs(eyes: Eyes) -> StrangeBacks | None:
+    """Return what knows the enrolled deck's back; `None` where no deck is enrolled."""
+    learnt = eyes.classifier
+    return learnt.strange_backs if isinstance(learnt, DeckClassifier) else None
+
+
 class Watcher:
     """Card events from the frames of one camera; `looked` counts frames looked at closely."""
 
@@ -91,7 +98,11 @@ class Watcher:
         self._tracker = Tracker(view)
         self._classifier = eyes.classifier
         self._reader = Reader(
-            view, self._classify, error_bound=config.reader.error_bound, decks=decks
+            view,
+            self._classify,
+            error_bound=config.reader.error_bound,
+            decks=decks,
+            strange_backs=_strange_backs(eyes),
         )
         picture, place, trust = limits_of(config.watch)
         self._watch = Watch(view, picture)

@@ -29,6 +29,7 @@ from vision.game.events import (
     CardRemoved,
     CutCardOut,
     Event,
+    Noticed,
     Slot,
 )
 from vision.sight.classifier import Look
@@ -128,7 +129,13 @@ class Desk:
     """A reader shown one lying card, with looks of our choice."""
 
     def __init__(self, decks: int = 8) -> None:
-        self.reader = Reader(STAGE.view, self.classify, decks=decks)
+        self.strange, self.strange_back = 0.0, 0.0
+        self.reader = Reader(
+            STAGE.view,
+            self.classify,
+            decks=decks,
+            strange_backs=lambda _, quads: [self.strange_back] * len(quads),
+        )
         self.p, self.card, self.readable = 0.99, SIX_CARDS[0], 1.0
         self.at, self.looks = 0, 0
 
@@ -137,7 +144,7 @@ class Desk:
         self.looks += len(quads)
         log_p = np.full(52, np.log((1 - self.p) / 51))
         log_p[self.card.index] = np.log(self.p)
-        return [Look(log_p.astype(np.float32), self.readable) for _ in quads]
+        return [Look(log_p.astype(np.float32), self.readable, self.strange) for _ in quads]
 
     def show(self, frames: int, *, gone: bool = False, kind: Kind = Kind.FACE) -> list[Event]:
         """Show the card for some frames and return what was said."""
@@ -246,3 +253,26 @@ def test_cut_card_is_told_once_and_takes_no_order() -> None:
     log.play(log.stage.wait(1000))
     assert [type(event) for event in log.events] == [CutCardOut, CardOut, CardPlaced, CardRead]
     assert of(log.events, 1)[0] == ("CardOut", None)
+
+
+def test_card_of_another_deck_is_noticed_once_and_is_unread_again() -> None:
+    """A face that was read before it was known to be foreign is taken back."""
+    desk = Desk()
+    desk.strange = 9.0
+    said = desk.show(200)
+    noticed = [event for event in said if isinstance(event, Noticed)]
+    assert [(event.code, event.order) for event in noticed] == [("FOREIGN_CARD", 1)]
+    assert reads(said)[-1] is None
+    desk.strange = 0.0
+    assert reads(desk.show(100)) == []
+
+
+def test_card_with_another_back_is_noticed_before_it_is_turned() -> None:
+    """The back is enough; the own back is not noticed."""
+    desk = Desk()
+    assert not any(isinstance(event, Noticed) for event in desk.show(50, kind=Kind.BACK))
+    other = Desk()
+    other.strange_back = 9.0
+    noticed = [e for e in other.show(50, kind=Kind.BACK) if isinstance(e, Noticed)]
+    assert [(event.code, event.slot) for event in noticed] == [("FOREIGN_CARD", Slot.PUNTO_1)]
+    assert "back" in noticed[0].detail

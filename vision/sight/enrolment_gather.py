@@ -25,8 +25,10 @@ SURE = 1e-3
 MOST_CROPS = 14
 NEAR_MM = 25.0
 AWAY_LOOKS = 4
-# Another card was laid on the same place where a look is less like the first one than this.
-SAME_CARD = 0.45
+# Another card was laid on the same place where a look is less like the last one than this, or is
+# named otherwise with this probability.
+SAME_CARD = 0.85
+ANOTHER_NAME = 0.8
 # Two unclear showings as alike as this are one card shown twice.
 ALIKE = 0.9
 KEPT_SHARE = 1 / 3
@@ -61,6 +63,14 @@ class Showing:
         self.evidence.add(seen.log_p, seen.readable, changed=False)
         if len(self.crops) < MOST_CROPS:
             self.crops.append(seen.crop)
+
+    def goes_on(self, seen: Sighting) -> bool:
+        """Whether a look at the same place is at the same card."""
+        guess, best = self.guess(), int(seen.log_p.argmax())
+        surely = np.exp(seen.log_p[best]) * seen.readable >= ANOTHER_NAME
+        if surely and guess is not None and guess[0].index != best and guess[1] <= SURE:
+            return False
+        return likeness(seen.crop, self.crops[-1]) >= SAME_CARD
 
     def guess(self, among: Iterable[Card] = DECK) -> tuple[Card, float, Card] | None:
         """Return the best card of some, the probability that it is another of them, the second."""
@@ -99,8 +109,7 @@ class Gatherer:
             away = np.hypot(*np.subtract(showing.place, seen.place))
             if self._picture - showing.last > AWAY_LOOKS or away > NEAR_MM:
                 continue
-            same = likeness(seen.crop, showing.crops[-1]) >= SAME_CARD
-            return showing if same and showing.last < self._picture else None
+            return showing if showing.last < self._picture and showing.goes_on(seen) else None
         return None
 
     # --- names -----------------------------------------------------------------------------------
@@ -114,7 +123,7 @@ class Gatherer:
                 found[number] = guess[0]
         doubted = {number for pair in self._conflicts(found) for number in pair}
         found = {number: card for number, card in found.items() if number not in doubted}
-        return found | self._by_exclusion(found)
+        return found | self._by_exclusion(found, doubted)
 
     def conflicts(self) -> tuple[Card, ...]:
         """Return the cards as which two cards are read that lie there at the same time."""
@@ -135,12 +144,12 @@ class Gatherer:
             if found[one] == found[other] and self._showings[one].beside(self._showings[other])
         ]
 
-    def _by_exclusion(self, found: dict[int, Card]) -> dict[int, Card]:
+    def _by_exclusion(self, found: dict[int, Card], doubted: set[int]) -> dict[int, Card]:
         """Return the names that follow because all other cards are known already."""
         missing = [card for card in DECK if card not in found.values()]
         added: dict[int, Card] = {}
         for number, showing in enumerate(self._showings):
-            guess = showing.guess() if missing and number not in found else None
+            guess = showing.guess() if missing and number not in {*found, *doubted} else None
             if guess is None or showing.left_out or guess[0] not in missing:
                 continue
             best, error, _ = showing.guess(missing) or guess

@@ -29,9 +29,11 @@ from vision.sight.evidence import FACES, Evidence, Opinion
 from vision.sight.frame import Frame, Image, Points
 from vision.sight.geometry import Pose, TableView, rectify
 from vision.sight.recall import Lying, Recall
+from vision.sight.strangers import Strangers
 from vision.sight.track import Track
 
 Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
+StrangeBacks = Callable[[Image, Sequence[Points]], Sequence[float]]
 
 AGAIN_MS = 400
 UNREAD_MS = 3000
@@ -64,13 +66,22 @@ class Reader:
 
     `classify` looks at quads (4 x 2 pixels) of a picture; a read is given only when the
     probability of error is at most `error_bound`. `decks` sets the copies of a face in the shoe.
+    `strange_backs` says of cards on their faces how far their backs are from the enrolled deck's.
     """
 
     def __init__(
-        self, view: TableView, classify: Classify, *, error_bound: float = 1e-5, decks: int = 8
+        self,
+        view: TableView,
+        classify: Classify,
+        *,
+        error_bound: float = 1e-5,
+        decks: int = 8,
+        strange_backs: StrangeBacks | None = None,
     ) -> None:
         self._view = view
         self._classify = classify
+        self._strange_backs = strange_backs
+        self._strangers = Strangers()
         self._error_bound = error_bound
         self._decks = decks
         self._open: dict[int, _Open] = {}
@@ -107,6 +118,7 @@ class Reader:
         for track in tracks:
             events += self._placed(track, frame.at)
         events += self._look(tracks, frame)
+        events += self._look_at_backs(tracks, frame)
         for track in tracks:
             events += self._settle(track, frame.at)
         if self._recall is not None:
@@ -159,8 +171,40 @@ class Reader:
             card.tries += 1
             changed = self._differs(card, track, frame.image)
             card.evidence.add(look.log_p, look.readable, changed=changed)
-            events += self._conclude(card, frame.at)
+            foreign = self._strangers.look(frame.at, card.order, track.slot, look.strange)
+            if foreign is not None:
+                events += [foreign, *self._take_back(card, frame.at)]
+            elif not self._strangers.told(card.order):
+                events += self._conclude(card, frame.at)
         return events
+
+    def _look_at_backs(self, tracks: Sequence[Track], frame: Frame) -> list[Event]:
+        """Look at cards that rest on their faces, where a deck is enrolled."""
+        if self._strange_backs is None:
+            return []
+        wanted = [
+            track
+            for track in tracks
+            if track.id in self._open and track.kind is Kind.BACK
+            if track.seen and track.resting and not track.gone
+        ]
+        found = self._strange_backs(frame.image, [track.quad for track in wanted])
+        told = [
+            self._strangers.look(
+                frame.at, self._open[track.id].order, track.slot, strange, back=True
+            )
+            for track, strange in zip(wanted, found, strict=True)
+        ]
+        return [event for event in told if event is not None]
+
+    def _take_back(self, card: _Open, at: int) -> list[Event]:
+        """Make a card unread that is none of the deck."""
+        card.told_unread = True
+        if card.read is None:
+            return []
+        self._left[card.read.index] += 1
+        second, card.read = card.read, None
+        return [CardRead(at, card.order, None, 0.0, second)]
 
     def _note_open(self, track: Track, at: int) -> None:
         """Keep since when a face lies open; a card turned down again has not been open."""
@@ -231,6 +275,7 @@ class Reader:
             events.append(self._unread(card, at))
         if track.gone:
             del self._open[track.id]
+            self._strangers.forget(card.order)
             events.append(CardRemoved(at, card.order))
         return events
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer, cards
+from tests.game.dealer import B1, B2, B3, DEALT, INSPECTOR, P1, P2, P3, Dealer, cards
 from vision.game.cards import Card
 from vision.game.events import (
     CardOut,
@@ -31,6 +31,7 @@ from vision.game.happenings import (
     AlertTold,
     CardSeen,
     CoupLive,
+    CoupsChanged,
     Ignored,
     ResultState,
     Severity,
@@ -608,3 +609,37 @@ def test_card_read_as_two_faces_stays_unread_after_the_deadline() -> None:
     dealer.deal(P1, "5d")
     (result,) = [one for one in dealer.results if one.coup == 1][-1:]
     assert (result.state, result.why, result.winner) == (ResultState.HELD, "unread", None)
+
+
+def test_coup_dealt_while_blind_is_counted_and_held() -> None:
+    """A result keyed in while nothing is seen has a number, and its cards can be keyed in later."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.clear()
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    dealer.tell(ResultEntered(dealer.tick(), Winner.BANCO))
+    dealer.tell(ResultEntered(dealer.tick(), Winner.PUNTO))
+    assert (dealer.result.coup, dealer.result.state, dealer.result.why) == (2, "held", "view")
+    dealer.tick(60_000)
+    dealer.tell(ResultEntered(dealer.tick(), Winner.BANCO))
+    assert (dealer.result.coup, dealer.result.state) == (3, "held")
+    dealer.tell(ViewBack(dealer.tick()))
+    dealer.hand(STANDS)
+    assert (dealer.result.coup, dealer.result.state) == (4, "final")
+    assert dealer.all(ShoeChanged)[-1].coups == 4
+    for slot, face in zip(DEALT, cards("9h 3c Kd Kc"), strict=True):
+        dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 2, slot, face))
+    assert (dealer.result.coup, dealer.result.winner) == (2, Winner.PUNTO)
+    assert [told.coup for told in dealer.all(CoupsChanged)[-1].coups] == [1, 2, 4]
+    assert "WRONG_RESULT" not in dealer.raised
+    assert [dealer.table.coup_of(order).number for order in (4, 5)] == [1, 4]  # type: ignore[union-attr]
+
+
+def test_view_back_between_coups_says_that_some_may_be_missing() -> None:
+    """Where no coup was in progress, one may have been dealt and not seen: it is said."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.clear()
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    dealer.tell(ViewBack(dealer.tick(90_000)))
+    assert dealer.alerts["VIEW_LOST"].reason.endswith("any dealt since was not seen")

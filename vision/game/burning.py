@@ -46,7 +46,9 @@ def placed(turn: Turn, seen: Seen) -> None:
 def watch(turn: Turn) -> None:
     """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
     coup = turn.coup
-    if coup is None or coup.number > 1 or not burns(turn) or ensure_shoe(turn).burned:
+    if coup is None or coup.number > 1 or not coup.cards:
+        return
+    if not burns(turn) or ensure_shoe(turn).burned or coup.result is not None:
         return
     first = coup.cards[0]
     if first.card is None or any(seen.slot is not None for seen in coup.cards):

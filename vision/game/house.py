@@ -17,7 +17,7 @@ from vision.game.events import (
 )
 from vision.game.faults import KINDS, Fault, words_of
 from vision.game.moment import slot_name
-from vision.game.rounds import ensure_shoe, start_shoe
+from vision.game.rounds import begin, ensure_shoe, start_shoe
 from vision.game.shoe import end_shoe, last_coup
 from vision.game.table import Coup
 from vision.game.turn import Turn, without
@@ -75,7 +75,7 @@ def view_back(turn: Turn, event: ViewBack) -> None:
     turn.table = turn.table._replace(blind_since=None)
     turn.say_status("online")
     coup = turn.coup
-    missed = "no coup was in progress"
+    missed = "no coup was in progress, any dealt since was not seen"
     if coup is not None and coup.unseen:
         missed = f"coup {coup.number} was in progress, cards may have passed unseen"
     turn.drop("VIEW_LOST", f"view back after {(event.at - since) / 1000:.1f} s; {missed}")
@@ -141,10 +141,23 @@ def shoe_ended(turn: Turn, event: ShoeEnded) -> None:
 def result_entered(turn: Turn, event: ResultEntered) -> None:
     """Put what the dealer keyed in against the cards."""
     coup = turn.coup
+    if turn.table.blind_since is not None and (coup is None or _is_past(turn, coup)):
+        # Dealt while the reader was blind: all that is known of it is what the dealer says.
+        ensure_shoe(turn)
+        turn.weigh(begin(turn, ())._replace(entered=event))
+        turn.say_shoe()
+        return
     if coup is None or coup.void:
         turn.ignore(event, "there is no coup that it could be of")
         return
     turn.weigh(coup._replace(entered=event))
+
+
+def _is_past(turn: Turn, coup: Coup) -> bool:
+    """Whether a result keyed in now is of a later coup: this one is cleared, or has one already."""
+    return coup.is_over(turn.at, turn.rules.removed_after_ms) and (
+        coup.cards != () or turn.at >= coup.started_at + turn.rules.removed_after_ms
+    )
 
 
 def time_passed(turn: Turn) -> None:

@@ -64,20 +64,25 @@ def _is_live(state: AlertState) -> bool:
 
 
 def begin(turn: Turn, cards: tuple[Seen, ...], *noticed: Fault) -> Coup:
-    """Begin the next coup with those cards; the one before is over, and its time limits pass."""
+    """Begin the next coup with those cards; the one before is over, and its time limits pass.
+
+    Without cards it is one that nobody saw: its result is held until its cards are keyed in.
+    """
     old = turn.coup
     if old is not None:
         finish(turn, old)
     number = 1 if old is None else old.number + 1
-    faults = (*noticed, *begin_faults(turn.table, number, cards[0]))
+    faults = (*noticed, *begin_faults(turn.table, number, cards[0])) if cards else noticed
     table = turn.table
     coup = Coup(
         number=number,
-        started_at=cards[0].out_at,
+        started_at=cards[0].out_at if cards else turn.at,
         changed_at=turn.at,
         cards=cards,
+        unseen=not cards,
         free=table.free_next,
         noticed=faults,
+        first=cards[0].order if cards else turn.shoe.last + 1,
     )
     turn.table = table._replace(
         coup=coup,
@@ -127,7 +132,12 @@ def split(turn: Turn, coup: Coup, place: int) -> Coup:
     """
     before, after = coup.cards[:place], coup.cards[place:]
     shoe = turn.shoe
-    if coup.number == 1 and burns(turn) and all(seen.slot is None for seen in before):
+    if (
+        coup.number == 1
+        and coup.result is None
+        and burns(turn)
+        and all(seen.slot is None for seen in before)
+    ):
         turn.coup = None
         end_burn(turn, shoe._replace(burned=(*shoe.burned, *before)))
         return begin(turn, after)

@@ -92,7 +92,8 @@ class Coup(NamedTuple):
 
     `changed_at`: when a card was last out, at rest or read. `cleared_at`: when no card lay any
     more. `over_at`: when the next coup began. `unseen`: the view was lost during it. `noticed` are
-    faults that its cards do not show. `shown` is the last result that was not held.
+    faults that its cards do not show. `shown` is the last result that was not held. `first` is the
+    order of its first card, or of the next to leave the shoe where nobody saw its cards.
     """
 
     number: int
@@ -112,13 +113,14 @@ class Coup(NamedTuple):
     result: CoupResult | None = None
     shown: CoupResult | None = None
     complete: bool = False
+    first: int = 0
 
     def is_over(self, at: int, patience_ms: int) -> bool:
         """Whether its cards are gone for good, so that one that leaves the shoe begins the next.
 
-        A hand of fewer than four cards that vanished for a moment was covered, not cleared.
+        One that nobody saw is. A hand of fewer than four cards that vanished for a moment was covered, not cleared.
         """
-        if self.void or self.over_at is not None:
+        if self.void or self.over_at is not None or not self.cards:
             return True
         if self.cleared_at is None:
             return False
@@ -240,8 +242,8 @@ class Table(NamedTuple):
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""
         coup = self.coup
-        if coup is None or not coup.cards or order < coup.cards[0].order:
-            index = bisect_right(self.done, order, key=_first_order) - 1
+        if coup is None or coup.place_of(order) is None:
+            index = bisect_right(self.done, order, key=_first) - 1
             coup = self.done[index] if index >= 0 else None
         return coup if coup is not None and coup.place_of(order) is not None else None
 
@@ -251,8 +253,8 @@ class Table(NamedTuple):
         return self._replace(done=(*self.done[:index], coup, *self.done[index + 1 :]))
 
 
-def _first_order(coup: Coup) -> int:
-    return min((seen.order for seen in coup.cards if seen.order > 0), default=0)
+def _first(coup: Coup) -> int:
+    return coup.first
 
 
 def waits(coup: Coup, rules: Rules) -> tuple[int, ...]:

@@ -5,20 +5,32 @@ Puts together what `shoe-reader board` and `demo` serve; it decides nothing of i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
-from vision.config import TableConfig
+from vision.config import Board, TableConfig
+from vision.config import Desk as DeskSettings
+from vision.edge.board.catch_up import CatchUp
+from vision.edge.board.desk import Desk
+from vision.edge.board.door import Door
 from vision.edge.board.feed import Feed
+from vision.edge.board.history import History
+from vision.edge.board.orders import Order, Orders
+from vision.edge.board.people import People
 from vision.edge.board.public import TOPICS, public_part
+from vision.edge.board.rights import DESK_TOPICS, desk_part
 from vision.edge.board.server import Address, BoardServer
+from vision.edge.board.sessions import Sessions
 from vision.edge.board.web import House, SafeHeaders, public_routes
 from vision.edge.mqtt_link import Endpoint
+from vision.edge.users import load_credential
 from vision.errors import ConfigurationError
 from vision.game.bets import Offer
 from vision.journal import endpoint_of
@@ -72,28 +84,39 @@ def _amount(value: Fraction) -> str:
 
 def public_endpoint(config: TableConfig) -> Endpoint:
     """Return how the results board reaches the broker: by its own name, if it has one."""
-    board = config.board
-    if not board.username:
+    return _endpoint(config, config.board)
+
+
+def _endpoint(config: TableConfig, own: Board | DeskSettings) -> Endpoint:
+    if not own.username:
         return endpoint_of(config.broker)
-    own = {"username": board.username, "password_env": board.password_env}
-    return endpoint_of(config.broker.model_copy(update=own))
+    names = {"username": own.username, "password_env": own.password_env}
+    return endpoint_of(config.broker.model_copy(update=names))
 
 
 class Boards:
-    """The running boards of some tables."""
+    """The running boards of some tables, and the desks if anybody can log in."""
 
     def __init__(self, configs: Sequence[TableConfig], address: Address) -> None:
-        """Prepare the boards; nothing is served or asked before they are entered."""
-        prefixes = prefixes_of(configs)
-        endpoint = public_endpoint(configs[0])
-        self.feed = Feed(endpoint, prefixes, TOPICS, reduce=public_part)
-        routes = public_routes(self.feed, house_of(configs), lambda: self.server.stopping)
+        """Prepare the boards; nothing is served or asked before they are entered.
+
+        ConfigurationError when the desk is set up by half.
+        """
+        prefixes, house = prefixes_of(configs), house_of(configs)
+        first = configs[0]
+        self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
+        self.desk = _Desk(first, address, prefixes) if first.desk.key else None
+        routes = public_routes(self.feed, house, lambda: self.server.stopping)
+        if self.desk is not None:
+            routes += self.desk.routes(house, lambda: self.server.stopping)
         app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)])
         self.server = BoardServer(app, address)
 
     def __enter__(self) -> Self:
         self.server.start()
         self.feed.start()
+        if self.desk is not None:
+            self.desk.start()
         return self
 
     def __exit__(
@@ -104,6 +127,73 @@ class Boards:
     ) -> None:
         self.server.stop()
         self.feed.stop()
+        if self.desk is not None:
+            self.desk.stop()
+
+
+class _Desk:
+    """The part of a board server for people who log in, with its own link to the broker."""
+
+    def __init__(self, config: TableConfig, address: Address, prefixes: Mapping[str, str]) -> None:
+        _check_secrecy(address)
+        credential = load_credential(Path(config.desk.key))
+        self._history = History()
+        self._feed = Feed(
+            _endpoint(config, config.desk),
+            prefixes,
+            DESK_TOPICS,
+            reduce=desk_part,
+            recorder=self._history.record,
+        )
+        self._orders = Orders(self._feed, credential)
+        self._catch_up = CatchUp(self._feed, self._history, credential.name)
+        sessions = Sessions(idle_s=60 * config.desk.idle_min, length_s=3600 * config.desk.session_h)
+        people = People(*_people_files(config))
+        self._door = Door(people, sessions, self._record, secure=bool(address.certificate))
+
+    def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:
+        """Return the routes of logging in and of the desks."""
+        desk = Desk(self._door, self._feed, self._orders, self._history)
+        return [*self._door.routes(), *desk.routes(house, stopping)]
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._feed.start()
+        self._orders.start()
+        self._catch_up.start()
+
+    def stop(self) -> None:
+        """Leave the broker."""
+        self._catch_up.stop()
+        self._orders.stop()
+        self._feed.stop()
+
+    def _record(self, name: str, by: str, role: str, accepted: bool) -> None:
+        """Have it stand in the log of every table who logged in, and who tried to."""
+        fields = {"by": by, "role": role}
+        more = {"accepted": accepted} if name == "sign_in" else {}
+        for table in self._feed.tables:
+            self._orders.record(Order(table, name, {**fields, **more}))
+
+
+def _people_files(config: TableConfig) -> tuple[Path, Path]:
+    if not config.orders.users:
+        raise ConfigurationError(
+            "[desk] key is set, but [orders] users is not: name the file that shoe-reader users "
+            "add has made, so that the board knows who may log in"
+        )
+    users = Path(config.orders.users)
+    passwords = config.desk.passwords
+    return users, Path(passwords) if passwords else users.with_name("passwords.json")
+
+
+def _check_secrecy(address: Address) -> None:
+    here = address.host in ("localhost", "127.0.0.1", "::1")
+    if not here and not address.certificate:
+        raise ConfigurationError(
+            f"[board] host is {address.host}, and passwords would cross the network in clear: set "
+            "[board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks TLS"
+        )
 
 
 def address_of(config: TableConfig, *, host: str | None = None, port: int | None = None) -> Address:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser.people import house_of_people, with_desk
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from vision.boards import Boards, address_of
 from vision.edge.broker import EmbeddedBroker
@@ -60,7 +62,13 @@ class Hall:
 
     broker: EmbeddedBroker
     boards: Boards
+    users: Path
     free: Iterator[str]
+
+    @property
+    def url(self) -> str:
+        """Where the boards are served."""
+        return self.boards.server.url
 
 
 @pytest.fixture(scope="session")
@@ -72,13 +80,23 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def hall() -> Iterator[Hall]:
-    """Run a broker and a board server with a table for every test."""
+def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
+    """Run a broker and a board server with a table for every test, and people who may log in."""
+    users, key = house_of_people(tmp_path_factory.mktemp("house"))
     with EmbeddedBroker(0, 0) as broker:
         configs = [table_config(broker.port, f"t{number}") for number in range(TABLES)]
+        configs[0] = with_desk(configs[0], users, key)
         with Boards(configs, address_of(configs[0])) as boards:
             wait_for(lambda: boards.feed.connected)
-            yield Hall(broker, boards, iter(config.table for config in configs))
+            yield Hall(broker, boards, users, iter(config.table for config in configs))
+
+
+@pytest.fixture
+def reader(hall: Hall, table: str) -> Iterator[Reader]:
+    """Give a reader of the table that obeys the house's people."""
+    found = Reader(hall.broker.port, table, hall.users)
+    yield found
+    found.hang_up()
 
 
 @pytest.fixture
@@ -100,7 +118,7 @@ def voice(hall: Hall, table: str) -> Iterator[Voice]:
 def screen(chromium: Any, hall: Hall, table: str) -> Iterator[Screen]:
     """Open the table's results board in Full HD."""
     found = Screen(chromium.new_page(viewport={"width": 1920, "height": 1080}))
-    found.page.goto(f"{hall.boards.server.url}table/{table}")
+    found.page.goto(f"{hall.url}table/{table}")
     yield found
     found.page.close()
 

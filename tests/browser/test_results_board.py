@@ -57,7 +57,7 @@ def test_board_shows_the_coup_card_by_card_and_its_result(
     screen.says("verdict", "Punto wins")
     screen.says("coup", "12")
     assert screen.complaints == []
-    assert all(asked.startswith(hall.boards.server.url) for asked in screen.asked)
+    assert all(asked.startswith(hall.url) for asked in screen.asked)
 
 
 def test_board_roads_are_those_that_the_table_tells(screen: Screen, voice: Voice) -> None:
@@ -340,7 +340,7 @@ def test_board_moves_nothing_where_less_motion_is_wanted(
     """Cards come without animation for who asked for less motion."""
     context = chromium.new_context(reduced_motion="reduce")
     screen = Screen(context.new_page())
-    screen.page.goto(f"{hall.boards.server.url}table/{voice.table}")
+    screen.page.goto(f"{hall.url}table/{voice.table}")
     voice.live(1, "As", "", expected=("BANCO_1",))
     screen.page.wait_for_selector("#punto-cards svg")
     style = "getComputedStyle(document.querySelector('#punto-cards svg')).animationName"

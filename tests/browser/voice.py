@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, cast
 
 import paho.mqtt.client as paho
@@ -19,10 +21,15 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.table_log import header
 from vision.config import TableConfig, load
+from vision.edge.gate import Gate
+from vision.edge.shots import now_ms
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
-from vision.wire import Message
+from vision.game.happenings import Replied
+from vision.wire import Message, answer
+from vision.wire_commands import RefusedError, read_command
 from vision.wire_fold import advance, new_desk
+from vision.wire_replay import again
 
 SITE = "house"
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
@@ -104,29 +111,77 @@ class Voice(Link):
 
 
 class Reader(Link):
-    """Folds events as the program does, and says what they come to."""
+    """Folds events as the program does, says what they come to, and obeys signed orders."""
 
-    def __init__(self, port: int, table: str = "7") -> None:
+    def __init__(self, port: int, table: str = "7", users: Path | None = None) -> None:
         self.desk = new_desk({**header(), "site": SITE, "table": table})
         super().__init__(port, table)
         self.said: list[Message] = []
+        self.events: list[Event] = []
+        self._gate = Gate(self.prefix + "cmd/", users, 30_000)
+        self._inbox: SimpleQueue[paho.MQTTMessage | None] = SimpleQueue()
+        self._mutex = threading.RLock()
+        self.client.on_message = lambda _client, _data, message: self._inbox.put(message)
+        self.client.subscribe(self.prefix + "cmd/+", 1)
+        self._thread = threading.Thread(target=self._obey, daemon=True)
+        self._thread.start()
 
     def take(self, *events: Event) -> None:
         """Take events, and publish everything that is said of them."""
-        for event in events:
-            step = advance(self.desk, event)
-            self.desk = step.desk
-            for message in step.messages:
-                self.said.append(message)
-                self.publish(message.topic, message.payload, retain=message.retain)
+        with self._mutex:
+            for event in events:
+                self.events.append(event)
+                step = advance(self.desk, event)
+                self.desk = step.desk
+                for message in step.messages:
+                    self._say(message)
 
     def play(self, events: Iterable[Event]) -> None:
         """Take a whole play."""
         self.take(*events)
 
+    def show(self, topic: str, data: bytes) -> None:
+        """Publish a picture."""
+        self.publish(self.prefix + topic, data, retain=False)
+
     def alive(self) -> None:
         """Say that the reader runs."""
         self.publish(self.prefix + "health", json.dumps({"fps": 30}))
+
+    def hang_up(self, *, in_order: bool = True) -> None:
+        """Leave the broker, and obey no more."""
+        self._inbox.put(None)
+        self._thread.join(5)
+        super().hang_up(in_order=in_order)
+
+    def _say(self, message: Message) -> None:
+        self.said.append(message)
+        self.publish(message.topic, message.payload, retain=message.retain)
+
+    def _obey(self) -> None:
+        while (message := self._inbox.get()) is not None:
+            name = message.topic.removeprefix(self.prefix + "cmd/")
+            if name == "replay":
+                self._repeat(json.loads(message.payload))
+            elif name != "reply":
+                self._order(name, message.payload)
+
+    def _repeat(self, asked: dict[str, Any]) -> None:
+        for message in self.said:
+            if asked["first"] <= message.seq <= asked["last"]:
+                told = again(message, self.prefix)
+                self.publish(told.topic, told.payload, retain=False)
+
+    def _order(self, name: str, payload: bytes) -> None:
+        with self._mutex:
+            at = max(now_ms(), self.desk.table.clock)
+            try:
+                fields = self._gate.admit(name, payload).fields
+                self.take(read_command(name, fields, at)[0])
+            except RefusedError as error:
+                reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
+                message = answer(self.desk.line, reply)
+                self.publish(message.topic, message.payload, retain=False)
 
 
 def table_config(port: int, table: str = "7", **board: object) -> TableConfig:

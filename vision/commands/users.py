@@ -6,9 +6,12 @@ Writes the users file and, for each new user with a key, the secret to a file of
 from __future__ import annotations
 
 import argparse
+import getpass
+import sys
 from pathlib import Path
 from typing import get_args
 
+from vision.edge.board.people import drop_password, save_password
 from vision.edge.users import Credential, RoleName, User, Users, load_users, save_users
 from vision.errors import ConfigurationError
 
@@ -33,12 +36,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--through-desk", action="store_true", help="no key of one's own: speaks through a desk"
     )
     add.set_defaults(action=_add)
+    password = actions.add_parser("password", help="set the password by which a user logs in")
+    password.add_argument(
+        "name", metavar="NAME", help="whose; asked for twice, or one line of input"
+    )
+    password.set_defaults(action=_password)
     shown = actions.add_parser("list", help="name the users and their roles")
     shown.set_defaults(action=_list)
     remove = actions.add_parser("remove", help="shut a user out, at once on running readers")
     remove.add_argument("name", metavar="NAME", help="who")
     remove.set_defaults(action=_remove)
-    for action in (add, shown, remove):
+    for action in (password, remove):
+        action.add_argument(
+            "--passwords",
+            type=Path,
+            metavar="F",
+            help="their file (passwords.json beside the users)",
+        )
+    for action in (add, password, shown, remove):
         action.add_argument(
             "--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)"
         )
@@ -80,8 +95,34 @@ def _list(args: argparse.Namespace) -> None:
         print(f"{name} {how} {', '.join(user.roles)}{through}")
 
 
+def _password(args: argparse.Namespace) -> None:
+    user = load_users(args.file).users.get(args.name)
+    if user is None or user.may_act_for:
+        raise ConfigurationError(f"'{args.name}' is no person in {args.file}; see users list")
+    password = _asked()
+    path = _passwords(args)
+    save_password(path, args.name, password)
+    print(f"{path}: {args.name} has a new password")
+
+
+def _asked() -> str:
+    """Return a password typed twice, or a line of input where nobody types."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n")
+    password = getpass.getpass("Password: ")
+    if getpass.getpass("Once more: ") != password:
+        raise ConfigurationError("the two were not the same; nothing was changed")
+    return password
+
+
+def _passwords(args: argparse.Namespace) -> Path:
+    given: Path | None = args.passwords
+    return given or args.file.with_name("passwords.json")
+
+
 def _remove(args: argparse.Namespace) -> None:
     save_users(args.file, load_users(args.file).without(args.name))
+    drop_password(_passwords(args), args.name)
     print(f"{args.file}: {args.name} is removed")
 
 

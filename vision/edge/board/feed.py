@@ -26,7 +26,11 @@ from vision.edge.mqtt_link import (
 RETRY_S = 0.5
 PAYLOAD_LIMIT = 256 * 1024
 
+REPLAYED = ("replay/public/", "replay/restricted/")
+
 Listener = Callable[[Told], None]
+# Gets every message of the table, bytes as they came, said for the first time or again.
+Recorder = Callable[[str, str, bytes], None]
 
 
 class Feed:
@@ -39,11 +43,14 @@ class Feed:
         topics: Sequence[str],
         *,
         reduce: Reduce | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         """Prepare a feed of `topics` of the tables; `prefixes` gives the beginning of their topics.
 
         `reduce` decides what is kept of a message: what it leaves out is never held here.
         """
+        self._recorder = recorder
+        self._prefixes = dict(prefixes)
         self._endpoint = endpoint
         self._tables = {prefix: table for table, prefix in prefixes.items()}
         self._topics = tuple(topics)
@@ -54,6 +61,7 @@ class Feed:
         self._closing = threading.Event()
         self._connected = threading.Event()
         self._complaint = ""
+        self.connections = 0
         self._client: paho.Client | None = None
         self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
 
@@ -74,6 +82,16 @@ class Feed:
     def tables(self) -> tuple[str, ...]:
         """The names of the tables."""
         return tuple(self._memories)
+
+    def prefix(self, table: str) -> str:
+        """Return the beginning of a table's topics."""
+        return self._prefixes[table]
+
+    def publish(self, table: str, topic: str, data: bytes) -> None:
+        """Say something to a table; lost while the broker is away, so wait for an answer."""
+        client = self._client
+        if client is not None and self.connected:
+            client.publish(self._prefixes[table] + topic, data, 1)
 
     @property
     def connected(self) -> bool:
@@ -138,6 +156,7 @@ class Feed:
             self._heard_s[table] = time.monotonic()
         wanted = [prefix + topic for prefix in self._tables for topic in self._topics]
         client.subscribe([(topic, 1) for topic in wanted])
+        self.connections += 1
         self._connected.set()
 
     def _on_message(self, message: paho.MQTTMessage) -> None:
@@ -147,6 +166,13 @@ class Feed:
         if not message.retain:
             self._heard_s[table] = time.monotonic()
         topic = message.topic.removeprefix(prefix)
+        again = next((start for start in REPLAYED if topic.startswith(start)), "")
+        topic = topic.removeprefix(again)
+        if self._recorder is not None:
+            self._recorder(table, topic, bytes(message.payload))
+        # How things stand now is retained; of what is said again only old results are news.
+        if again and topic != "coup/result":
+            return
         payload = parsed(message.payload, PAYLOAD_LIMIT) if message.payload else None
         if payload is not None or not message.payload:
             self._tell(table, topic, payload)

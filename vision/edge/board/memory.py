@@ -19,8 +19,8 @@ KEPT_RESULTS = 150
 KEPT_PLACES = 2000
 # A last will bears the number of the moment when it was left with the broker: always take these.
 UNNUMBERED = ("status", "health")
-# Each message of these is news of its own, never a repeat of another with the same name.
-PASSING = ("cmd/reply",)
+# Told, but not kept: they say what happened, not how things stand.
+PASSING = ("cmd/reply", "card", "alert", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ class Memory:
         if reduced is None:
             return None
         told = Told(self.table, topic, reduced)
+        self._marks.pop(place, None)
         self._marks[place] = mark
+        self._forget_oldest()
         if topic not in PASSING:
             self._state.pop(place, None)
             self._state[place] = told
@@ -101,8 +103,10 @@ class Memory:
             others = [p for p in places if (self._state[p].payload or {}).get("shoe") != shoe]
             for place in others or places[:-KEPT_RESULTS]:
                 self._drop(place)
-        while len(self._marks) > KEPT_PLACES:
-            self._drop(next(iter(self._marks)))
+
+    def _forget_oldest(self) -> None:
+        if len(self._marks) > KEPT_PLACES:
+            self._drop(next(place for place in self._marks if "#" in place or "/" in place))
 
     def _drop(self, place: str) -> None:
         self._state.pop(place, None)
@@ -117,6 +121,10 @@ def place_of(topic: str, payload: Payload) -> str:
         return f"{topic}#{payload.get('id')}"
     if topic == "card":
         return f"{topic}#{payload.get('order')}#{payload.get('event')}"
+    if topic == "evidence":
+        return f"{topic}#{payload.get('topic')}"
+    if topic == "cmd/reply":
+        return f"{topic}#{payload.get('seq')}#{payload.get('ref')}"
     return topic
 
 

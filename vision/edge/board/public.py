@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from vision.edge.board.memory import Payload
 
-TOPICS = ("status", "shoe", "coup/live", "coup/result", "roads", "health")
+TOPICS = (
+    "status", "shoe", "coup/live", "coup/result", "roads", "health", "replay/public/coup/result"
+)  # fmt: skip
 
 HAND = ("cards", "points", "natural", "pair")
 FIELDS: dict[str, tuple[str, ...]] = {

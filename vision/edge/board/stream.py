@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -55,12 +55,18 @@ class Stream:
     """The events of some tables of a feed, for as long as a browser may have them."""
 
     def __init__(
-        self, feed: Feed, tables: Sequence[str], *, house: Mapping[str, Mapping[str, Any]]
+        self,
+        feed: Feed,
+        tables: Sequence[str],
+        *,
+        house: Mapping[str, Mapping[str, Any]],
+        may_hear: Callable[[Told], bool] = lambda _: True,
     ) -> None:
-        """Prepare a stream; `house` is what the board itself says of each table."""
+        """Prepare a stream of what the browser may hear; `house` is what the board itself says."""
         self._feed = feed
         self._tables = tuple(tables)
         self._house = house
+        self._may_hear = may_hear
 
     def response(self, open_still: Callable[[], bool]) -> StreamingResponse:
         """Return the answer to a browser; it ends when `open_still` says so."""
@@ -76,19 +82,22 @@ class Stream:
         try:
             house = {table: self._house[table] for table in self._tables}
             yield "retry: 1000\n\n" + event("reset", json.dumps(house)) + self._tick()
-            yield "".join(event("told", told.text) for told in state)
+            yield self._told(state)
             sent_s = time.monotonic()
             while open_still():
                 changes = await viewer.changes()
                 if len(changes) > BEHIND:
                     return
-                text = "".join(event("told", told.text) for told in changes)
+                text = self._told(changes)
                 if time.monotonic() - sent_s >= TICK_S / 2:
                     text, sent_s = text + self._tick(), time.monotonic()
                 if text:
                     yield text
         finally:
             self._feed.unsubscribe(viewer.hear)
+
+    def _told(self, changes: Iterable[Told]) -> str:
+        return "".join(event("told", told.text) for told in changes if self._may_hear(told))
 
     def _tick(self) -> str:
         silent = {table: round(self._feed.silent_s(table), 1) for table in self._tables}

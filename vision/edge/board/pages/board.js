@@ -1,7 +1,7 @@
 // The results board: shows what the table's messages say, and says when they cannot be trusted.
 
 import { cardFace } from "/cards.js";
-import { $, Live, make, renderOnce, setText } from "/live.js";
+import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { askedMark, beadPlate, bigRoad, derivedRoad } from "/roads.js";
 import { speak, spoken, wanted, word } from "/words.js";
 
@@ -36,7 +36,7 @@ function render(live) {
 }
 
 function renderHead(table, { live, result }) {
-  setText("table", table.house.title || word("table", { name }));
+  setText("table", titleOf(table, name));
   document.title = $("table").textContent;
   setText("shoe", table.shoe?.shoe || "–");
   setText("coup", result?.coup ?? live?.coup ?? "–");

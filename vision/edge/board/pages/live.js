@@ -1,5 +1,7 @@
 // The link to the board server: what it tells of each table, and how far that can be trusted.
 
+import { word } from "/words.js";
+
 const SILENT_S = 2.5;
 
 // What is known of one table: the newest message of each topic, results and alerts by themselves.
@@ -119,4 +121,11 @@ export function renderOnce(box, key, build) {
   if (shown.get(box) === key) return;
   shown.set(box, key);
   box.replaceChildren(...build());
+}
+
+export const titleOf = (table, name) => table?.house.title || word("table", { name });
+
+export function clockTime(iso) {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime()) ? "–" : at.toLocaleTimeString([], { hour12: false });
 }

@@ -1,0 +1,32 @@
+"""The people of a house for tests: one of each role, and the desk that speaks for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vision.config import TableConfig
+from vision.edge.board.people import save_password
+from vision.edge.users import Credential, User, Users, save_users
+
+PASSWORD = "three small words"
+PEOPLE = {"Bo": "dealer", "Ann": "inspector", "Cy": "surveillance", "Di": "engineer"}
+
+
+def house_of_people(folder: Path) -> tuple[Path, Path]:
+    """Write the users, their passwords and the desk's key; return the users file and the key."""
+    credential = Credential.new("desk-1")
+    desk = User(roles=tuple(PEOPLE.values()), key=credential.public, may_act_for=True)
+    users = Users(users={"desk-1": desk})
+    for name, role in PEOPLE.items():
+        users = users.with_user(name, User(roles=(role,)))
+        save_password(folder / "passwords.json", name, PASSWORD)
+    save_users(folder / "users.json", users)
+    credential.save(folder / "desk.key")
+    return folder / "users.json", folder / "desk.key"
+
+
+def with_desk(config: TableConfig, users: Path, key: Path, **desk: object) -> TableConfig:
+    """Return the settings of a table whose board server has desks."""
+    orders = config.orders.model_copy(update={"users": str(users)})
+    settings = config.desk.model_copy(update={"key": str(key), **desk})
+    return config.model_copy(update={"orders": orders, "desk": settings})

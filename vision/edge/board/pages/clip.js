@@ -1,0 +1,48 @@
+// Plays a clip of evidence: a film of JPEG pictures (AVI), which browsers do not play by themselves.
+
+const FRAME = 0x63643030; // "00dc", little-endian
+
+// The pictures of the film, in order.
+export function framesOf(buffer) {
+  const view = new DataView(buffer);
+  const frames = [];
+  for (let at = 12; at + 8 <= view.byteLength;) {
+    const name = view.getUint32(at, true);
+    const size = view.getUint32(at + 4, true);
+    const isList = name === 0x5453494c; // "LIST": look inside
+    if (name === FRAME && size) frames.push(new Blob([buffer.slice(at + 8, at + 8 + size)], { type: "image/jpeg" }));
+    at += isList ? 12 : 8 + size + (size % 2);
+  }
+  return frames;
+}
+
+export function player(frames, label, perSecond = 8) {
+  const box = document.createElement("div");
+  box.className = "player";
+  const image = document.createElement("img");
+  image.alt = label;
+  const slider = document.createElement("input");
+  Object.assign(slider, { type: "range", min: 0, max: frames.length - 1, value: 0 });
+  slider.setAttribute("aria-label", `${label}: picture`);
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Play";
+  const addresses = frames.map((frame) => URL.createObjectURL(frame));
+  const show = () => { image.src = addresses[slider.value]; };
+  let timer = 0;
+  const stop = () => { clearInterval(timer); timer = 0; button.textContent = "Play"; };
+  button.addEventListener("click", () => {
+    if (timer) return stop();
+    if (Number(slider.value) >= frames.length - 1) slider.value = 0;
+    button.textContent = "Stop";
+    timer = setInterval(() => {
+      if (!box.isConnected || Number(slider.value) >= frames.length - 1) return stop();
+      slider.value = Number(slider.value) + 1;
+      show();
+    }, 1000 / perSecond);
+  });
+  slider.addEventListener("input", show);
+  show();
+  box.append(image, button, slider);
+  return box;
+}

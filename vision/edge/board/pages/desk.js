@@ -1,0 +1,174 @@
+// The surveillance desk: all tables at a glance, the queue of alerts, the chosen one, what was decided by whom.
+
+import { actionsOf, say } from "/desk_actions.js";
+import { alertFacts, tableFacts } from "/desk_detail.js";
+import { openHistory, openSearch } from "/desk_history.js";
+import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
+import { logOut, watchSession, whoAmI } from "/session.js";
+import { speak, word } from "/words.js";
+
+const SEVERITIES = ["critical", "warning", "advisory", "info"];
+const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
+const DUE = {
+  "next-card": "before the next card leaves the shoe", settlement: "before settlement",
+  "next-coup": "before the first card of the next coup", "shoe-end": "before the shoe ends", none: "no time limit",
+};
+const OPEN = ["raised", "acknowledged", "lapsed"];
+
+let me = null;
+let chosen = { table: "", alert: "" };
+let live = null;
+
+function age(iso) {
+  const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
+  const parts = [Math.floor(s / 60) % 60, s % 60].map((part) => String(part).padStart(2, "0"));
+  return s < 3600 ? parts.join(":") : [Math.floor(s / 3600), ...parts].join(":");
+}
+
+function render() {
+  const offline = live.trouble("")?.[0];
+  const linkLost = ["trouble.page", "trouble.broker", "trouble.connecting"].includes(offline);
+  document.body.classList.toggle("stale", linkLost);
+  if (linkLost) setText("notice", word(offline));
+  setText("clock", new Date().toLocaleTimeString([], { hour12: false }));
+  renderTables();
+  renderQueue();
+  renderDetail();
+}
+
+function openAlerts(table) {
+  return [...table.alerts.values()].filter((alert) => OPEN.includes(alert.state));
+}
+
+function renderTables() {
+  const rows = [...live.tables].map(([name, table]) => ({
+    name, title: titleOf(table, name), trouble: live.trouble(name), open: openAlerts(table).length,
+    shoe: table.shoe?.shoe ?? "–", coup: table.live?.coup ?? table.result?.coup ?? "–",
+    state: coupState(table), health: healthWords(table.topics.health), chosen: chosen.table === name && !chosen.alert,
+  }));
+  renderOnce($("tables"), JSON.stringify(rows), () => rows.map((row) => {
+    const box = make("button", `table ${row.trouble ? "trouble" : ""}`);
+    box.type = "button";
+    box.setAttribute("aria-pressed", row.chosen);
+    box.append(make("b", "", row.title), make("span", "state", row.trouble ? word("stale") : word("live")));
+    if (row.trouble) box.append(make("small", "", word(...row.trouble)));
+    box.append(make("small", "", `Shoe ${row.shoe} · coup ${row.coup} · ${row.state}`), make("small", "", row.health));
+    if (row.open) box.append(make("span", "count", `${row.open} open alert${row.open > 1 ? "s" : ""}`));
+    box.addEventListener("click", () => choose(row.name, ""));
+    return box;
+  }));
+}
+
+function coupState(table) {
+  const { live: running, result } = table;
+  if (result && (!running || running.coup === result.coup)) return result.winner ? word(`side.${result.winner}`) : result.state;
+  if (!running || running.punto.cards.length + running.banco.cards.length === 0) return "between coups";
+  return running.complete ? "complete" : `next: ${running.expected.join(", ").toLowerCase().replaceAll("_", " ")}`;
+}
+
+function healthWords(health) {
+  if (!health) return "no figures of the reader yet";
+  const p99 = health.event_ms?.p99;
+  return [`${Math.round(health.fps ?? 0)} pictures/s`, p99 === undefined ? "" : `${Math.round(p99)} ms (p99)`,
+    `${health.cards_unread ?? 0} unread`, `${health.outbox ?? 0} unsent`].filter(Boolean).join(" · ");
+}
+
+function ranked() {
+  const all = [...live.tables].flatMap(([name, table]) => [...table.alerts.values()].map((alert) => ({ table: name, alert })));
+  const rank = ({ alert }) => [SEVERITIES.indexOf(alert.severity), DEADLINES.indexOf(alert.deadline), alert.raised_at];
+  return all.sort((a, b) => {
+    const [x, y] = [rank(a), rank(b)];
+    return x[0] - y[0] || x[1] - y[1] || String(x[2]).localeCompare(String(y[2]));
+  });
+}
+
+function renderQueue() {
+  const all = ranked();
+  const open = all.filter(({ alert }) => OPEN.includes(alert.state));
+  const done = all.filter(({ alert }) => alert.state === "rectified");
+  setText("open-count", open.length);
+  $("open-count").classList.toggle("some", open.length > 0);
+  setText("done-count", done.length);
+  fill($("queue"), open, "No open alert.");
+  fill($("done"), done, "None.");
+}
+
+function fill(list, alerts, none) {
+  const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, chosen.alert === alert.id && chosen.table === table]));
+  renderOnce(list, key, () => alerts.length ? alerts.map(({ table, alert }) => alertItem(table, alert)) : [make("li", "empty", none)]);
+  // The clocks run by themselves; nothing else is drawn anew for them.
+  for (const node of list.querySelectorAll(".age")) {
+    const text = age(node.dataset.since);
+    if (node.textContent !== text) node.textContent = text;
+  }
+}
+
+function alertItem(name, alert) {
+  const item = make("li");
+  const box = make("button", "alert");
+  box.type = "button";
+  box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
+  const since = make("span", "age");
+  since.dataset.since = alert.raised_at;
+  box.append(
+    make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, alert.severity),
+    make("span", "where", `${titleOf(live.tables.get(name), name)} · coup ${alert.coup ?? "–"}`), since,
+    make("span", "text", alert.text || alert.code), make("span", "due", dueWords(alert)),
+  );
+  box.addEventListener("click", () => choose(name, alert.id));
+  item.append(box);
+  return item;
+}
+
+function dueWords(alert) {
+  const seen = alert.acknowledged_by ? ` · seen by ${alert.acknowledged_by}` : "";
+  if (alert.state === "rectified") return `Rectified${alert.by ? ` by ${alert.by}` : ""}${alert.remedy ? `, ${alert.remedy}` : ""}`;
+  if (alert.state === "lapsed") return `Time limit passed at ${clockTime(alert.deadline_at)}${seen}`;
+  return `To be put right ${DUE[alert.deadline] ?? ""}${seen}`;
+}
+
+// Facts are drawn anew with each change; what may be done only when that changes, or typing would be lost.
+function renderDetail() {
+  const table = live.tables.get(chosen.table);
+  const alert = table?.alerts.get(chosen.alert);
+  const coup = alert ? alert.coup : table?.live?.coup ?? table?.result?.coup ?? 0;
+  const none = [make("p", "empty", "Choose an alert or a table.")];
+  const facts = JSON.stringify([chosen, alert ?? [table?.live, table?.result, table?.shoe, table?.status]]);
+  renderOnce($("facts"), facts, () => !table ? none : alert ? alertFacts(chosen.table, table, alert) : tableFacts(chosen.table, table, coup));
+  const actions = JSON.stringify([chosen, Boolean(alert), coup, alert?.state, alert?.acknowledged_by]);
+  renderOnce($("actions"), actions, () => !table ? [] : actionsOf(chosen.table, alert, coup, me));
+}
+
+function choose(table, alert) {
+  chosen = { table, alert };
+  say("");
+  location.hash = "#alerts";
+  live.plan();
+}
+
+function route() {
+  const [view, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const name = ["history", "search"].includes(view) ? view : "alerts";
+  for (const other of ["alerts", "history", "search"]) {
+    $(`to-${other}`).toggleAttribute("aria-current", false);
+    if (other === name) $(`to-${other}`).setAttribute("aria-current", "page");
+  }
+  $("alerts").hidden = $("detail").hidden = name !== "alerts";
+  $("history").hidden = name !== "history";
+  $("search").hidden = name !== "search";
+  if (name === "history") openHistory($("history"), live, rest);
+  if (name === "search") openSearch($("search"), live);
+}
+
+async function begin() {
+  me = await whoAmI();
+  await speak("en");
+  setText("who", `${me.name}, ${me.role}`);
+  $("leave").addEventListener("click", logOut);
+  live = new Live("/api/events", render);
+  watchSession(live);
+  addEventListener("hashchange", route);
+  route();
+}
+
+begin();

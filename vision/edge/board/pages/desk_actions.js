@@ -1,0 +1,115 @@
+// What may be done about the chosen alert or table, as orders in the name of who is logged in.
+
+import { slotName } from "/desk_detail.js";
+import { make } from "/live.js";
+import { order } from "/session.js";
+
+export const REMEDIES = {
+  R1: "Put right, or management told, before the next coup", R2: "Doubt decided for the player",
+  R3: "Card not due used as Banco's third or as the next card", R4: "Cards kept for a hand without bets",
+  R5: "Extra card burned", R6: "Card face up in the shoe set aside", R7: "Card moved to its place, or free hand",
+  R8: "Device failed: coup ended, wagers returned", R9: "Coup void, all wagers returned",
+  R10: "Terminal failed: wagers void", R11: "Stopped and called: card not read, or on the floor", R12: "By the house's own rule",
+};
+const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];
+const RANKS = [..."A23456789TJQK"];
+const SUITS = { s: "♠ spades", h: "♥ hearts", d: "♦ diamonds", c: "♣ clubs" };
+
+export function say(text, good = false) {
+  const box = document.getElementById("said");
+  box.textContent = text;
+  box.classList.toggle("good", good);
+}
+
+export function actionsOf(table, alert, coup, me) {
+  return [...(alert ? alertActions(table, alert, me) : []), ...coupActions(table, coup, me), ...(alert ? [] : shoeActions(table, me))];
+}
+
+// A form whose button gives an order; `fields` are asked for when it is pressed.
+function act({ table, name, label, inputs = [], fields, first = false }) {
+  const form = make("form", "act");
+  const button = make("button", first ? "first" : "", label);
+  button.dataset.order = name;
+  form.append(...inputs, button);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    say(`${label} …`);
+    const why = await order(table, name, fields());
+    say(why ? `${label}: ${why}` : `${label}: done`, !why);
+    button.disabled = false;
+  });
+  return form;
+}
+
+function labelled(text, input, wide = false) {
+  const label = make("label", wide ? "wide" : "", text);
+  label.append(input);
+  return label;
+}
+
+function words(text, required = false) {
+  const input = make("input");
+  input.maxLength = 200;
+  input.required = required;
+  return [labelled(text, input, true), () => (input.value.trim() ? { reason: input.value.trim() } : {})];
+}
+
+function select(text, options) {
+  const input = make("select");
+  for (const [value, name] of options) {
+    const option = make("option", "", name);
+    option.value = value;
+    input.append(option);
+  }
+  return [labelled(text, input), () => input.value];
+}
+
+const can = (me, ...roles) => roles.includes(me.role);
+
+function alertActions(table, alert, me) {
+  const base = { alert: alert.id };
+  const found = [];
+  if (alert.state === "closed") return [make("p", "empty", "This alert is closed.")];
+  if (alert.state !== "rectified" && !alert.acknowledged_by) {
+    found.push(act({ table, name: "ack_alert", label: "Acknowledge", first: true, fields: () => base }));
+  }
+  if (alert.state !== "rectified" && can(me, "inspector")) {
+    const [remedyBox, remedy] = select("Remedy", Object.entries(REMEDIES).map(([code, text]) => [code, `${code} ${text}`]));
+    const [box, reason] = words("Comment");
+    found.push(act({ table, name: "rectify_alert", label: "Rectified", inputs: [remedyBox, box], fields: () => ({ ...base, remedy: remedy(), ...reason() }) }));
+  }
+  const [commentBox, comment] = words("Comment", true);
+  found.push(act({ table, name: "comment_alert", label: "Add comment", inputs: [commentBox], fields: () => ({ ...base, ...comment() }) }));
+  const [closeBox, closing] = words("Closing words");
+  found.push(act({ table, name: "close_alert", label: "Close", inputs: [closeBox], fields: () => ({ ...base, ...closing() }) }));
+  return [make("h3", "", "The alert"), ...found];
+}
+
+function coupActions(table, coup, me) {
+  if (!coup) return [];
+  const [box, reason] = words("Reason");
+  const plain = (name, label) => act({ table, name, label, fields: () => ({ coup, ...reason() }) });
+  if (!can(me, "inspector")) return [make("h3", "", `Coup ${coup}`), box, plain("hold_result", "Hold the result")];
+  const [slotBox, slot] = select("Place", SLOTS.map((one) => [one, slotName(one)]));
+  const [rankBox, rank] = select("Rank", RANKS.map((one) => [one, one === "T" ? "10" : one]));
+  const [suitBox, suit] = select("Suit", Object.entries(SUITS));
+  const [fromBox, from] = select("From", SLOTS.map((one) => [one, slotName(one)]));
+  const [toBox, to] = select("To", SLOTS.map((one) => [one, slotName(one)]));
+  const row = make("div", "row");
+  row.append(plain("confirm", "Confirm cards"), plain("result_stands", "Result stands"), plain("hold_result", "Hold"), plain("void_coup", "Void"),
+    plain("burn_card", "Burn last card"), plain("carry_card", "Carry last card"), plain("free_hand", "Free hand"));
+  return [
+    make("h3", "", `Coup ${coup}`), box,
+    act({ table, name: "correct_card", label: "Correct card", inputs: [slotBox, rankBox, suitBox], fields: () => ({ coup, slot: slot(), card: rank() + suit(), ...reason() }) }),
+    act({ table, name: "move_card", label: "Move card", inputs: [fromBox, toBox], fields: () => ({ coup, source: from(), target: to(), ...reason() }) }),
+    row, act({ table, name: "undo_last", label: "Take back the last order", fields: reason }),
+  ];
+}
+
+function shoeActions(table, me) {
+  if (!can(me, "inspector")) return [];
+  const input = make("input");
+  Object.assign(input, { required: true, maxLength: 64, pattern: "[A-Za-z0-9._\\-]+" });
+  return [make("h3", "", "Shoe"), act({ table, name: "new_shoe", label: "New shoe", inputs: [labelled("Its id", input)], fields: () => ({ shoe: input.value }) })];
+}

@@ -1,0 +1,86 @@
+// The chosen alert or table: what was expected and seen, and the pictures.
+
+import { cardFace } from "/cards.js";
+import { framesOf, player } from "/clip.js";
+import { clockTime, make, titleOf } from "/live.js";
+import { REMEDIES } from "/desk_actions.js";
+
+export const slotName = (slot) => slot ? slot[0] + slot.slice(1).toLowerCase().replace("_", " ") : "–";
+
+export function faces(cards) {
+  const box = make("span", "hands");
+  box.append(...cards.map(cardFace));
+  return box;
+}
+
+function facts(rows) {
+  const list = make("dl", "facts");
+  for (const [name, value] of rows) {
+    if (value === null || value === undefined || value === "") continue;
+    const shown = make("dd");
+    shown.append(value);
+    list.append(make("dt", "", name), shown);
+  }
+  return list;
+}
+
+const percent = (share) => typeof share === "number" ? `${(100 * share).toFixed(share > 0.999 ? 3 : 1)} %` : null;
+
+export function alertFacts(name, table, alert) {
+  const severity = make("span", `severity ${alert.severity}`, alert.severity);
+  const where = `${titleOf(table, name)} · shoe ${alert.shoe} · coup ${alert.coup} · ${alert.code} · ${alert.id}`;
+  return [
+    severity, make("p", "title", alert.text), make("p", "where", where),
+    facts([
+      ["State", alert.state], ["Raised", clockTime(alert.raised_at)],
+      ["Seen by", alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
+      ["Expected", (alert.expected ?? []).map(slotName).join(" or ") || "no card"], ["Observed", alert.observed ? slotName(alert.observed) : null],
+      ["Card", alert.card ? faces([alert.card]) : null], ["Confidence", percent(alert.confidence)],
+      ["Second best", alert.second ? faces([alert.second]) : null],
+      ["Face", alert.exposed === null || alert.exposed === undefined ? null : alert.exposed ? "exposed" : "face down"],
+      ["Check card", alert.check_card ? "no fault under the second-best reading" : null],
+      ["Put right in time", alert.in_time === null ? null : alert.in_time ? "yes" : "no"],
+      ["Remedy", alert.remedy ? `${alert.remedy}: ${REMEDIES[alert.remedy] ?? ""}` : null],
+      ["Last by", alert.by ? `${alert.by} (${alert.role ?? ""})` : null], ["Comment", alert.reason],
+    ]),
+    pictures(name, alert.evidence ?? []),
+  ];
+}
+
+export function tableFacts(name, table, coup) {
+  const { live, shoe, status } = table;
+  return [
+    make("p", "title", titleOf(table, name)),
+    facts([
+      ["Status", `${status?.state ?? "unknown"}${status?.why ? `: ${status.why}` : ""}`], ["Rules", status?.profile?.split(" ")[0]],
+      ["Shoe", shoe?.shoe], ["Cards out", shoe?.cards_out], ["Burned", shoe?.burned], ["Coup", coup],
+      ["Punto", live ? faces(live.punto.cards) : null], ["Banco", live ? faces(live.banco.cards) : null],
+    ]),
+  ];
+}
+
+export function pictures(table, topics) {
+  const box = make("div", "pictures");
+  for (const topic of topics) {
+    const address = `/api/media/${encodeURIComponent(table)}/${topic.split("/").slice(-2).map(encodeURIComponent).join("/")}`;
+    box.append(topic.includes("clip/") ? clip(address) : still(address));
+  }
+  return box;
+}
+
+function still(address) {
+  const image = make("img");
+  image.src = address;
+  image.alt = "The table at that moment";
+  image.addEventListener("error", () => image.replaceWith(make("p", "empty", "The picture is not kept at this desk.")));
+  return image;
+}
+
+function clip(address) {
+  const box = make("div", "", "Loading the clip");
+  fetch(address).then(async (answer) => {
+    const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
+    box.replaceChildren(frames.length ? player(frames, "Before and after that moment") : make("p", "empty", "The clip is not kept at this desk."));
+  }).catch(() => { box.textContent = "The clip cannot be loaded."; });
+  return box;
+}

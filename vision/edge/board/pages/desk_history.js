@@ -1,0 +1,126 @@
+// What is remembered of earlier coups: the shoes of each table, card by card, and a search over them.
+
+import { faces, pictures, slotName } from "/desk_detail.js";
+import { clockTime, make, titleOf } from "/live.js";
+import { get } from "/session.js";
+
+const day = (iso) => (iso ? `${iso.slice(0, 10)} ${clockTime(iso)}` : "–");
+
+function listTable(heads, rows) {
+  const table = make("table", "list");
+  const head = make("tr");
+  for (const text of heads) {
+    const cell = make("th", "", text);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  table.append(head);
+  for (const cells of rows) {
+    const row = make("tr");
+    for (const cell of cells) {
+      const box = make("td");
+      box.append(cell ?? "");
+      row.append(box);
+    }
+    table.append(row);
+  }
+  return table;
+}
+
+function link(text, ...path) {
+  const found = make("a", "", text);
+  found.href = `#${path.map(encodeURIComponent).join("/")}`;
+  found.style.color = "inherit";
+  return found;
+}
+
+export async function openHistory(box, live, [table, shoe]) {
+  if (shoe) return openShoe(box, live, table, shoe);
+  const parts = [make("h2", "", "Shoes")];
+  for (const [name, known] of live.tables) {
+    const shoes = (await get(`/api/history/${encodeURIComponent(name)}`)) ?? [];
+    parts.push(make("h3", "", titleOf(known, name)));
+    parts.push(shoes.length ? listTable(["Shoe", "Coups", "Cards", "Alerts", "From", "To"], shoes.map((one) => [
+      link(one.shoe, "history", name, one.shoe), one.coups, one.cards, one.alerts, day(one.first), day(one.last),
+    ])) : make("p", "empty", "Nothing heard of this table yet."));
+  }
+  box.replaceChildren(...parts);
+}
+
+async function openShoe(box, live, table, shoe) {
+  const whole = await get(`/api/history/${encodeURIComponent(table)}/${encodeURIComponent(shoe)}`);
+  const title = make("h2", "", `${titleOf(live.tables.get(table), table)} · shoe ${shoe}`);
+  if (!whole) return box.replaceChildren(title, make("p", "empty", "Nothing is known of this shoe."));
+  box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, coup)));
+}
+
+function coupBox(table, coup) {
+  const box = make("details");
+  const last = coup.results[coup.results.length - 1];
+  const words = last ? `${last.winner ?? last.state} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : "no result";
+  const more = [last?.revision ? `revision ${last.revision}` : "", coup.alerts.length ? `${coup.alerts.length} alerts` : ""].filter(Boolean);
+  box.append(make("summary", "", `Coup ${coup.coup}: ${words}${more.length ? ` (${more.join(", ")})` : ""}`));
+  // Built when it is opened: a shoe has hundreds of pictures.
+  box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(...coupParts(table, coup)); });
+  return box;
+}
+
+function coupParts(table, coup) {
+  const parts = [];
+  if (coup.results.length) {
+    parts.push(make("h3", "", "Results"), listTable(["Revision", "State", "Punto", "Banco", "Winner", "By", "Reason", "Message"], coup.results.map((one) => [
+      one.revision, one.state, faces(one.punto.cards), faces(one.banco.cards), one.winner ?? one.why, one.by, one.reason, `${one.seq}, ${clockTime(one.at)}`,
+    ])));
+  }
+  if (coup.alerts.length) {
+    parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Code", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => alert.told.map((one) => [
+      `${one.id}, ${clockTime(one.changed_at)}`, one.code, one.text, one.state, one.by || one.acknowledged_by, one.remedy, one.reason,
+    ]))));
+    parts.push(pictures(table, [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))]));
+  }
+  parts.push(make("h3", "", "Cards"), listTable(["Order", "Place", "Card", "Confidence", "Second", "Time", "Picture", "SHA-256"], coup.cards.map((card) => {
+    const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
+    return [
+      card.order, slotName(card.slot), card.card ? faces([card.card]) : "unread", card.confidence, card.second, clockTime(card.at),
+      shown ? pictures(table, [shown.topic]) : "", shown ? make("code", "", shown.sha256) : "",
+    ];
+  })));
+  return parts;
+}
+
+function field(label, name, attributes) {
+  const box = make("label", "", label);
+  const input = make(attributes.options ? "select" : "input");
+  const { options = [], ...others } = attributes;
+  Object.assign(input, { name, ...others });
+  for (const [value, text] of options) {
+    const option = make("option", "", text);
+    option.value = value;
+    input.append(option);
+  }
+  box.append(input);
+  return box;
+}
+
+export function openSearch(box, live) {
+  if (box.children.length) return;
+  const form = make("form", "act");
+  const tables = [["", "all tables"], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
+  form.append(field("Table", "table", { options: tables }), field("Code", "code", { placeholder: "OVER_B3", size: 18 }),
+    field("Card", "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field("From", "since", { type: "datetime-local" }),
+    field("Until", "until", { type: "datetime-local" }), make("button", "first", "Search"));
+  const found = make("div");
+  found.setAttribute("aria-live", "polite");
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const wanted = new URLSearchParams(new FormData(form));
+    for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
+    const rows = (await get(`/api/search?${wanted}`)) ?? [];
+    found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, the newest first` : "Nothing found"),
+      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
+        day(one.at), titleOf(live.tables.get(one.table), one.table), link(one.shoe, "history", one.table, one.shoe), one.coup,
+        one.kind === "alert" ? `${one.code}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
+      ])));
+  });
+  box.replaceChildren(make("h2", "", "Search"), form, found);
+}

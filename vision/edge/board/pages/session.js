@@ -1,0 +1,52 @@
+// Who is logged in, and what they ask of the board server: every change carries the session's own token.
+
+let me = null;
+
+function leave(why) {
+  location.assign(`/login?why=${why}&next=${encodeURIComponent(location.pathname)}`);
+}
+
+export async function whoAmI() {
+  const answer = await fetch("/me");
+  if (answer.status === 401) leave("ended");
+  me = await answer.json();
+  return me;
+}
+
+export async function get(path) {
+  const answer = await fetch(path);
+  if (answer.status === 401) leave("ended");
+  return answer.ok ? answer.json() : null;
+}
+
+async function post(path, fields) {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Shoe-Reader": me?.csrf ?? "" },
+    body: JSON.stringify(fields),
+  });
+  if (answer.status === 401) leave("ended");
+  return answer.json();
+}
+
+// Give a table an order; returns why it was refused, "" where it was taken.
+export async function order(table, name, fields = {}) {
+  try {
+    const said = await post(`/api/order/${encodeURIComponent(table)}/${name}`, fields);
+    return said.accepted ? "" : said.why || "refused";
+  } catch {
+    return "the board does not answer";
+  }
+}
+
+export async function logOut() {
+  await post("/logout", {});
+  location.assign("/login");
+}
+
+// The browser gives up a stream that was refused: then the session has ended.
+export function watchSession(live) {
+  live.source.addEventListener("error", () => {
+    if (live.source.readyState === EventSource.CLOSED) whoAmI();
+  });
+}

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     bad: list[str] = []
     said = []
     for path in args.images:
-        image = _open(path)
+        image = open_picture(path)
         if image is None:
             bad.append(str(path))
             continue
@@ -85,15 +85,17 @@ def _words(cards: tuple[StillCard, ...]) -> str:
     )
 
 
-def _open(path: Path) -> Image | None:
+def open_picture(path: Path) -> Image | None:
+    """Return the picture in a file, `None` where there is none that can be read."""
     try:
         data = np.frombuffer(path.read_bytes(), np.uint8)
     except OSError as error:
         print(f"{path}: {error.strerror}", file=sys.stderr)
         return None
-    if not data.size:
+    try:
+        image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
+    except cv2.error:
         return None
-    image = cv2.imdecode(data, cv2.IMREAD_COLOR)
     return None if image is None else np.asarray(image, np.uint8)
 
 

@@ -144,7 +144,10 @@ def _decode(
 def folder(path: Path, names: list[Path], fps: float, pace: Pace) -> Iterator[Shot]:
     """Yield the pictures of a folder by name; OutsideError names the one that is none."""
     for index, name in enumerate(names):
-        image = cv2.imread(str(name), cv2.IMREAD_COLOR)
+        try:
+            image = cv2.imread(str(name), cv2.IMREAD_COLOR)
+        except cv2.error:
+            image = None
         if image is None:
             raise OutsideError(f"{name}: is not a picture that can be read; remove it from {path}")
         yield pace.shot(cast(Image, image), index, fps)

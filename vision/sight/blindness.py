@@ -160,22 +160,20 @@ class Watch:
         dimmed = min(1.0, now.level / usual.level)
         shows = usual.steep > LEAST_STEEP
         gone = now.steep[shows] < GONE_SHARE * dimmed * usual.steep[shows]
-        if now.sharp < limits.blurred_share * dimmed * usual.sharp:
-            return "the picture is blurred"
-        if gone.size and gone.mean() > limits.covered_share:
-            return "the view is covered"
+        blurred = now.sharp < limits.blurred_share * dimmed * usual.sharp
+        covered = bool(gone.size) and float(gone.mean()) > limits.covered_share
+        if blurred or covered:
+            return "the view is blurred or covered"
         return None
 
     def _light(self, image: Image, now: Usual) -> str | None:
+        usual, share = self._usual, self._limits.dim_share
+        if usual is not None and not share <= now.level / usual.level <= 1 / max(share, 1e-6):
+            return f"Brightness {now.level:.0f}, usually {usual.level:.0f}."
         for name, rows, columns in self._places(image):
             blown_out = image[rows, columns].min(axis=2) >= BLOWN_OUT
             if blown_out.mean() > self._limits.glare_share:
                 return f"Glare on {name}."
-        usual, share = self._usual, self._limits.dim_share
-        if usual is not None and now.level < share * usual.level:
-            return f"Brightness {now.level:.0f}, usually {usual.level:.0f}."
-        if usual is not None and now.level * share > usual.level:
-            return f"Brightness {now.level:.0f}, usually {usual.level:.0f}."
         return None
 
     def _places(self, image: Image) -> tuple[tuple[str, slice, slice], ...]:

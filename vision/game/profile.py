@@ -21,8 +21,6 @@ from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.section import ProfileError, Section
 from vision.game.tableau import Tableau, row_of
 
-PATIENCE = ("due_after_ms", "unaccounted_after_ms", "unread_after_ms", "removed_after_ms")
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -101,9 +99,18 @@ def _watched(rules: Rules, watch: Section) -> Rules:
     if watch.has(gate):
         # Below nine in ten nobody would be asked to look at a card that is likely misread.
         rules = replace(rules, confidence_gate=watch.share(gate, 0.9))
-    times = {key: watch.whole(key, 100, 120_000) for key in PATIENCE if watch.has(key)}
+
+    def time(key: str, usual: int) -> int:
+        return watch.whole(key, 100, 120_000) if watch.has(key) else usual
+
+    rules = replace(
+        rules,
+        due_after_ms=time("due_after_ms", rules.due_after_ms),
+        unaccounted_after_ms=time("unaccounted_after_ms", rules.unaccounted_after_ms),
+        unread_after_ms=time("unread_after_ms", rules.unread_after_ms),
+        removed_after_ms=time("removed_after_ms", rules.removed_after_ms),
+    )
     watch.finish()
-    rules = replace(rules, **times)
     if rules.unread_after_ms < rules.due_after_ms:
         shorter = f"{rules.unread_after_ms}, less than due_after_ms, {rules.due_after_ms}"
         watch.refuse("unread_after_ms", f"is {shorter}; an unread card may be the one that is due")

@@ -118,7 +118,8 @@ class Coup(NamedTuple):
     def is_over(self, at: int, patience_ms: int) -> bool:
         """Whether its cards are gone for good, so that one that leaves the shoe begins the next.
 
-        One that nobody saw is. A hand of fewer than four cards that vanished for a moment was covered, not cleared.
+        One that nobody saw is. A hand of fewer than four cards that vanished for a moment was
+        covered, not cleared.
         """
         if self.void or self.over_at is not None or not self.cards:
             return True

@@ -6,6 +6,7 @@ with a key of the users file. Knows names, keys and clocks; what a role may orde
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from vision.wire_commands import (
     signed_text,
 )
 from vision.wire_payloads import unix_ms
+
+log = logging.getLogger(__name__)
 
 MEMORY = 10_000  # orders remembered; a reader that is asked for more within a minute takes none
 NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -86,9 +89,21 @@ class Gate:
             ref = str(fields.get("ref", ""))
             self._check(name, fields)
         except RefusedError as error:
-            self.refused += 1
+            self._note_refusal(name, error)
             raise RefusedError(str(error), error.ref or ref) from error
         return Signed(name, fields)
+
+    def _note_refusal(self, name: str, error: RefusedError) -> None:
+        """Count it, and log the first, second, fourth, eighth: a flood must not fill the log."""
+        self.refused += 1
+        if self.refused & (self.refused - 1) == 0:
+            log.warning(
+                "order %s refused at the gate, %d so far: %s; if it was nobody of the house, see "
+                "who may publish orders in the broker's access list",
+                ascii(name[:64]),
+                self.refused,
+                error,
+            )
 
     def _check(self, name: str, fields: Fields) -> None:
         if self._path is None:

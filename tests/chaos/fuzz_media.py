@@ -172,9 +172,8 @@ def fuzz(kind: str, count: int, start: int = 0) -> Outcome:
     while at < start + count:
         command = [sys.executable, "-m", "tests.chaos.fuzz_media", "--worker", kind]
         command += ["--start", str(at), "--count", str(start + count - at)]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        errors = tempfile.TemporaryFile("w+", errors="replace")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         last = at
         for line in _lines(process):
             number, _, words = line.partition(" ")
@@ -183,7 +182,10 @@ def fuzz(kind: str, count: int, start: int = 0) -> Outcome:
                 outcome.counts[words.strip()] += 1
                 at = last + 1
         process.kill()
-        error = process.communicate()[1].strip().splitlines()[-1:]
+        process.communicate()
+        errors.seek(0)
+        error = errors.read().strip().splitlines()[-1:]
+        errors.close()
         if at < start + count:
             outcome.faults.append(f"{kind} {last}: exit {process.returncode} {error}")
             at = last + 1

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import cv2
-import numpy as np
 
+from vision.edge import media
 from vision.errors import ConfigurationError, OutsideError
 from vision.eyes import open_eyes
 from vision.sight.frame import Image
@@ -88,15 +88,10 @@ def _words(cards: tuple[StillCard, ...]) -> str:
 def open_picture(path: Path) -> Image | None:
     """Return the picture in a file, `None` where there is none that can be read."""
     try:
-        data = np.frombuffer(path.read_bytes(), np.uint8)
+        return media.open_picture(path)
     except OSError as error:
         print(f"{path}: {error.strerror}", file=sys.stderr)
         return None
-    try:
-        image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
-    except cv2.error:
-        return None
-    return None if image is None else np.asarray(image, np.uint8)
 
 
 def _make_folder(folder: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 import cv2
+import numpy as np
 
 from vision.edge.shots import Outage, Shot
 from vision.errors import ConfigurationError, OutsideError
@@ -145,12 +146,22 @@ def folder(path: Path, names: list[Path], fps: float, pace: Pace) -> Iterator[Sh
     """Yield the pictures of a folder by name; OutsideError names the one that is none."""
     for index, name in enumerate(names):
         try:
-            image = cv2.imread(str(name), cv2.IMREAD_COLOR)
-        except cv2.error:
+            image = open_picture(name)
+        except OSError:
             image = None
         if image is None:
             raise OutsideError(f"{name}: is not a picture that can be read; remove it from {path}")
-        yield pace.shot(cast(Image, image), index, fps)
+        yield pace.shot(image, index, fps)
+
+
+def open_picture(path: Path) -> Image | None:
+    """Return the picture in a file (H x W x 3, BGR), `None` where there is none; OSError."""
+    data = np.frombuffer(path.read_bytes(), np.uint8)
+    try:
+        image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
+    except cv2.error:
+        return None
+    return None if image is None else np.asarray(image, np.uint8)
 
 
 def picture_files(folder: Path) -> list[Path]:

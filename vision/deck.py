@@ -23,7 +23,7 @@ from vision.sight.evidence import FACES
 def write(path: Path, fitted: Fitted, captured: Captured, facts: Mapping[str, Any]) -> str:
     """Write a learnt deck with its captured cards; return the hash of the content."""
     deck = fitted.deck
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "mean": deck.head.mean,
         "scale": deck.head.scale,
         "weights": deck.head.weights,

@@ -19,7 +19,7 @@ from vision.enrolling import LOOK_EVERY_MS, Watch, ask_all, learn, pairs_path, r
 from vision.errors import ConfigurationError, OutsideError
 from vision.eyes import Eyes, open_eyes
 from vision.game.cards import Card
-from vision.sight.enrolment_fit import Captured
+from vision.sight.enrolment_fit import FIT_VIEWS, Captured
 from vision.sight.enrolment_gather import Showing
 from vision.watching import table_view
 
@@ -39,11 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="F", help="the deck file (TABLE.deck beside the table file)")
     add("--ask", action="store_true", help="ask which card it is where the reader is not sure")
     add("--refit", type=Path, metavar="F", help="learn again from the cards captured in this file")
+    add("--views", type=int, default=FIT_VIEWS, help="views to learn from, a card (%(default)s)")
     add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Gather the deck, learn it and write its file; exit code 3 where it is not fit to be used."""
+    if args.views < 1:
+        raise ConfigurationError(f"--views {args.views}: give 1 or more; 120 is usual")
     config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)
@@ -55,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     captured = captured_in(args.refit) if args.refit else _gathered(config, eyes, args.ask, out)
     shown = time.monotonic()
-    enrolled = learn(captured, eyes, bound=config.reader.error_bound, out=out, tell=_tell)
+    enrolled = learn(
+        captured, eyes, bound=config.reader.error_bound, out=out, tell=_tell, views=args.views
+    )
     for line in report(enrolled):
         print(line)
     print(

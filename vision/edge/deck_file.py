@@ -97,10 +97,9 @@ def _content(path: Path) -> dict[str, NDArray[Any]]:
         raise ConfigurationError(
             f"{path}: no such deck file; run `shoe-reader enrol`, or leave [deck] path empty"
         ) from None
-    except _DAMAGE as error:
+    except _DAMAGE:
         raise ConfigurationError(
-            f"{path}: is no deck file, or a damaged one ({str(error)[:80]}); run "
-            "`shoe-reader enrol`, or copy it again"
+            f"{path}: is no deck file, or a damaged one; run `shoe-reader enrol`, or copy it again"
         ) from None
     return content
 

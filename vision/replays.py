@@ -24,10 +24,18 @@ class Replays:
     """The requests that wait, oldest first; at most WAITING_LIMIT of them."""
 
     def __init__(
-        self, store: Store, prefix: str, clock: Callable[[], float] = time.monotonic
+        self,
+        store: Store,
+        prefix: str,
+        fill: Callable[[Message], Message],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic."""
+        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic.
+
+        `fill` makes of a message that stands for a picture the one that is sent.
+        """
         self._store = store
+        self._fill = fill
         self._prefix = prefix
         self._clock = clock
         self._ranges: deque[tuple[int, int]] = deque()
@@ -61,4 +69,4 @@ class Replays:
             self._ranges.appendleft((until + 1, last))
         found = self._store.said(first, until)
         self._paid_until += len(found) / RATE_PER_S
-        return [again(message, self._prefix) for message in found]
+        return [again(self._fill(message), self._prefix) for message in found]

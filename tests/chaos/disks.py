@@ -29,6 +29,8 @@ from vision.wire import Message
 
 COUPS = 24
 
+Fault = Callable[[], str]
+
 
 def live(log: str, port: int, limit: int | None, words: str) -> None:
     """Be the reader, with files of at most `limit` bytes; leave its last words in a file."""

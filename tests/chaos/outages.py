@@ -23,6 +23,8 @@ SHUT = ("listener PORT 127.0.0.1", "allow_anonymous false")
 LASTING = ("persistence true", "autosave_interval 1", "autosave_on_changes true")
 GROWTH_MB = 24.0
 
+Outage = Callable[[], str]
+
 
 @dataclass
 class House:

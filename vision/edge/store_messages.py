@@ -65,10 +65,10 @@ def read(rows: Iterable[Sequence[Any]]) -> list[Message]:
     """Return the messages of rows; DamagedMessageError naming one that is not as written."""
     found = []
     for topic, payload, qos, retain, seq, digest in rows:
-        message = Message(topic, bytes(payload), qos, bool(retain), seq)
         try:
+            message = Message(topic, bytes(payload), qos, bool(retain), seq)
             is_whole = _sum(message) == digest
-        except (UnicodeDecodeError, AttributeError):
+        except (UnicodeDecodeError, AttributeError, TypeError):
             is_whole = False
         if not is_whole:
             raise DamagedMessageError(f"message {seq} is not what was written")

@@ -1,0 +1,59 @@
+"""The short form of `make chaos`: nothing lost, doubled or said wrong, whatever befalls."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos import clocks, disks, kills, outages, soak
+from tests.edge.mqtt_tools import MOSQUITTO
+
+pytestmark = pytest.mark.slow
+needs_mosquitto = [
+    pytest.mark.mosquitto,
+    pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto"),
+]
+
+
+def test_reader_killed_at_random_moments_leaves_the_record_as_if_it_never_was() -> None:
+    """Proof a: every coup once, in order, equal to an undisturbed run."""
+    assert "none missing" in kills.run(5)
+
+
+@pytest.mark.parametrize(
+    "outage",
+    [
+        pytest.param(lambda: outages.away(12), marks=needs_mosquitto, id="away"),
+        pytest.param(
+            lambda: outages.restarted(12, lasting=False), marks=needs_mosquitto, id="forgetful"
+        ),
+    ],
+)
+def test_broker_that_fails_loses_and_doubles_nothing(outage: outages.Outage) -> None:
+    """Proof b: the consumer has everything once it has asked for what its broker forgot."""
+    assert outage()
+
+
+@pytest.mark.parametrize("fault", [disks.full, disks.read_only, disks.slow])
+def test_disk_that_fails_is_told_and_play_goes_on_after(fault: disks.Fault) -> None:
+    """Proof c: said at once with the cure, nothing wrong published, complete afterwards."""
+    assert fault()
+
+
+def test_bytes_turned_over_never_become_messages() -> None:
+    """Proof c: a damaged log is refused, or says only what was said before."""
+    assert "0 wrong messages" in disks.flipped(8)
+
+
+def test_clock_that_leaps_or_drifts_moves_no_deadline() -> None:
+    """Proof e: same results and alerts, in order; the leap is told."""
+    assert "same results" in clocks.run(6)
+
+
+def test_soak_of_a_few_shoes_grows_nothing() -> None:
+    """Proof h: memory, descriptors and times stay what they were."""
+    assert "as undisturbed" in soak.run(140)
+
+
+def test_long_log_opens_at_once() -> None:
+    """Only the last shoe is read at a start, however much is before it."""
+    assert "opened in" in soak.opening(50_000)

@@ -1,0 +1,119 @@
+"""A consumer that has missed messages gets them again, byte for byte, and in bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.table_log import PLAYS, header, said, write_log
+from vision.edge.store import Store
+from vision.replays import AT_ONCE, WAITING_LIMIT, Replays
+from vision.wire import Message
+from vision.wire_replay import PUBLIC, again
+
+PREFIX = "casino/house/table/7/"
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        """Return the time in seconds."""
+        return self.now
+
+
+@pytest.fixture(name="desk")
+def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]]:
+    """Give replays over a log with messages of every kind, their clock, and the messages."""
+    events = PLAYS["overdraw"]().events
+    write_log(tmp_path / "t.sqlite", events)
+    clock = Clock()
+    with Store(tmp_path / "t.sqlite", header()) as store:
+        yield Replays(store, PREFIX, lambda message: message, clock), clock, said(events)
+
+
+def ask(replays: Replays, **fields: Any) -> tuple[bool, str]:
+    """Ask for messages; return whether that was accepted, and why not."""
+    newest = fields.pop("newest", 10_000)
+    reply = replays.ask(json.dumps(fields).encode(), newest, 0)
+    return reply.accepted, reply.why
+
+
+def drain(replays: Replays, clock: Clock) -> list[Message]:
+    """Let time pass until everything has been said again."""
+    found: list[Message] = []
+    for _ in range(100):
+        clock.now += 0.1
+        found += replays.due()
+    return found
+
+
+def test_messages_asked_for_come_again_byte_for_byte(
+    desk: tuple[Replays, Clock, tuple[Message, ...]],
+) -> None:
+    """The whole range comes in order, under the topics for replays, not retained."""
+    replays, clock, messages = desk
+    assert ask(replays, first=3, last=len(messages)) == (True, "")
+    found = drain(replays, clock)
+    assert [message.payload for message in found] == [m.payload for m in messages[2:]]
+    assert {message.retain for message in found} == {False}
+
+
+def test_public_side_gets_only_what_is_public(
+    desk: tuple[Replays, Clock, tuple[Message, ...]],
+) -> None:
+    """What a board may not hear comes under a topic that it may not hear."""
+    for message in desk[2]:
+        level = message.topic.removeprefix(PREFIX)
+        side = "public" if level in PUBLIC else "restricted"
+        assert again(message, PREFIX).topic == f"{PREFIX}replay/{side}/{level}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"first": 1}, "two messages are needed"),
+        ({"first": "1", "last": 2}, "two messages are needed"),
+        ({"first": True, "last": 2}, "two messages are needed"),
+        ({"first": 5, "last": 4}, "not a range"),
+        ({"first": 0, "last": 4}, "not a range"),
+        ({"first": 1, "last": 5000}, "at most 1000"),
+        ({"first": 1, "last": 9, "newest": 8}, "the newest message is 8"),
+        ({"first": 1, "last": 999}, "kept any more"),
+        ({"first": 1, "last": 2, "colour": "red"}, "no such field"),
+    ],
+)
+def test_request_that_cannot_be_served_is_refused_with_the_reason(
+    desk: tuple[Replays, Clock, tuple[Message, ...]], fields: dict[str, Any], why: str
+) -> None:
+    """Nothing is sent, and the asker knows why."""
+    accepted, words = ask(desk[0], **fields)
+    assert not accepted
+    assert why in words
+    assert drain(desk[0], desk[1]) == []
+
+
+def test_request_that_is_no_json_is_refused(
+    desk: tuple[Replays, Clock, tuple[Message, ...]],
+) -> None:
+    """Bytes that mean nothing do no harm."""
+    assert not desk[0].ask(b"\xff{", 9, 0).accepted
+
+
+def test_many_requests_neither_pile_up_nor_hurry(
+    desk: tuple[Replays, Clock, tuple[Message, ...]],
+) -> None:
+    """At most ten wait, and at most AT_ONCE messages go at a time."""
+    replays, clock, messages = desk
+    answers = [ask(replays, first=1, last=len(messages))[0] for _ in range(WAITING_LIMIT + 1)]
+    assert answers == [True] * WAITING_LIMIT + [False]
+    clock.now += 60
+    first = [message for _ in range(50) for message in replays.due()]
+    assert 0 < len(first) <= AT_ONCE
+    assert len(first) + len(drain(replays, clock)) == WAITING_LIMIT * len(messages)

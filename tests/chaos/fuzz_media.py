@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
+import os
 import random
 import select
 import subprocess
@@ -172,34 +173,37 @@ def fuzz(kind: str, count: int, start: int = 0) -> Outcome:
     while at < start + count:
         command = [sys.executable, "-m", "tests.chaos.fuzz_media", "--worker", kind]
         command += ["--start", str(at), "--count", str(start + count - at)]
-        errors = tempfile.TemporaryFile("w+", errors="replace")
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         last = at
-        for line in _lines(process):
-            number, _, words = line.partition(" ")
-            last = int(number)
-            if words.strip():
-                outcome.counts[words.strip()] += 1
-                at = last + 1
-        process.kill()
-        process.communicate()
-        errors.seek(0)
-        error = errors.read().strip().splitlines()[-1:]
-        errors.close()
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+            for line in _lines(process):
+                number, _, words = line.partition(" ")
+                last = int(number)
+                if words.strip():
+                    outcome.counts[words.strip()] += 1
+                    at = last + 1
+            process.kill()
+            process.communicate()
+            errors.seek(0)
+            error = errors.read().decode(errors="replace").strip().splitlines()[-1:]
         if at < start + count:
             outcome.faults.append(f"{kind} {last}: exit {process.returncode} {error}")
             at = last + 1
     return outcome
 
 
-def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """Yield what a worker says, until it ends or says nothing for too long."""
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
+    """Yield what a worker says, half a line at the end too, until it ends or is silent too long."""
     assert process.stdout is not None
+    rest = ""
     while select.select([process.stdout], [], [], HANG_S)[0]:
-        line = process.stdout.readline()
-        if not line:
-            return
-        yield line
+        said = os.read(process.stdout.fileno(), 1 << 16).decode()
+        if not said:
+            break
+        *lines, rest = (rest + said).split("\n")
+        yield from lines
+    if rest:
+        yield rest
 
 
 def main() -> None:

@@ -60,6 +60,7 @@ from vision.wire_log import (
     verified,
 )
 from vision.wire_payloads import iso, snake, topic_level
+from vision.wire_proofs import Medium
 
 PREFIX = "casino/house/table/7/"
 NOON = 1_700_000_000_123
@@ -356,6 +357,7 @@ values: dict[Any, st.SearchStrategy[Any]] = {
     Slot: st.sampled_from(Slot),
     Role: st.sampled_from(Role),
     Winner: st.sampled_from(Winner),
+    Medium: st.sampled_from(Medium),
     tuple[str, ...]: st.lists(st.text(max_size=5), max_size=3).map(tuple),
 }
 
@@ -376,7 +378,7 @@ def events_of(name: str) -> st.SearchStrategy[Event]:
 
 
 @pytest.mark.parametrize("name", sorted(EVENTS))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_event_survives_the_log(name: str, data: st.DataObject) -> None:
     """Any event comes back from its JSON text as it was, and gives the same text again."""

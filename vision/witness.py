@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vision.config import Evidence, View
+from vision.config import View
+from vision.config_records import Evidence
 from vision.edge.evidence import Album, Limits, folder_of
 from vision.edge.evidence_ring import Crop, Ring
 from vision.game.events import Event, Noticed

@@ -18,7 +18,8 @@ from tests.table_log import NOON, PLAYS, header, overdraw
 from vision.archive import Sources, audit_archive, write_archive
 from vision.audit import Trust
 from vision.cli import main
-from vision.config import Evidence, View
+from vision.config import View
+from vision.config_records import Evidence
 from vision.edge.evidence import Album, Limits, file_name, folder_of
 from vision.edge.evidence_avi import pace_of, pictures_of, write_film
 from vision.edge.evidence_play import as_webm

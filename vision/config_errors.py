@@ -131,7 +131,7 @@ def _place_fault(
     for place, (x, y) in zip(polygon, pixels.tolist(), strict=True):
         if not _inside((x, y), size):
             words = (
-                f"{_spot(place)} mm falls at {_spot((round(x), round(y)))} px, outside the picture "
+                f"{_spot(place)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
                 f"({size[0]} x {size[1]} px); move it inside, or calibrate the view again"
             )
             return Fault(key, words)

@@ -15,7 +15,9 @@ from pydantic_core.core_schema import ValidationInfo
 
 from vision.game.events import Slot
 
-Point = tuple[float, float]
+# Further away than any table or picture; beyond, geometry in single precision has no answer.
+Coordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
+Point = tuple[Coordinate, Coordinate]
 Polygon = Annotated[tuple[Point, ...], Field(min_length=3)]
 URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -71,4 +73,4 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class Section(BaseModel):
     """One part of the table file: frozen, and no key that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

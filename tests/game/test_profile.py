@@ -98,6 +98,8 @@ def test_watch_is_set_by_the_profile_or_as_usual() -> None:
         text = profile_text(sheet.profile)
         without = text[: text.index("[watch]")] + text[text.index("[tableau") :]
         assert parse_profile(text, "x") == parse_profile(without, "x")
+        some = text.replace("confidence_gate = 0.99", "")
+        assert parse_profile(some, "x") == parse_profile(without, "x")
     house = load_profile("house").rules
     assert (house.confidence_gate, house.unread_after_ms) == (0.995, 15_000)
     assert (house.due_after_ms, house.removed_after_ms) == (5_000, 3_000)

@@ -116,33 +116,37 @@ class Gatherer:
 
     def names(self) -> dict[int, Card]:
         """Return the card of each showing (by number) that is known by now."""
-        found = {i: s.told for i, s in enumerate(self._showings) if s.told is not None}
-        for number, showing in enumerate(self._showings):
-            guess = showing.guess()
-            if number not in found and guess is not None and guess[1] <= SURE:
-                found[number] = guess[0]
-        doubted = {number for pair in self._conflicts(found) for number in pair}
+        found = self._sure()
+        doubted = self._doubted(found)
         found = {number: card for number, card in found.items() if number not in doubted}
         return found | self._by_exclusion(found, doubted)
 
     def conflicts(self) -> tuple[Card, ...]:
         """Return the cards as which two cards are read that lie there at the same time."""
-        found = {}
+        found = self._sure()
+        return tuple(sorted({found[number] for number in self._doubted(found)}))
+
+    def _sure(self) -> dict[int, Card]:
+        """Return what each showing was told to be, or looks like for sure."""
+        found: dict[int, Card] = {}
         for number, showing in enumerate(self._showings):
             guess = showing.guess()
-            if showing.told is None and guess is not None and guess[1] <= SURE:
+            if showing.told is not None:
+                found[number] = showing.told
+            elif guess is not None and guess[1] <= SURE and not showing.left_out:
                 found[number] = guess[0]
-        return tuple(sorted({found[one] for one, _ in self._conflicts(found)}))
+        return found
 
-    def _conflicts(self, found: dict[int, Card]) -> list[tuple[int, int]]:
-        """Return the pairs of untold showings of one name that lay there at once."""
-        open_ = [number for number in found if self._showings[number].told is None]
-        return [
-            (one, other)
-            for place, one in enumerate(open_)
-            for other in open_[place + 1 :]
-            if found[one] == found[other] and self._showings[one].beside(self._showings[other])
-        ]
+    def _doubted(self, found: dict[int, Card]) -> set[int]:
+        """Return the untold showings that lay beside another one of the same name."""
+        return {
+            one
+            for one in found
+            for other in found
+            if one != other and found[one] == found[other]
+            if self._showings[one].told is None
+            if self._showings[one].beside(self._showings[other])
+        }
 
     def _by_exclusion(self, found: dict[int, Card], doubted: set[int]) -> dict[int, Card]:
         """Return the names that follow because all other cards are known already."""

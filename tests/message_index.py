@@ -83,11 +83,14 @@ def _text(node: ast.AST) -> str:
     return "…"
 
 
-def explained(text: str) -> tuple[str, str]:
+def explained(said: Said) -> tuple[str, str]:
     """Return cause and cure: those of EXPLAINED, or the two halves of the message itself."""
-    for beginning, both in EXPLAINED.items():
-        if beginning in text:
+    text = said.text
+    for passage, both in EXPLAINED.items():
+        if passage in text:
             return both
+    if said.gravity == "info":
+        return text, "none is needed"
     cause, _, cure = text.rpartition("; ")
     return cause, cure if re.search("[a-z]{2}", cure) else ""
 
@@ -96,7 +99,7 @@ def page() -> str:
     """Return the page; a cell is empty where nothing explains a message."""
     rows = []
     for said in messages():
-        cause, cure = (cell.replace("|", "\\|") for cell in explained(said.text))
+        cause, cure = (cell.replace("|", "\\|") for cell in explained(said))
         text = said.text.replace("|", "\\|").replace("`", "'")
         rows.append(f"| `{text}` | {said.gravity} | {cause} | {cure} |\n")
     return HEAD + "".join(rows)

@@ -10,7 +10,7 @@ from tests.message_index import EXPLAINED, PAGE, Said, explained, messages, page
 @pytest.mark.parametrize("said", messages(), ids=lambda said: f"{said.module}:{said.text[:40]}")
 def test_message_has_cause_and_cure(said: Said) -> None:
     """Each says `what is wrong; how to mend it`, or is explained in tests/message_index.py."""
-    assert all(explained(said.text)), said
+    assert all(explained(said)), said
 
 
 def test_page_of_messages_is_that_of_the_program() -> None:

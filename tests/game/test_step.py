@@ -237,6 +237,7 @@ def _roads(dealer: Dealer) -> dict[str, object]:
     drawn = NOTHING
     for told in dealer.all(CoupsChanged):
         drawn = drawn.after(told.coups)
+        assert drawn == drawn._replace(coups=(*told.coups, *told.coups)).after(told.coups)
     return roads_content("s", drawn.roads)
 
 

@@ -25,6 +25,7 @@ os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+PNG = b"\x89PNG\r\n\x1a\n"
 BOXED = frozenset({".m4v", ".mov", ".mp4"})
 AHEAD = 4
 USUAL_FPS = 30.0
@@ -156,12 +157,26 @@ def folder(path: Path, names: list[Path], fps: float, pace: Pace) -> Iterator[Sh
 
 def open_picture(path: Path) -> Image | None:
     """Return the picture in a file (H x W x 3, BGR), `None` where there is none; OSError."""
-    data = np.frombuffer(path.read_bytes(), np.uint8)
+    raw = path.read_bytes()
+    if raw.startswith(PNG) and not _whole_png(raw):
+        return None
+    data = np.frombuffer(raw, np.uint8)
     try:
         image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
     except cv2.error:
         return None
     return None if image is None else np.asarray(image, np.uint8)
+
+
+def _whole_png(raw: bytes) -> bool:
+    """Walk the chunks to the end: OpenCV 5 never returns from one that is longer than its file."""
+    place = len(PNG)
+    while place + 12 <= len(raw):
+        length = int.from_bytes(raw[place : place + 4])
+        if raw[place + 4 : place + 8] == b"IEND":
+            return True
+        place += 12 + length
+    return False
 
 
 def picture_files(folder: Path) -> list[Path]:

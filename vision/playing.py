@@ -15,7 +15,7 @@ from vision.edge.shots import Shot
 from vision.errors import OutsideError
 from vision.eyes import open_eyes
 from vision.placing import Places
-from vision.sight.calibration import Fit, Size, Thing, fit, upright
+from vision.sight.calibration import Fit, Size, Thing, fit_most, upright
 from vision.sight.calibration_places import NotEnoughError, Proposal, propose
 from vision.sight.calibration_play import Play
 from vision.sight.frame import Image
@@ -23,9 +23,9 @@ from vision.sight.geometry import Homography
 
 LOOK_EVERY_MS = 30
 KEEP_EVERY_MS = 1500
+MOST_PICTURES = 15
 LEAST_CARDS = 6
 MOST_CARDS = 60
-ASTRAY = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,7 @@ def from_play(
 def _watched(source: str, wanted: Wanted, minutes: float) -> tuple[Play, list[Image]]:
     eyes = open_eyes(threads=2)
     play = Play()
-    pictures: list[Image] = []
+    pictures: list[tuple[int, Image]] = []
     began = due = kept = None
     for shot in open_source(source, wanted, speed=0):
         if not isinstance(shot, Shot):
@@ -91,29 +91,26 @@ def _watched(source: str, wanted: Wanted, minutes: float) -> tuple[Play, list[Im
             break
         if due is None or at >= due:
             due = at + LOOK_EVERY_MS
-            play.see(image, eyes.detector(image), at - began)
-        if kept is None or at >= kept:
-            kept = at + KEEP_EVERY_MS
-            pictures = [*pictures[-39:], image]
-    return play, pictures
+            cards = eyes.detector(image)
+            play.see(image, cards, at - began)
+            if kept is None or at >= kept:
+                kept = at + KEEP_EVERY_MS
+                # The emptiest are kept: together they show the layout without cards.
+                pictures.append((len(cards), image))
+                pictures = sorted(pictures, key=lambda one: one[0])[:MOST_PICTURES]
+    return play, [image for _, image in pictures]
 
 
 def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thing]]:
     """Fit the plane to cards, without those that fit much worse than most."""
-    for _ in range(3):
-        if len(things) < LEAST_CARDS:
-            raise OutsideError(
-                f"{source}: only {len(things)} cards were seen lying still with clear edges, "
-                f"{LEAST_CARDS} are needed: let it watch longer (--minutes), give the table more "
-                "light, or use the marker sheet"
-            )
-        fitted = fit(things, size, lenses=1)
-        limit = ASTRAY * max(float(np.median(fitted.misfit_mm)), 0.1)
-        good = [t for t, off in zip(things, fitted.misfit_mm, strict=True) if off <= limit]
-        if len(good) == len(things):
-            break
-        things = good
-    return fitted, things
+    fitted, kept = fit_most(things, size, lenses=1) if things else (None, [])
+    if fitted is None or len(kept) < LEAST_CARDS:
+        raise OutsideError(
+            f"{source}: only {len(kept)} cards were seen lying still with clear edges, "
+            f"{LEAST_CARDS} are needed: let it watch longer (--minutes), give the table more "
+            "light, or use the marker sheet"
+        )
+    return fitted, kept
 
 
 def _places(proposal: Proposal) -> Places:

@@ -7,40 +7,13 @@ import numpy as np
 import pypdfium2
 import pytest
 
+from tests.sight.sheets import lying, on_table
 from vision.edge.sheet_pdf import PAPERS_MM, sheet_pdf
 from vision.sight.calibration import rigid
 from vision.sight.calibration_sheet import LINE_MM, SIZE_MM, NotSeenError, black_boxes, find
 from vision.sight.frame import Image
 
-PX_PER_MM = 3
-
-
-def printed() -> Image:
-    """Return the sheet with its margin, 3 px a mm."""
-    margin = 15
-    width, height = ((side + 2 * margin) * PX_PER_MM for side in SIZE_MM)
-    image = np.full((height, width, 3), 255, np.uint8)
-    for box in black_boxes():
-        x, y, wide, tall = (round(side * PX_PER_MM) for side in box)
-        left, top = x + margin * PX_PER_MM, y + margin * PX_PER_MM
-        image[top : top + tall, left : left + wide] = 0
-    return image
-
-
-def on_table(quad: list[list[float]]) -> Image:
-    """Return a felt with the sheet lying on a quad."""
-    sheet = printed()
-    height, width = sheet.shape[:2]
-    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-    matrix = cv2.getPerspectiveTransform(corners, np.array(quad, np.float32))
-    size = (1280, 720)
-    paper = cv2.warpPerspective(sheet, matrix, size, flags=cv2.INTER_AREA)
-    mask = cv2.warpPerspective(np.full_like(sheet, 255), matrix, size)
-    felt = np.full((720, 1280, 3), (60, 90, 30), np.uint8)
-    return cv2.GaussianBlur(np.where(mask > 0, paper, felt), (0, 0), 0.7)
-
-
-FLAT = on_table([[400, 150], [700, 170], [690, 560], [380, 540]])
+FLAT = on_table(lying(550, 330, 4))
 
 
 def test_sheet_is_found_where_it_lies() -> None:
@@ -66,7 +39,7 @@ def test_half_covered_sheet_still_serves() -> None:
     [
         (np.full((720, 1280, 3), 90, np.uint8), "no marker is seen"),
         (cv2.GaussianBlur(FLAT, (0, 0), 9), "blurred"),
-        (np.ascontiguousarray(FLAT[:235]), "only"),
+        (np.ascontiguousarray(FLAT[:330]), "only"),
     ],
     ids=["no sheet", "blurred", "partly in sight"],
 )

@@ -7,15 +7,14 @@ writes over a table file.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import cv2
 import numpy as np
 from pydantic import ValidationError
 
+from vision.calibrate_words import number, pair, place
 from vision.calibrating import (
     Found,
     Sheets,
@@ -51,7 +50,7 @@ from vision.sight.shift import Layout, Shift
 from vision.table_file import TableFile, written_whole
 
 HELP = "find the table plane, the lens and the places, and write them into the table file"
-MOST_UNSURE_MM = 2.0
+MOST_UNSURE_MM = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,13 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--sheet", type=Path, metavar="F.pdf", help="write the marker sheet to print, and end")
     add("--source", metavar="S", nargs="?", const="", help="watch this source (none named: the "
         "table's camera) while the sheet is moved about")  # fmt: skip
-    add("--points", nargs="+", type=_pair, metavar="X,Y=X,Y",
+    add("--points", nargs="+", type=pair, metavar="X,Y=X,Y",
         help="four or more points instead of the sheet: pixels = millimetres")  # fmt: skip
     add("--from-play", metavar="S", help="propose everything from the first hands dealt there")
-    add("--minutes", type=_number(0.2), default=5.0, metavar="M", help="how long to watch (5)")
-    add("--place", action="append", default=[], type=_place, metavar="NAME=X,Y[,DEG]",
+    add("--minutes", type=number(0.2), default=5.0, metavar="M", help="how long to watch (5)")
+    add("--place", action="append", default=[], type=place, metavar="NAME=X,Y[,DEG]",
         help="a place's middle in the picture: a slot's name, MOUTH or DISCARD")  # fmt: skip
-    add("--line", type=_number(50), default=LINE_MM, metavar="MM",
+    add("--line", type=number(50), default=LINE_MM, metavar="MM",
         help="true length of the printed line (100)")  # fmt: skip
     lens = parser.add_mutually_exclusive_group()
     lens.add_argument("--no-lens", action="store_true", help="take the lens as perfect")
@@ -166,10 +165,7 @@ class _Job:
         plane, apart = aligned(found.plane, self._old, self._shift(found.layout))
         print(f"slots: kept from {self._file.path}; the view there differs by up to {apart:.1f} mm")
         if apart > FAR_MM:
-            print(
-                "  that is much: the camera has moved or the old view was poor; see in the "
-                "picture whether the slots are right, or let them be proposed with --from-play"
-            )
+            print("  that is much: see in the picture whether the slots are right, or --from-play")
         return plane
 
     def _shift(self, layout: Image | None) -> Shift | None:
@@ -211,8 +207,7 @@ class _Job:
             section["layout"] = path.name if path.parent == target.parent else str(path)
         else:
             section["layout"] = None
-            print("no picture of the empty layout is kept (--empty gives one): a moved camera is "
-                  "then noticed within a run only")  # fmt: skip
+            print("no picture of the empty layout is kept; --empty gives one")
         self._file.change("camera", {**self._new_camera(), "width": width, "height": height})
         self._file.change("view", section)
         kept = self._file.write(target)
@@ -303,37 +298,3 @@ def _write_picture(path: Path, image: Image) -> None:
     if not done:
         raise OutsideError(f"{path}: the picture could not be encoded")
     written_whole(path, data.tobytes())
-
-
-def _pair(text: str) -> tuple[float, float, float, float]:
-    number = r"\s*(-?\d+(?:\.\d+)?)\s*"
-    match = re.fullmatch(f"{number},{number}={number},{number}", text)
-    if not match:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no pair; write pixels=mm as 812,400=350,262.5"
-        )
-    x, y, table_x, table_y = map(float, match.groups())
-    return x, y, table_x, table_y
-
-
-def _place(text: str) -> tuple[str, tuple[float, ...]]:
-    name, _, numbers = text.partition("=")
-    try:
-        values = tuple(float(part) for part in numbers.split(","))
-    except ValueError:
-        values = ()
-    if len(values) not in {2, 3}:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no place; write PUNTO_1=812,400 or =812,400,90"
-        )
-    return name.strip().upper(), values
-
-
-def _number(least: float) -> Callable[[str], float]:
-    def number(text: str) -> float:
-        value = float(text)
-        if not least <= value <= 1000:
-            raise argparse.ArgumentTypeError(f"{text} is out of range; {least:g} to 1000")
-        return value
-
-    return number

@@ -23,6 +23,7 @@ Size = tuple[int, int]
 UNIT_MM = 500.0
 STEPS = 60
 DRAWS = 60
+ROUNDS, ASTRAY, LEAST_MISFIT_MM = 8, 2.0, 0.1
 LENSES: tuple[tuple[str, ...], ...] = ((), ("k1",), ("k1", "k2"), ("k1", "k2", "p1", "p2"))
 
 
@@ -116,6 +117,20 @@ def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -
     sure = max(kept, min(1, len(problems) - 1))
     plane, misfit = problems[kept].outcome(values)
     return Fit(plane, misfit, problems[sure], problems[sure].widened(values))
+
+
+def fit_most(things: Sequence[Thing], size: Size, *, lenses: int) -> tuple[Fit, list[Thing]]:
+    """Fit without the things that fit much worse than most; return those that were kept too."""
+    kept = list(things)
+    found = fit(kept, size, lenses=lenses)
+    for _ in range(ROUNDS):
+        limit = ASTRAY * max(float(np.median(found.misfit_mm)), LEAST_MISFIT_MM)
+        good = [t for t, off in zip(kept, found.misfit_mm, strict=True) if off <= limit]
+        if len(good) == len(kept) or len(good) < 3:
+            break
+        kept = good
+        found = fit(kept, size, lenses=lenses)
+    return found, kept
 
 
 class _Problem:

@@ -7,25 +7,21 @@ Punto's, and a hand's third card lies beside its two.
 
 from __future__ import annotations
 
-import cmath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
+from vision.sight.calibration_coups import Place, places_and_coups
 from vision.sight.calibration_play import Play
 from vision.sight.frame import Points
-from vision.sight.geometry import Homography, Pose, card_rectangle, fit_rectangle, shared_area
+from vision.sight.geometry import Homography, Pose, card_rectangle, shared_area
 
 Vector = NDArray[np.float64]
 Size = tuple[float, float]
 
-SAME_PLACE_MM = 38.0
-GAP_MS = 3000
-CLEAR_MS = 700
-ALWAYS = 0.7
 NEAR_MM = 90.0
 BESIDE_MM = 260.0
 TRAVEL_CARDS = 1.5
@@ -50,57 +46,9 @@ class Proposal:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Lying:
-    """A card at a place for a while (ms)."""
-
-    pose: Pose
-    since: int
-    until: int
-
-
-@dataclass(slots=True, eq=False)
-class _Place:
-    """Where cards lie again and again."""
-
-    lying: list[_Lying] = field(default_factory=list)
-
-    @property
-    def middle(self) -> Vector:
-        return np.median([card.pose.centre for card in self.lying], axis=0)
-
-    @property
-    def angle(self) -> float:
-        """The mean direction of the cards' long sides, degrees."""
-        total = sum(cmath.exp(2j * np.radians(card.pose.angle)) for card in self.lying)
-        return float(np.degrees(cmath.phase(total)) / 2 % 180)
-
-    @property
-    def spread(self) -> float:
-        """How far from the middle the cards lie, root mean square mm."""
-        off = np.array([card.pose.centre for card in self.lying]) - self.middle
-        return float(np.sqrt((off**2).sum(axis=1).mean()))
-
-    def coups(self, coups: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the numbers of the coups in which a card was laid here."""
-        return [
-            i
-            for i, (start, end) in enumerate(coups)
-            if any(start <= card.since < end for card in self.lying)
-        ]
-
-    def order(self, coups: Sequence[tuple[int, int]]) -> float:
-        """Return how long after a coup's first card the first card comes here, typically, ms."""
-        after = [
-            min(c.since for c in self.lying if start <= c.since < end) - start
-            for start, end in (coups[i] for i in self.coups(coups))
-        ]
-        return float(np.median(after)) if after else float("inf")
-
-
 def propose(play: Play, plane: Homography, card_mm: Size) -> Proposal:
     """Propose the places of a table; NotEnoughError where too little was seen."""
-    places, coups = _places_and_coups(play, plane, card_mm)
+    places, coups = places_and_coups(play, plane, card_mm)
     pairs = _pairs(places, coups)
     slots: dict[Slot, Points] = {}
     words = []
@@ -125,63 +73,7 @@ def propose(play: Play, plane: Homography, card_mm: Size) -> Proposal:
     return Proposal(slots, mouth, discard, (*words, mouth_words, discard_words))
 
 
-def _places_and_coups(
-    play: Play, plane: Homography, card_mm: Size
-) -> tuple[list[_Place], list[tuple[int, int]]]:
-    """Return where cards lay again and again, and the coups from first to last card, ms."""
-    lying = []
-    for way in play.ways:
-        for rest in way.rests:
-            quad = rest.quad()
-            if quad is not None:
-                pose, misfit = fit_rectangle(plane.to_mm(quad), card_mm)
-                if misfit < 4.0:
-                    lying.append(_Lying(pose, rest.since, rest.until))
-    places = [_joined(place) for place in _clusters(lying)]
-    ends = [way.last[0] for way in play.ways]
-    total = max(ends, default=0) - min((way.middles[0][0] for way in play.ways), default=0)
-    # What lies there nearly always is no slot: the pile of the discard, a card in the shoe.
-    places = [p for p in places if sum(c.until - c.since for c in p.lying) < ALWAYS * total]
-    coups = _coups([card for place in places for card in place.lying])
-    return places, coups
-
-
-def _clusters(lying: Sequence[_Lying]) -> list[_Place]:
-    places: list[_Place] = []
-    for card in lying:
-        near = [(float(np.linalg.norm(p.middle - card.pose.centre)), p) for p in places]
-        best = min(near, key=lambda one: one[0], default=None)
-        if best is not None and best[0] <= SAME_PLACE_MM:
-            best[1].lying.append(card)
-        else:
-            places.append(_Place([card]))
-    return places
-
-
-def _joined(place: _Place) -> _Place:
-    """Join what was one card, lost from sight for a moment."""
-    out: list[_Lying] = []
-    for card in sorted(place.lying, key=lambda c: c.since):
-        if out and card.since - out[-1].until < GAP_MS:
-            out[-1] = _Lying(out[-1].pose, out[-1].since, max(card.until, out[-1].until))
-        else:
-            out.append(card)
-    return _Place(out)
-
-
-def _coups(lying: Sequence[_Lying]) -> list[tuple[int, int]]:
-    """Return the spans in which cards lay on the table; coups of fewer than four are none."""
-    spans: list[tuple[int, int, int]] = []
-    for card in sorted(lying, key=lambda c: c.since):
-        if spans and card.since <= spans[-1][1] + CLEAR_MS:
-            start, end, count = spans[-1]
-            spans[-1] = (start, max(end, card.until), count + 1)
-        else:
-            spans.append((card.since, card.until, 1))
-    return [(start, end + 1) for start, end, count in spans if count >= 4]
-
-
-def _pairs(places: Sequence[_Place], coups: Sequence[tuple[int, int]]) -> list[list[_Place]]:
+def _pairs(places: Sequence[Place], coups: Sequence[tuple[int, int]]) -> list[list[Place]]:
     """Return the two places of Punto and the two of Banco, each in the order of dealing."""
     used = sorted(places, key=lambda p: (-len(p.coups(coups)), p.order(coups)))
     main = [place for place in used if place.coups(coups)][:4]
@@ -197,8 +89,8 @@ def _pairs(places: Sequence[_Place], coups: Sequence[tuple[int, int]]) -> list[l
 
 
 def _third(
-    pair: Sequence[_Place], places: Sequence[_Place], pairs: Sequence[Sequence[_Place]]
-) -> _Place | None:
+    pair: Sequence[Place], places: Sequence[Place], pairs: Sequence[Sequence[Place]]
+) -> Place | None:
     """Return the place beside a hand where some cards lay, the most used one."""
     taken = [place for each in pairs for place in each]
     middle = np.mean([place.middle for place in pair], axis=0)
@@ -214,7 +106,7 @@ def _third(
 
 
 def _mirrored(
-    pairs: Sequence[Sequence[_Place]], pair: Sequence[_Place], other: _Place | None, card_mm: Size
+    pairs: Sequence[Sequence[Place]], pair: Sequence[Place], other: Place | None, card_mm: Size
 ) -> Pose:
     """Return where a third card would lie: as on the other side, or else outside the hand."""
     here = np.mean([place.middle for place in pair], axis=0)
@@ -236,12 +128,12 @@ def _with_room(card_mm: Size) -> Size:
     return card_mm[0] + 2 * ROOM_MM, card_mm[1] + 2 * ROOM_MM
 
 
-def _around(place: _Place, card_mm: Size) -> Points:
+def _around(place: Place, card_mm: Size) -> Points:
     x, y = place.middle.tolist()
     return card_rectangle(Pose(x, y, place.angle), _with_room(card_mm))
 
 
-def _sure(name: str, place: _Place, coups: Sequence[tuple[int, int]]) -> str:
+def _sure(name: str, place: Place, coups: Sequence[tuple[int, int]]) -> str:
     seen = len(place.coups(coups))
     return f"{name}: cards in {seen} of {len(coups)} coups, within {place.spread:.0f} mm"
 

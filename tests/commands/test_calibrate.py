@@ -196,25 +196,3 @@ def test_calibrate_says_what_it_needs(
     """A newcomer is told what to give."""
     assert main(["calibrate", *(str(tmp_path / word) for word in argv)]) == 2
     assert "--points" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_first_hands_give_plane_and_places(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two coups on film: slots within a dealer's jitter, rightly named, the mouth at the shoe."""
-    film = ["--coups", "2", "--seed", "21", "--tilt", "14", "--lens", "-0.03", "--fps", "10"]
-    assert main(["simulate", str(tmp_path / "film"), *film, "--size", "1280x720", "--quiet"]) == 0
-    path = tmp_path / "new.toml"
-    assert main(["calibrate", str(path), "--from-play", str(tmp_path / "film" / "deal.mp4")]) == 0
-    view, truth = load(path).view, load(tmp_path / "film" / "table.toml").view
-    names = list(truth.slots_mm)
-    there = np.array([np.mean(truth.slots_mm[name], axis=0) for name in names])
-    found = np.array([np.mean(view.slots_mm[name], axis=0) for name in names])
-    said = capsys.readouterr().out
-    seen = [i for i, name in enumerate(names) if f"{name.name}: cards in" in said]
-    assert len(seen) >= 4
-    frame = rigid(found[seen], there[seen])
-    assert np.linalg.norm(frame.apply(found[seen]) - there[seen], axis=1).max() < 15
-    mouth = np.mean(frame.apply(np.array(view.mouth_mm)), axis=0)
-    assert np.linalg.norm(mouth - np.mean(truth.mouth_mm, axis=0)) < 120

@@ -76,7 +76,11 @@ def propose(play: Play, plane: Homography, card_mm: Size) -> Proposal:
 def _pairs(places: Sequence[Place], coups: Sequence[tuple[int, int]]) -> list[list[Place]]:
     """Return the two places of Punto and the two of Banco, each in the order of dealing."""
     used = sorted(places, key=lambda p: (-len(p.coups(coups)), p.order(coups)))
-    main = [place for place in used if place.coups(coups)][:4]
+    main = [place for place in used if place.coups(coups)]
+    # Third cards lie crosswise: where coup after coup has one, that tells their places apart.
+    first_laid = min(main[:4], key=lambda place: place.order(coups), default=None)
+    along = [p for p in main if first_laid is not None and _parallel(p, first_laid)]
+    main = (along if len(along) >= 4 else main)[:4]
     if len(main) < 4 or not coups:
         raise NotEnoughError(
             f"{len(coups)} whole coups and {len(main)} places with cards were seen, four places "
@@ -86,6 +90,11 @@ def _pairs(places: Sequence[Place], coups: Sequence[tuple[int, int]]) -> list[li
     first, *others = main
     partner = min(others, key=lambda place: float(np.linalg.norm(place.middle - first.middle)))
     return [[first, partner], [place for place in others if place is not partner]]
+
+
+def _parallel(one: Place, other: Place) -> bool:
+    apart = abs(one.angle - other.angle) % 180
+    return min(apart, 180 - apart) < 45
 
 
 def _third(

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from vision.archive import Sources, write_archive
 from vision.config import Board, TableConfig
 from vision.config import Desk as DeskSettings
 from vision.edge.board.catch_up import CatchUp
@@ -29,13 +30,16 @@ from vision.edge.board.rights import DESK_TOPICS, desk_part
 from vision.edge.board.server import Address, BoardServer
 from vision.edge.board.sessions import Sessions
 from vision.edge.board.web import House, SafeHeaders, public_routes
+from vision.edge.evidence import folder_of
 from vision.edge.mqtt_link import Endpoint
 from vision.edge.users import load_credential
-from vision.errors import ConfigurationError
+from vision.errors import ConfigurationError, OutsideError
 from vision.game.bets import Offer
 from vision.journal import endpoint_of
 from vision.profiles import load_profile
+from vision.selecting import Part
 from vision.wire import PREFIX
+from vision.wire_log import BrokenChainError
 
 
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
@@ -105,7 +109,7 @@ class Boards:
         prefixes, house = prefixes_of(configs), house_of(configs)
         first = configs[0]
         self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
-        self.desk = _Desk(first, address, prefixes) if first.desk.key else None
+        self.desk = _Desk(configs, address, prefixes) if first.desk.key else None
         routes = public_routes(self.feed, house, lambda: self.server.stopping)
         if self.desk is not None:
             routes += self.desk.routes(house, lambda: self.server.stopping)
@@ -134,7 +138,11 @@ class Boards:
 class _Desk:
     """The part of a board server for people who log in, with its own link to the broker."""
 
-    def __init__(self, config: TableConfig, address: Address, prefixes: Mapping[str, str]) -> None:
+    def __init__(
+        self, configs: Sequence[TableConfig], address: Address, prefixes: Mapping[str, str]
+    ) -> None:
+        config = configs[0]
+        self._configs = {one.table: one for one in configs}
         _check_secrecy(address)
         credential = load_credential(Path(config.desk.key))
         self._history = History()
@@ -153,7 +161,7 @@ class _Desk:
 
     def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of logging in and of the desks."""
-        desk = Desk(self._door, self._feed, self._orders, self._history)
+        desk = Desk(self._door, self._feed, self._orders, self._history, self._export)
         return [*self._door.routes(), *desk.routes(house, stopping)]
 
     def start(self) -> None:
@@ -167,6 +175,21 @@ class _Desk:
         self._catch_up.stop()
         self._orders.stop()
         self._feed.stop()
+
+    def _export(self, table: str, shoe: str, coup: int, out: Path) -> None:
+        """Write a coup's part of the log with its evidence and receipt; ShoeReaderError."""
+        config = self._configs.get(table)
+        if config is None or not Path(config.log.path).is_file():
+            raise OutsideError(
+                f"the log of table {table} is not on this machine; where the reader runs, say "
+                f"shoe-reader export LOG OUT.zip --shoe {shoe} --coup {coup}"
+            )
+        log_path, folder = Path(config.log.path), config.evidence.folder
+        sources = Sources(log_path, Path(folder) if folder else folder_of(log_path))
+        try:
+            write_archive(sources, out, Part(shoe, coup))
+        except BrokenChainError as error:
+            raise OutsideError(f"the log is broken at {error}; keep it as evidence") from error
 
     def _record(self, name: str, by: str, role: str, accepted: bool) -> None:
         """Have it stand in the log of every table who logged in, and who tried to."""

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
-from tests.table_log import overdraw
+from tests.table_log import overdraw, write_log
 from vision.boards import Boards, address_of
 from vision.cli import main
 from vision.edge.board import door
@@ -78,6 +78,9 @@ TRIES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "api/search"): (401, 403, 200, 200, 403),
     ("GET", "api/media/7/evidence/x"): (401, 403, 404, 404, 403),
     ("GET", "api/media/7/coup/live"): (401, 403, 404, 404, 403),
+    ("GET", "setup"): (303, 303, 303, 303, 200),
+    ("GET", "api/export/7/s1/2"): (401, 403, 409, 409, 403),
+    ("GET", "api/export/7/s1/x"): (404, 404, 404, 404, 404),
     ("POST", "api/order/7/nothing"): (401, 404, 404, 404, 404),
     ("POST", "api/order/8/confirm"): (401, 404, 404, 404, 404),
     ("POST", "api/order/7/sign_in"): (401, 404, 404, 404, 404),
@@ -308,3 +311,20 @@ def test_desk_set_up_by_half_is_refused(tmp_path: Path) -> None:
         Boards([half], Address())
     with pytest.raises(ConfigurationError, match=r"in clear.*certificate"):
         Boards([whole], Address(host="0.0.0.0"))
+
+
+def test_archive_of_a_coup_is_taken_and_proves_itself(tmp_path: Path) -> None:
+    """For a dispute the desk gives the coup's part of the log, which the audit then verifies."""
+    users, key = house_of_people(tmp_path)
+    log = tmp_path / "table.sqlite"
+    write_log(log, overdraw().events)
+    with EmbeddedBroker(0, 0) as broker:
+        config = with_desk(table_config(broker.port), users, key)
+        config = config.model_copy(update={"log": config.log.model_copy(update={"path": str(log)})})
+        with Boards([config], address_of(config)) as boards, httpx.Client(timeout=30) as client:
+            client.post(f"{boards.server.url}login", json={"name": "Cy", "password": PASSWORD})
+            answer = client.get(f"{boards.server.url}api/export/7/s1/2")
+    assert answer.status_code == 200, answer.text
+    archive = tmp_path / "dispute.zip"
+    archive.write_bytes(answer.content)
+    assert main(["audit", str(archive)]) == 0

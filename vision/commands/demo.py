@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from vision import __version__
 from vision.app import App
@@ -22,9 +23,11 @@ from vision.boards import Boards, address_of
 from vision.cli import added_commands
 from vision.config import TableConfig, load
 from vision.console import Console, clock
+from vision.edge.board.people import save_password
 from vision.edge.broker import EmbeddedBroker
 from vision.edge.users import Credential, RoleName, User, Users, save_users
 from vision.errors import ConfigurationError, OutsideError
+from vision.game.events import Role
 from vision.game.happenings import CoupResult
 from vision.journal import Outputs
 
@@ -154,6 +157,22 @@ def _board(opened: ExitStack, config: TableConfig) -> str:
         print(f"port {config.board.port} is taken; the board takes another")
         boards = opened.enter_context(Boards([config], address_of(config, port=0)))
     return boards.server.url
+
+
+def _people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
+    """Let one person of each role log in, with a password of this run only; return it."""
+    password = secrets.token_hex(6)
+    credential = Credential.new("desk")
+    roles = get_args(RoleName)
+    users = Users(users={"desk": User(roles=roles, key=credential.public, may_act_for=True)})
+    for role in (role.value for role in Role):
+        users = users.with_user(role, User.model_validate({"roles": [role]}))
+        save_password(folder / "passwords.json", role, password)
+    save_users(folder / "users.json", users)
+    credential.save(folder / "desk.key")
+    orders = config.orders.model_copy(update={"users": str(folder / "users.json")})
+    desk = config.desk.model_copy(update={"key": str(folder / "desk.key")})
+    return config.model_copy(update={"orders": orders, "desk": desk}), password
 
 
 def _round(config: TableConfig, outputs: Outputs, film: Film, speed: float) -> None:

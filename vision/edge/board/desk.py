@@ -6,11 +6,17 @@ Hands orders on and shows what was heard; it decides nothing about the table.
 from __future__ import annotations
 
 import asyncio
+import logging
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from vision.edge.board.door import Door, read_json, refusal
@@ -21,6 +27,7 @@ from vision.edge.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.edge.board.sessions import Session, Throttle
 from vision.edge.board.stream import Stream
 from vision.edge.board.web import House
+from vision.errors import ShoeReaderError
 from vision.wire_commands import RefusedError
 
 ANSWER_S = 6.0
@@ -28,13 +35,22 @@ ORDERS_OF_ONE = (30, 10.0)
 NO_STORE = {"Cache-Control": "no-store"}
 DESK = MAY_SEE["desk"]
 KINDS = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
+# Table, shoe, coup, and the file to write.
+Exporter = Callable[[str, str, int, Path], object]
+
+log = logging.getLogger(__name__)
+
 NO_ANSWER = "no answer from the table; see how it stands before giving the order again"
 
 
 class Desk:
     """What the pages of people who are logged in may ask."""
 
-    def __init__(self, door: Door, feed: Feed, orders: Orders, history: History) -> None:
+    def __init__(
+        self, door: Door, feed: Feed, orders: Orders, history: History, exporter: Exporter
+    ) -> None:
+        """Ask the others; `exporter` writes the archive of a coup, OutsideError when it cannot."""
+        self._exporter = exporter
         self._door = door
         self._feed = feed
         self._orders = orders
@@ -48,6 +64,7 @@ class Desk:
             Route("/desk", self._door.guard_page("desk.html", DESK)),
             Route("/dealer", self._door.guard_page("dealer.html", MAY_SEE["dealer"])),
             Route("/dealer/{table}", self._door.guard_page("dealer.html", MAY_SEE["dealer"])),
+            Route("/setup", self._door.guard_page("setup.html", MAY_SEE["setup"])),
             Route("/api/events", guard(self._events(house, stopping))),
             Route("/api/order/{table}/{name}", guard(self._order, change=True), methods=["POST"]),
             Route("/api/history/{table}", guard(self._shoes, DESK)),
@@ -55,6 +72,7 @@ class Desk:
             Route("/api/replies/{table}", guard(self._replies, DESK)),
             Route("/api/search", guard(self._search, DESK)),
             Route("/api/media/{table}/{kind}/{id}", guard(self._media, DESK)),
+            Route("/api/export/{table}/{shoe}/{coup:int}", guard(self._export, DESK)),
         ]
 
     def _events(self, house: House, stopping: Callable[[], bool]) -> Any:
@@ -113,3 +131,18 @@ class Desk:
         if found is None or kind not in KINDS:
             return refusal(404, "that picture is not kept here")
         return Response(found, media_type=KINDS[kind], headers={"Cache-Control": "private"})
+
+    async def _export(self, request: Request, session: Session) -> Response:
+        table, shoe, coup = (request.path_params[name] for name in ("table", "shoe", "coup"))
+        folder = Path(tempfile.mkdtemp(prefix="shoe-reader-export-"))
+        name = f"{table}-{shoe}-{coup}.zip"
+        try:
+            await run_in_threadpool(self._exporter, table, shoe, coup, folder / "archive.zip")
+        except ShoeReaderError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            return refusal(409, str(error))
+        log.info("%s (%s) took the archive %s", session.name, session.role, name)
+        tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        return FileResponse(
+            folder / "archive.zip", filename=name, headers=NO_STORE, background=tidy
+        )

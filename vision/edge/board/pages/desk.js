@@ -18,6 +18,7 @@ const OPEN = ["raised", "acknowledged", "lapsed"];
 let me = null;
 let chosen = { table: "", alert: "" };
 let live = null;
+let routed = "";
 
 function age(iso) {
   const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
@@ -31,6 +32,13 @@ function render() {
   document.body.classList.toggle("stale", linkLost);
   if (linkLost) setText("notice", word(offline));
   setText("clock", new Date().toLocaleTimeString([], { hour12: false }));
+  // Shoes and search list the tables, which are not known before the first word of the server.
+  const tables = [...live.tables.keys()].join();
+  if (tables !== routed) {
+    routed = tables;
+    $("search").replaceChildren();
+    route();
+  }
   renderTables();
   renderQueue();
   renderDetail();

@@ -48,10 +48,9 @@ function labelled(text, input, wide = false) {
   return label;
 }
 
-function words(text, required = false) {
+function words(text) {
   const input = make("input");
   input.maxLength = 200;
-  input.required = required;
   return [labelled(text, input, true), () => (input.value.trim() ? { reason: input.value.trim() } : {})];
 }
 
@@ -68,22 +67,19 @@ function select(text, options) {
 const can = (me, ...roles) => roles.includes(me.role);
 
 function alertActions(table, alert, me) {
-  const base = { alert: alert.id };
-  const found = [];
   if (alert.state === "closed") return [make("p", "empty", "This alert is closed.")];
-  if (alert.state !== "rectified" && !alert.acknowledged_by) {
-    found.push(act({ table, name: "ack_alert", label: "Acknowledge", first: true, fields: () => base }));
-  }
-  if (alert.state !== "rectified" && can(me, "inspector")) {
+  const open = alert.state !== "rectified";
+  const [comment, reason] = words("Comment, goes with what you press");
+  const plain = (name, label, first = false) => act({ table, name, label, first, fields: () => ({ alert: alert.id, ...reason() }) });
+  const row = make("div", "row");
+  if (open && !alert.acknowledged_by) row.append(plain("ack_alert", "Acknowledge", true));
+  row.append(plain("comment_alert", "Add comment"), plain("close_alert", "Close"));
+  const found = [make("h3", "", "The alert"), comment, row];
+  if (open && can(me, "inspector")) {
     const [remedyBox, remedy] = select("Remedy", Object.entries(REMEDIES).map(([code, text]) => [code, `${code} ${text}`]));
-    const [box, reason] = words("Comment");
-    found.push(act({ table, name: "rectify_alert", label: "Rectified", inputs: [remedyBox, box], fields: () => ({ ...base, remedy: remedy(), ...reason() }) }));
+    found.push(act({ table, name: "rectify_alert", label: "Rectified", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
-  const [commentBox, comment] = words("Comment", true);
-  found.push(act({ table, name: "comment_alert", label: "Add comment", inputs: [commentBox], fields: () => ({ ...base, ...comment() }) }));
-  const [closeBox, closing] = words("Closing words");
-  found.push(act({ table, name: "close_alert", label: "Close", inputs: [closeBox], fields: () => ({ ...base, ...closing() }) }));
-  return [make("h3", "", "The alert"), ...found];
+  return found;
 }
 
 function coupActions(table, coup, me) {

@@ -2,7 +2,7 @@
 
 import { faces, pictures, slotName } from "/desk_detail.js";
 import { clockTime, make, titleOf } from "/live.js";
-import { get } from "/session.js";
+import { download, get } from "/session.js";
 
 const day = (iso) => (iso ? `${iso.slice(0, 10)} ${clockTime(iso)}` : "–");
 
@@ -51,18 +51,34 @@ async function openShoe(box, live, table, shoe) {
   const whole = await get(`/api/history/${encodeURIComponent(table)}/${encodeURIComponent(shoe)}`);
   const title = make("h2", "", `${titleOf(live.tables.get(table), table)} · shoe ${shoe}`);
   if (!whole) return box.replaceChildren(title, make("p", "empty", "Nothing is known of this shoe."));
-  box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, coup)));
+  box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup)));
 }
 
-function coupBox(table, coup) {
+function coupBox(table, shoe, coup) {
   const box = make("details");
   const last = coup.results[coup.results.length - 1];
   const words = last ? `${last.winner ?? last.state} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : "no result";
   const more = [last?.revision ? `revision ${last.revision}` : "", coup.alerts.length ? `${coup.alerts.length} alerts` : ""].filter(Boolean);
   box.append(make("summary", "", `Coup ${coup.coup}: ${words}${more.length ? ` (${more.join(", ")})` : ""}`));
   // Built when it is opened: a shoe has hundreds of pictures.
-  box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(...coupParts(table, coup)); });
+  box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(exportBox(table, shoe, coup.coup), ...coupParts(table, coup)); });
   return box;
+}
+
+// For a dispute: the part of the log, the evidence and the receipt of their verification, in one file.
+function exportBox(table, shoe, coup) {
+  const row = make("div", "row");
+  const button = make("button", "", "Take the archive of this coup");
+  const said = make("span", "where");
+  said.setAttribute("role", "status");
+  button.type = "button";
+  button.addEventListener("click", async () => {
+    said.textContent = "Verifying the log …";
+    const path = [table, shoe, coup].map(encodeURIComponent).join("/");
+    said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || "Taken";
+  });
+  row.append(button, said);
+  return row;
 }
 
 function coupParts(table, coup) {

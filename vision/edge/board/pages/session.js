@@ -19,6 +19,19 @@ export async function get(path) {
   return answer.ok ? answer.json() : null;
 }
 
+// Fetch a file and hand it to the browser to keep; returns why it could not be had, "" where it was.
+export async function download(path, name) {
+  const answer = await fetch(path);
+  if (answer.status === 401) leave("ended");
+  if (!answer.ok) return (await answer.json()).why;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  return "";
+}
+
 async function post(path, fields) {
   const answer = await fetch(path, {
     method: "POST",

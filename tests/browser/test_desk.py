@@ -1,0 +1,348 @@
+"""The surveillance desk and the dealer strip in a real browser, at a table that obeys orders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.conftest import Hall, Screen
+from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
+from tests.browser.voice import Reader, Voice, table_config, wait_for
+from tests.table_log import Play, overdraw
+from vision.boards import Boards, address_of
+from vision.edge.broker import EmbeddedBroker
+from vision.game.events import Confirm, CorrectCard, RectifyAlert
+from vision.wire_payloads import iso
+
+pytestmark = pytest.mark.browser
+Enter = Callable[..., Screen]
+
+
+def faulty(words: str = "P1:2c B1:3s P2:Kd B2:4h P3:5h B3:9h") -> Play:
+    """Deal a good coup and one with a card too many to Banco."""
+    play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h")
+    for word in words.split():
+        play.card(word)
+    return play
+
+
+@pytest.fixture(scope="module")
+def cookies(chromium: Any, hall: Hall) -> dict[str, Any]:
+    """Log everybody in once, as people do, and keep what their browsers then know."""
+    found = {}
+    for name in PEOPLE:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(f"{hall.url}login")
+        page.fill("#name", name)
+        page.fill("#password", PASSWORD)
+        page.click("#enter")
+        page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+        found[name] = context.storage_state()
+        context.close()
+    return found
+
+
+@pytest.fixture
+def enter(chromium: Any, hall: Hall, cookies: dict[str, Any]) -> Iterator[Enter]:
+    """Open a page as somebody who is logged in."""
+    opened = []
+
+    def go(name: str, path: str, **options: Any) -> Screen:
+        context = chromium.new_context(storage_state=cookies[name], **options)
+        opened.append(context)
+        screen = Screen(context.new_page())
+        screen.page.goto(hall.url + path)
+        return screen
+
+    yield go
+    for context in opened:
+        context.close()
+
+
+def open_alert(screen: Screen, reader: Reader, text: str = "No card due to Banco") -> None:
+    """Choose the alert of the reader's table in the queue."""
+    name = f"Table {reader.table}"
+    item = screen.page.locator("#queue .alert", has_text=f"{name} ").filter(has_text=text)
+    item.wait_for(timeout=20000)
+    item.click()
+    screen.says("facts", name)
+
+
+def test_desk_alert_is_acknowledged_rectified_and_closed_by_name(
+    enter: Enter, reader: Reader
+) -> None:
+    """Alert, acknowledge, remedy, close: each step is in the log with the inspector's name."""
+    screen = enter("Ann", "desk")
+    reader.play(faulty().events)
+    open_alert(screen, reader)
+    screen.says("facts", "Banco 3")
+    screen.page.click("[data-order=ack_alert]")
+    screen.says("said", "done")
+    screen.says("facts", "Ann")
+    screen.page.fill("#actions input >> nth=0", "<b>told the pit</b>")
+    screen.page.select_option("#actions select >> nth=0", "R5")
+    screen.page.click("[data-order=rectify_alert]")
+    screen.says("facts", "R5")
+    screen.says("facts", "<b>told the pit</b>")
+    screen.page.click("[data-order=close_alert]")
+    screen.says("said", "Close: done")
+    rectified = next(one for one in reader.events if isinstance(one, RectifyAlert))
+    assert (rectified.by, rectified.role, rectified.remedy) == ("Ann", "inspector", "R5")
+    wait_for(lambda: not screen.page.locator(f"#queue :text('Table {reader.table} ')").count())
+    assert screen.complaints == []
+
+
+def test_desk_correction_changes_the_public_board(
+    enter: Enter, screen: Screen, reader: Reader
+) -> None:
+    """A card corrected at the desk is a corrected result on the board, with other roads."""
+    reader.play(Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h").events)
+    screen.live(reader)
+    screen.says("verdict", "Punto wins")
+    desk = enter("Ann", "desk")
+    desk.page.locator(f".table:has-text('Table {reader.table}Not live')").or_(
+        desk.page.locator(f".table:has-text('Table {reader.table}Live')")
+    ).click(timeout=20000)
+    desk.page.select_option("form:has([data-order=correct_card]) select >> nth=0", "BANCO_1")
+    desk.page.select_option("form:has([data-order=correct_card]) select >> nth=1", "5")
+    desk.page.click("[data-order=correct_card]")
+    desk.says("said", "Correct card: done")
+    screen.says("verdict", "Egalite 9")
+    screen.says("detail", "Corrected result")
+    assert screen.page.locator("#bead g text").text_content() == "E"
+    order = next(one for one in reader.events if isinstance(one, CorrectCard))
+    assert (order.by, str(order.card), order.slot.name) == ("Ann", "5s", "BANCO_1")
+
+
+def test_desk_refusal_is_told_with_its_reason(enter: Enter, reader: Reader) -> None:
+    """What the table refuses is said in its words, and typing is not lost meanwhile."""
+    screen = enter("Cy", "desk")
+    reader.play(faulty().events)
+    open_alert(screen, reader)
+    assert screen.page.locator("[data-order=rectify_alert], [data-order=void_coup]").count() == 0
+    screen.page.fill("#actions input >> nth=0", "half a sente")
+    reader.play(Play().events)
+    reader.alive()
+    screen.page.click("[data-order=close_alert]")
+    screen.says("said", "it holds a result")
+    assert screen.page.input_value("#actions input >> nth=0") == "half a sente"
+
+
+def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader: Reader) -> None:
+    """The still of an alert is shown, and a shoe's history has cards, results and answers."""
+    cv2 = pytest.importorskip("cv2")
+    picture = cv2.imencode(".jpg", np.full((120, 200, 3), 90, np.uint8))[1].tobytes()
+    reader.play(faulty().events)
+    topic = f"evidence/{reader.table}-a1"
+    reader.show(topic, picture)
+    alert = next(m for m in reversed(reader.said) if m.topic.endswith("/alert/a1"))
+    with_picture = alert.payload.replace(b'"evidence":[]', f'"evidence":["{topic}"]'.encode())
+    newer = with_picture.replace(f'"seq":{alert.seq}'.encode(), b'"seq":9999')
+    screen = enter("Cy", "desk")
+    reader.publish(alert.topic, newer)
+    open_alert(screen, reader)
+    screen.page.wait_for_function("document.querySelector('#facts img')?.naturalWidth === 200")
+    screen.page.goto(f"{screen.page.url.split('#')[0]}#history/{reader.table}/s1")
+    screen.page.click("summary:has-text('Coup 2')", timeout=20000)
+    rows = screen.page.locator("details[open] table").last.locator("tr")
+    assert rows.count() == 1 + 6
+    assert "Banco 3" in rows.nth(6).inner_text()
+
+
+def test_desk_search_finds_by_code_and_table(enter: Enter, reader: Reader) -> None:
+    """The last mis-deal of a table is found by its code."""
+    reader.play(overdraw().events[:-1])
+    screen = enter("Cy", "desk#search")
+    screen.page.select_option("[name=table]", reader.table)
+    screen.page.fill("[name=code]", "over_b3")
+    screen.page.click("#search button")
+    screen.page.wait_for_selector("#search td:has-text('No card due to Banco')")
+    row = screen.page.locator("#search tr:has-text('OVER_B3')").first.inner_text()
+    assert "Ann" in row
+    assert "closed" in row
+
+
+def test_desk_knows_of_the_shoe_after_its_own_restart(
+    tmp_path: Path, chromium: Any, broker: EmbeddedBroker
+) -> None:
+    """A new desk asks the table to say again what it has missed."""
+    users, key = house_of_people(tmp_path)
+    config = with_desk(table_config(broker.port), users, key)
+    reader = Reader(broker.port, "7", users)
+    reader.play(overdraw().events[:-1])
+    with Boards([config], address_of(config)) as boards:
+        page = chromium.new_page()
+        page.goto(f"{boards.server.url}login")
+        page.fill("#name", "Cy")
+        page.fill("#password", PASSWORD)
+        page.click("#enter")
+        page.wait_for_url("**/desk", timeout=30000)
+        wait_for(lambda: page.evaluate("fetch('/api/history/7').then(a => a.json())"))
+        time.sleep(0.5)
+        shoe = page.evaluate("fetch('/api/history/7/s1').then(a => a.json())")
+        assert [coup["coup"] for coup in shoe["coups"]][:2] == [1, 2]
+        assert len(shoe["coups"][1]["cards"]) == 6
+        page.close()
+    reader.hang_up()
+
+
+def test_desk_asks_for_the_log_in_and_turns_away_a_wrong_role(
+    chromium: Any, hall: Hall, enter: Enter
+) -> None:
+    """Nobody and no wrong role sees the desk; a wrong password is told as such."""
+    page = chromium.new_page()
+    page.goto(f"{hall.url}desk")
+    assert page.url.endswith("/login?next=/desk")
+    page.fill("#name", "Ann")
+    page.fill("#password", "not the words")
+    page.click("#enter")
+    page.wait_for_selector("#why:has-text('not right')")
+    page.close()
+    screen = enter("Bo", "desk")
+    assert "/login?why=role" in screen.page.url
+    screen.says("why", "not for your role")
+
+
+def test_desk_leaves_when_the_session_has_ended(
+    enter: Enter, chromium: Any, hall: Hall, reader: Reader
+) -> None:
+    """Whoever logs out is out; the page says that the session has ended."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{hall.url}login?next=/desk")
+    page.fill("#name", "Ann")
+    page.fill("#password", PASSWORD)
+    page.click("#enter")
+    page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+    other = context.new_page()
+    other.goto(f"{hall.url}desk")
+    other.click("#leave")
+    other.wait_for_url("**/login", timeout=20000)
+    page.wait_for_url("**/login?why=ended**", timeout=20000)
+    context.close()
+
+
+# --- the dealer strip ----------------------------------------------------------------------------
+
+
+def strip(enter: Enter, reader: Reader) -> Screen:
+    """Open the strip of the reader's table on a small touch screen."""
+    size = {"width": 1024, "height": 600}
+    return enter("Bo", f"dealer/{reader.table}", viewport=size, has_touch=True)
+
+
+def test_strip_says_what_is_due(enter: Enter, reader: Reader) -> None:
+    """The place of the next card, who draws, and that no card is due."""
+    screen = strip(enter, reader)
+    play = Play().begin()
+    for words, card in (("Banco 1", "P1:2c"), ("Punto 2", "B1:3s"), ("Banco 2", "P2:Kd"),
+                        ("Punto draws", "B2:4h"), ("Egalite 7", "P3:5h")):  # fmt: skip
+        play.card(card)
+        reader.take(*play.events)
+        play.events = []
+        reader.alive()
+        screen.says("due", words)
+    small = screen.page.evaluate(
+        """[...document.querySelectorAll('button')].filter(n => n.offsetParent)
+           .map(n => n.getBoundingClientRect().height)"""
+    )
+    assert min(small) >= 60
+    assert screen.complaints == []
+
+
+def test_strip_dealer_sees_confirms_keys_in_and_calls(enter: Enter, reader: Reader) -> None:
+    """An unread card is keyed in with thumbs only; the inspector is called to the desk."""
+    screen = strip(enter, reader)
+    play = Play().begin().card("P1:9c").card("B1:?").card("P2:Kd").card("B2:4h")
+    reader.take(*play.events)
+    screen.page.tap("#key")
+    screen.page.tap("#slots [data-value=BANCO_1]")
+    screen.page.tap("#ranks [data-value='3']")
+    screen.page.tap("#suits [data-value=s]")
+    screen.says("send", "Banco 1 is 3♠")
+    screen.page.tap("#send")
+    screen.says("said", "✓")
+    keyed = next(one for one in reader.events if isinstance(one, CorrectCard))
+    assert (keyed.by, keyed.role, str(keyed.card)) == ("Bo", "dealer", "3s")
+    screen.page.tap("#confirm")
+    wait_for(lambda: any(isinstance(one, Confirm) for one in reader.events))
+    screen.page.tap("#call")
+    desk = enter("Ann", "desk")
+    open_alert(desk, reader, "Bo calls the inspector")
+    screen.page.wait_for_selector("#alert :text('Bo calls the inspector.')")
+
+
+# --- the readers' health -------------------------------------------------------------------------
+
+
+def test_engineer_sees_how_the_reader_does(enter: Enter, hall: Hall, table: str) -> None:
+    """The reader's figures are drawn over time, with the alerts about machines."""
+    voice = Voice(hall.broker.port, table)
+    voice.online()
+    screen = enter("Di", "setup")
+    title = f".reader:has(h2:text-matches('^Table {table}[^0-9]'))"
+    for fps in (30, 29, 12):
+        voice.say("health", {"fps": fps, "event_ms": {"p50": 50, "p99": 70}, "outbox": 3})
+        screen.page.wait_for_selector(f"{title} figure:has-text('Pictures a second{fps}')")
+    points = screen.page.locator(f"{title} polyline").first.get_attribute("points") or ""
+    assert len(points.split()) == 3
+    machine = {"id": "a1", "code": "LINK", "text": "Messages cannot be sent.", "state": "raised"}
+    voice.say("alert/a1", {**machine, "severity": "warning", "audience": ["engineer"]})
+    screen.page.wait_for_selector(f"{title} li:has-text('Messages cannot be sent.')")
+    voice.say("alert/a2", {**machine, "id": "a2", "text": "a card", "audience": ["dealer"]})
+    voice.say("alert/a3", {**machine, "id": "a3", "text": "the last", "audience": ["engineer"]})
+    screen.page.wait_for_selector(f"{title} li:has-text('the last')")
+    assert screen.page.locator(f"{title} li:has-text('a card')").count() == 0
+    voice.hang_up()
+
+
+# --- whoever uses it -----------------------------------------------------------------------------
+
+PAGES = {"board": "", "strip": "Bo", "desk": "Ann", "search": "Cy", "login": "", "setup": "Di"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_has_no_serious_accessibility_fault(
+    name: str, enter: Enter, chromium: Any, hall: Hall, reader: Reader
+) -> None:
+    """axe-core finds nothing serious on any page, with an alert open."""
+    paths = {"board": f"table/{reader.table}", "strip": f"dealer/{reader.table}"}
+    paths["search"] = "desk#search"
+    reader.play(faulty().events)
+    if PAGES[name]:
+        screen = enter(PAGES[name], paths.get(name, name))
+    else:
+        screen = Screen(chromium.new_page())
+        screen.page.goto(hall.url + paths.get(name, name))
+    if name == "desk":
+        open_alert(screen, reader)
+    if name in ("board", "strip"):
+        screen.live(reader)
+    faults = Axe().run(screen.page).response["violations"]
+    grave = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in faults
+             if one["impact"] in ("serious", "critical")]  # fmt: skip
+    assert grave == []
+
+
+def test_board_is_not_told_what_the_desk_knows(screen: Screen, reader: Reader) -> None:
+    """Everything that the public page receives is public, through a coup with a fault."""
+    received: list[str] = []
+    client = screen.page.context.new_cdp_session(screen.page)
+    client.send("Network.enable")
+    client.on("Network.eventSourceMessageReceived", lambda told: received.append(told["data"]))
+    events = overdraw().events[:-1]
+    reader.play(events[:4])
+    screen.live(reader)
+    reader.play(events[4:])
+    screen.says("verdict", "wins")
+    wait_for(lambda: any('"coup/result"' in one for one in received))
+    whole = "".join(received)
+    for word in ("OVER_B3", "told the pit", "Ann", "confidence", "fps", "cards_out", iso(0)[:4]):
+        assert word not in whole

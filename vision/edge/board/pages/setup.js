@@ -1,0 +1,89 @@
+// For the engineer: how each reader is doing, over the last minutes, and the alerts about machines.
+
+import { drawing, shape } from "/cards.js";
+import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
+import { logOut, order, watchSession, whoAmI } from "/session.js";
+import { speak, word } from "/words.js";
+
+const KEPT = 600;
+const PLOTS = [
+  ["Pictures a second", (health) => health.fps],
+  ["Picture to message, p99, ms", (health) => health.event_ms?.p99],
+  ["Picture, p99, ms", (health) => health.frame_ms?.p99],
+  ["Share of one core", (health) => health.cpu_share],
+  ["Messages not yet taken", (health) => health.outbox],
+  ["Reads declined", (health) => health.cards_unread],
+  ["Outages of the camera", (health) => health.outages],
+];
+const past = new Map();
+let live = null;
+
+function render() {
+  const [offline] = live.trouble("") ?? [""];
+  const lost = ["trouble.page", "trouble.broker", "trouble.connecting"].includes(offline);
+  document.body.classList.toggle("stale", lost);
+  if (lost) setText("notice", word(offline));
+  for (const [name, table] of live.tables) remember(name, table.topics.health);
+  const key = [...live.tables].map(([name, table]) => [name, live.trouble(name), table.status, [...table.alerts.values()], past.get(name)?.length, table.topics.health?.at]);
+  renderOnce($("readers"), JSON.stringify(key), () => [...live.tables].map(([name, table]) => reader(name, table)));
+}
+
+function remember(name, health) {
+  const kept = past.get(name) ?? [];
+  past.set(name, kept);
+  if (!health || kept.at(-1) === health) return;
+  kept.push(health);
+  if (kept.length > KEPT) kept.shift();
+}
+
+function reader(name, table) {
+  const trouble = live.trouble(name);
+  const box = make("section", `reader ${trouble ? "trouble" : ""}`);
+  const title = make("h2", "", titleOf(table, name));
+  title.append(make("span", "", trouble ? word(...trouble) : word("live")));
+  const { status } = table;
+  box.append(title, make("p", "", [status?.state, status?.why, status?.version && `version ${status.version}`, status?.profile].filter(Boolean).join(" · ")),
+    make("p", "", (status?.models ?? []).join(" · ")));
+  const alerts = [...table.alerts.values()].filter((alert) => ["raised", "acknowledged", "lapsed"].includes(alert.state));
+  const list = make("ul");
+  for (const alert of alerts) {
+    const item = make("li", "", alert.text);
+    if (!alert.acknowledged_by) {
+      const button = make("button", "", "Seen");
+      button.addEventListener("click", async () => { item.title = await order(name, "ack_alert", { alert: alert.id }); });
+      item.append(button);
+    }
+    list.append(item);
+  }
+  const plots = make("div", "plots");
+  plots.append(...PLOTS.map(([label, value]) => plot(label, (past.get(name) ?? []).map(value).filter((one) => typeof one === "number"))));
+  if (alerts.length) box.append(list);
+  box.append(plots);
+  return box;
+}
+
+// One quantity over time, from zero; the newest on the right.
+function plot(label, values) {
+  const figure = make("figure");
+  const caption = make("figcaption", "", label);
+  const last = values.at(-1);
+  caption.append(make("b", "", last === undefined ? "–" : Number.isInteger(last) ? last : last.toPrecision(3)));
+  const svg = drawing(100, 30, `${label}: ${last ?? "nothing"} now, over the last ${values.length} seconds`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  const top = Math.max(...values, 1e-9) * 1.1;
+  const points = values.map((value, i) => `${values.length < 2 ? 100 : (100 * i) / (values.length - 1)},${30 - (30 * value) / top}`);
+  svg.append(shape("polyline", { points: points.join(" "), fill: "none", stroke: "#78e096", "stroke-width": 1.5, "vector-effect": "non-scaling-stroke" }));
+  figure.append(caption, svg);
+  return figure;
+}
+
+async function begin() {
+  const me = await whoAmI();
+  await speak("en");
+  setText("who", `${me.name}, ${me.role}`);
+  $("leave").addEventListener("click", logOut);
+  live = new Live("/api/events", render);
+  watchSession(live);
+}
+
+begin();

@@ -121,12 +121,15 @@ def opening(records: int) -> str:
             fill(journal._store._db, journal._store.head, records)
         with journal_of(log, 1, publish=False) as journal:
             journal.take(events)
-        began = time.monotonic()
+        began, worked = time.monotonic(), time.process_time()
         journal_of(log, 1, publish=False).close()
-        took = time.monotonic() - began
+        took, work = time.monotonic() - began, time.process_time() - worked
         size = log.stat().st_size / 1e6
-    assert took < 10
-    return f"{records} records and a whole shoe, {size:.0f} MB: opened in {took:.2f} s"
+    assert work < 5
+    return (
+        f"{records} records and a whole shoe, {size:.0f} MB: "
+        f"opened in {took:.2f} s, {work:.2f} s of them work"
+    )
 
 
 def fill(db: Database, head: tuple[int, str], records: int) -> None:

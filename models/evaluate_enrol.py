@@ -25,6 +25,7 @@ from models.enrol_scenes import SIZE, Laid, Table, other_table, with_twin
 from vision.config import Camera
 from vision.deck import open_deck
 from vision.enrolling import Enrolled, Watch, ask_all, learn, pairs_path, progress, report
+from vision.errors import OutsideError
 from vision.eyes import Eyes, open_eyes, with_features
 from vision.game.cards import Card
 from vision.sight.classifier import CROP_SIZE, Classifier
@@ -78,6 +79,8 @@ def enrol(deck: Deck, back: str, eyes: Eyes, out: Path, *, views: int) -> tuple[
 
     ask_all(watch.gatherer, ask)
     captured = watch.gatherer.captured()
+    if watch.gatherer.missing:
+        raise OutsideError(f"{deck.name}: not whole: {progress(watch.gatherer)}")
     enrolled = learn(captured, eyes, bound=BOUND, out=out, tell=lambda _: None, views=views)
     words = (
         f"{len(shown)} pictures, {len(captured.cards)} captured cards; {alone}; "

@@ -7,9 +7,10 @@ by exclusion, or are asked. Knows no files and asks nobody itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,12 +26,15 @@ SURE = 1e-3
 MOST_CROPS = 14
 NEAR_MM = 25.0
 AWAY_LOOKS = 4
-# Another card was laid on the same place where a look is less like the last one than this, or is
-# named otherwise with this probability.
-SAME_CARD = 0.85
+# Another card was laid on the same place where a look differs from the last one by more grey
+# levels than this, or is named otherwise with this probability.
+CHANGED_LEVELS = 5.0
 ANOTHER_NAME = 0.8
+PATCH = (24, 34)
 # Two unclear showings as alike as this are one card shown twice.
 ALIKE = 0.9
+# A card in another place is at least so like itself; less alike, it is another card.
+SURELY_ALIKE = 0.95
 KEPT_SHARE = 1 / 3
 LEAST_BACKS = 3
 
@@ -70,7 +74,7 @@ class Showing:
         surely = np.exp(seen.log_p[best]) * seen.readable >= ANOTHER_NAME
         if surely and guess is not None and guess[0].index != best and guess[1] <= SURE:
             return False
-        return likeness(seen.crop, self.crops[-1]) >= SAME_CARD
+        return _difference(seen.crop, self.crops[-1]) <= CHANGED_LEVELS
 
     def guess(self, among: Iterable[Card] = DECK) -> tuple[Card, float, Card] | None:
         """Return the best card of some, the probability that it is another of them, the second."""
@@ -149,16 +153,15 @@ class Gatherer:
         }
 
     def _by_exclusion(self, found: dict[int, Card], doubted: set[int]) -> dict[int, Card]:
-        """Return the names that follow because all other cards are known already."""
-        missing = [card for card in DECK if card not in found.values()]
+        """Return the names that follow because all other cards are known and look otherwise."""
+        shown = {card: self._showings[number].crops[0] for number, card in found.items()}
         added: dict[int, Card] = {}
         for number, showing in enumerate(self._showings):
-            guess = showing.guess() if missing and number not in {*found, *doubted} else None
-            if guess is None or showing.left_out or guess[0] not in missing:
+            if len(shown) == FACES or number in {*found, *doubted} or showing.left_out:
                 continue
-            best, error, _ = showing.guess(missing) or guess
-            if error <= SURE and best not in added.values():
-                added[number] = best
+            name = _excluded(showing, shown)
+            if name is not None and name not in added.values():
+                added[number] = name
         return added
 
     @property
@@ -215,6 +218,34 @@ class Gatherer:
             cards += [card.index] * (len(used) + len(apart))
             kept += [False] * len(used) + [True] * len(apart)
         return Captured(np.array(crops), np.array(cards), np.array(kept), _stack(self._backs))
+
+
+def _excluded(showing: Showing, shown: Mapping[Card, Image]) -> Card | None:
+    """Return the missing card that a showing must be.
+
+    Its best reading is missing, and of the missing ones it can be no other; or it looks unlike the
+    captured cards that it was taken for.
+    """
+    missing, among = [card for card in DECK if card not in shown], set(DECK)
+    guess, left = showing.guess(), showing.guess(missing)
+    if guess is not None and left is not None and guess[0] == left[0] and left[1] <= SURE:
+        return left[0]
+    while (guess := showing.guess(among)) is not None:
+        best, error, second = guess
+        if best not in shown and error <= SURE:
+            return best
+        rival = best if best in shown else second
+        if rival not in shown or likeness(showing.crops[0], shown[rival]) >= SURELY_ALIKE:
+            return None
+        among.remove(rival)
+    return None
+
+
+def _difference(one: Image, other: Image) -> float:
+    """Return by how many grey levels two small pictures of cards differ on the whole."""
+    small = (cv2.resize(crop, PATCH, interpolation=cv2.INTER_AREA) for crop in (one, other))
+    first, second = (cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY).astype(np.float32) for crop in small)
+    return float(np.abs(first - second).mean())
 
 
 def _parted(shown: Sequence[Sequence[Image]]) -> tuple[list[Image], list[Image]]:

@@ -235,7 +235,9 @@ def _excluded(showing: Showing, shown: Mapping[Card, Image]) -> Card | None:
         if best not in shown and error <= SURE:
             return best
         rival = best if best in shown else second
-        if rival not in shown or likeness(showing.crops[0], shown[rival]) >= SURELY_ALIKE:
+        if rival not in among or rival not in shown:
+            return None
+        if likeness(showing.crops[0], shown[rival]) >= SURELY_ALIKE:
             return None
         among.remove(rival)
     return None

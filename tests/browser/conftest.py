@@ -14,7 +14,7 @@ from tests.browser.voice import Reader, Voice, table_config, wait_for
 from vision.boards import Boards, address_of
 from vision.edge.broker import EmbeddedBroker
 
-TABLES = 80
+TABLES = 60
 CHROMIUM = [
     "--no-sandbox",
     "--disable-gpu",

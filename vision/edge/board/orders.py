@@ -97,7 +97,9 @@ class Orders:
             with self._mutex:
                 waiting = list(self._records)
             for order in waiting if self._feed.connected else ():
-                self._send(order)
+                # A table that says nothing would not answer either.
+                if self._feed.silent_s(order.table) < RETRY_S:
+                    self._send(order)
 
     def _hear(self, told: Told) -> None:
         if told.topic != "cmd/reply" or told.payload is None:

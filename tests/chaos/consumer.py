@@ -57,9 +57,9 @@ class Consumer:
         found = sorted((payload for name, payload in self.taken if name == topic), key=_seq)
         return [without_run(payload) for payload in found]
 
-    def missing(self) -> list[int]:
-        """Return the numbers up to the highest that never came."""
-        return sorted(set(range(1, max(self.seqs, default=0) + 1)) - self.seqs)
+    def missing(self, newest: int = 0) -> list[int]:
+        """Return the numbers that never came, up to the newest as `health` tells it."""
+        return sorted(set(range(1, max({newest, *self.seqs}) + 1)) - self.seqs)
 
     def close(self) -> None:
         """Hang up."""

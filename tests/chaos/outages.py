@@ -51,20 +51,15 @@ class House:
         rate = waiting / max(time.monotonic() - began, 0.001)
         asked = 0.0
         deadline = time.monotonic() + seconds
-        while not self.has_all():
-            assert time.monotonic() < deadline, f"missing {len(self.consumer.missing())}"
+        while missing := self.consumer.missing(self.journal.desk.line.seq):
+            assert time.monotonic() < deadline, f"missing {len(missing)}"
             self.journal.orders(self.events[self.fed - 1].at)
             if time.monotonic() - asked > 3.0:
                 asked = time.monotonic()
-                for first, last in spans(self.consumer.missing()):
+                for first, last in spans(missing):
                     self.consumer.ask(first, last)
             time.sleep(0.02)
         return rate
-
-    def has_all(self) -> bool:
-        """Whether nothing is missing up to the last message said."""
-        missing = self.consumer.missing()
-        return not missing and max(self.consumer.seqs, default=0) >= self.journal.desk.line.seq
 
 
 def spans(numbers: Iterable[int], most: int = 500) -> Iterator[tuple[int, int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,7 +84,7 @@ def fill(
         bank.put(place, picture, label)
 
 
-def _map(path: Path, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[np.generic]:
+def _map(path: Path, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     fresh = not path.exists() or path.stat().st_size != size
     return np.memmap(path, kind, "w+" if fresh else "r+", shape=shape)

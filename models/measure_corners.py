@@ -61,7 +61,7 @@ def off_box(rng: np.random.Generator, quad: Points) -> Points:
     wide = float(np.linalg.norm(box[1] - box[0]))
     middle = box.mean(axis=0)
     moved = (box - middle) * np.exp(rng.normal(0, LOOSE)) + middle
-    return (moved + rng.normal(0, LOOSE, 2) * wide).astype(np.float32)
+    return np.asarray(moved + rng.normal(0, LOOSE, 2) * wide, np.float32)
 
 
 def errors(finder: CornerFinder, count: int) -> dict[str, tuple[list[float], list[float]]]:

@@ -52,10 +52,12 @@ class Trainer(OBBTrainer):
 
     def get_model(self, cfg: Any = None, weights: Any = None, verbose: bool = True) -> OBBModel:
         """Return the network with the weights of a checkpoint, an exported file, or none."""
-        net = QuickOBB(cfg, nc=self.data["nc"], ch=self.data["channels"], verbose=verbose)
-        self.set_model_names_for_load(net)
+        net = QuickOBB(  # type: ignore[no-untyped-call]
+            cfg, nc=self.data["nc"], ch=self.data["channels"], verbose=verbose
+        )
+        self.set_model_names_for_load(net)  # type: ignore[no-untyped-call]
         if weights:
-            net.load(weights)
+            net.load(weights)  # type: ignore[no-untyped-call]
         if self._exported is not None:
             restore(net, self._exported, _sample(Path(self.data["train"])))
         return net

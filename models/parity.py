@@ -93,7 +93,7 @@ def corners_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -> P
     net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
     net.eval()
     _, run = onnx_runner(exported, threads=1)
-    tensor = batch([cv2.resize(picture, INPUT_SIZE) for picture in pictures])
+    tensor = batch([np.asarray(cv2.resize(p, INPUT_SIZE), np.uint8) for p in pictures])
     with torch.no_grad():
         gaps = np.abs(net(torch.from_numpy(tensor)).numpy() - run(tensor)).max(axis=1)
     return Parity(float(gaps.max()), len(pictures), int((gaps > SAME_SHIFT).sum()))

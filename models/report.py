@@ -29,6 +29,7 @@ from vision.sight.frame import Image
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 SEED = 90_001
 BOUNDS = (0.02, 1e-3, 1e-4, 1e-5)
@@ -199,7 +200,7 @@ def sheet(worst: Sequence[Sample]) -> Image:
     return canvas
 
 
-def _save(figure: plt.Figure, path: Path) -> None:
+def _save(figure: Figure, path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)

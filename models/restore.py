@@ -35,8 +35,8 @@ def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
         norm = norms.get(id(layer))
         target = layer.bias if norm is None else norm.bias
         if norm is not None:
-            norm.running_mean.zero_()  # type: ignore[union-attr, operator]
-            norm.running_var.fill_(1 - norm.eps)  # type: ignore[union-attr, operator]
+            norm.running_mean.zero_()  # type: ignore[union-attr]
+            norm.running_var.fill_(1 - norm.eps)  # type: ignore[union-attr]
             norm.weight.fill_(1.0)
         if target is not None and bias is not None:
             target.copy_(torch.from_numpy(bias))
@@ -94,7 +94,7 @@ def _settle(net: nn.Module, norms: list[nn.BatchNorm2d], pictures: Tensor) -> No
     for norm in norms:
         values = seen[id(norm)]
         mean, variance = values.mean((0, 2, 3)), values.var((0, 2, 3))
-        norm.running_mean.copy_(mean)  # type: ignore[union-attr, operator]
-        norm.running_var.copy_(variance)  # type: ignore[union-attr, operator]
+        norm.running_mean.copy_(mean)  # type: ignore[union-attr]
+        norm.running_var.copy_(variance)  # type: ignore[union-attr]
         norm.weight.copy_((variance + norm.eps).sqrt())
         norm.bias.add_(mean)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vision.sight.corners import GROWTH, NOMINAL, CornerFinder, Tensor, grown
+from vision.sight.corners import GROWTH, CornerFinder, Tensor, grown
 from vision.sight.frame import Points
 
 QUAD = np.array([[100, 50], [163, 50], [163, 138], [100, 138]], np.float32)

@@ -39,7 +39,7 @@ def test_restart_within_a_coup_says_each_card_once(cards: int) -> None:
             break
     second = restarted(first, Recall(lying(first.events)))
     second.play(script)
-    # The felt under cards that lay there at the start was never seen: it counts as bare when steady.
+    # The felt under cards that lay there at the start was never seen: steady is bare.
     second.play(first.stage.wait(9000))
     check_coup(first.events + second.events, FIVE_CARDS, 1)
 

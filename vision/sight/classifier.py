@@ -28,8 +28,8 @@ class Look:
     """One look at one card.
 
     `log_p` holds 52 calibrated log-probabilities by `Card.index`; `readable` (0 to 1) is the
-    probability that a face of a known kind is readable here; `strange` is how far it is from the enrolled
-    deck's own cards, in spreads of their own looks: 0 where no deck is enrolled.
+    probability that a face of a known kind is readable here; `strange` is how far it is from the
+    enrolled deck's own cards, in spreads of their own looks: 0 where no deck is enrolled.
     """
 
     log_p: NDArray[np.float32]

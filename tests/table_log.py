@@ -9,17 +9,12 @@ from vision.edge.messages import MessagesFile
 from vision.edge.store import Entry, Store
 from vision.game.cards import Card
 from vision.game.events import (
-    AckAlert,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
-    CloseAlert,
-    CorrectCard,
     CutCardOut,
     Event,
-    FreeHand,
-    ResultStands,
     Role,
     ShoeStarted,
     Slot,
@@ -28,8 +23,8 @@ from vision.game.events import (
     TimePassed,
     ViewBack,
     ViewLost,
-    VoidCoup,
 )
+from vision.game.orders import AckAlert, CloseAlert, CorrectCard, FreeHand, ResultStands, VoidCoup
 from vision.profiles import profile_text
 from vision.wire import Message
 from vision.wire_fold import Desk, advance, new_desk, new_header

@@ -12,19 +12,8 @@ from jsonschema import Draft202012Validator
 
 from tests.schemas import schema
 from vision.game.cards import Card
-from vision.game.events import (
-    AckAlert,
-    BetsClosed,
-    CorrectCard,
-    Event,
-    NewShoe,
-    ResultEntered,
-    Role,
-    ShoeEnded,
-    Slot,
-    VoidCoup,
-    Winner,
-)
+from vision.game.events import BetsClosed, Event, ResultEntered, Role, ShoeEnded, Slot, Winner
+from vision.game.orders import AckAlert, CorrectCard, NewShoe, VoidCoup
 from vision.wire_codec import FIELDS, event_from_json, event_to_json
 from vision.wire_commands import (
     COMMANDS,

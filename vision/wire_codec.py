@@ -1,8 +1,8 @@
 """Events as JSON objects and back, without loss.
 
-Pure. The form follows the dataclasses of `vision.game.events`: one object with the event's name
-under `is` and its fields under theirs; cards are text (`As`), slots and enums their names. It must
-not know what an event means.
+Pure. The form follows the dataclasses of `vision.game.events` and `orders`: one object with the
+event's name under `is` and its fields under theirs; cards are text (`As`), slots and enums their
+names. It must not know what an event means.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from vision.game import events
+from vision.game import events, orders
 from vision.game.cards import DECK, Card
 from vision.game.events import Event
 from vision.wire_proofs import Anchored, EvidenceKept
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in vars(events).values()
+    for kind in (*vars(events).values(), *vars(orders).values())
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 } | {kind.__name__: kind for kind in (EvidenceKept, Anchored)}
 

@@ -12,13 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from vision.game.events import (
-    BetsClosed,
-    Command,
-    Event,
-    ResultEntered,
-    ShoeEnded,
-)
+from vision.game.events import BetsClosed, Event, ResultEntered, ShoeEnded
+from vision.game.orders import Command
 from vision.wire_codec import EVENTS, FIELDS, event_from_json
 from vision.wire_log import canonical
 from vision.wire_payloads import snake

@@ -17,7 +17,7 @@ from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import Play, overdraw
 from vision.boards import Boards, address_of
 from vision.edge.broker import EmbeddedBroker
-from vision.game.events import Confirm, CorrectCard, RectifyAlert
+from vision.game.orders import Confirm, CorrectCard, RectifyAlert
 from vision.wire_payloads import iso
 
 pytestmark = pytest.mark.browser

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Hall, Screen
+from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, Voice, table_config, wait_for
-from tests.table_log import NOON, clean, ruled
+from tests.table_log import NOON, clean, ruled, said
 from vision.boards import Boards, address_of
 from vision.edge.broker import EmbeddedBroker
 from vision.game.cards import Card
-from vision.game.events import CorrectCard, Role, Slot, Winner
+from vision.game.events import Role, Slot, Winner
+from vision.game.orders import CorrectCard
 from vision.game.roads import RoadCoup, roads_of, roads_payload
 
 WORDS = Path(__file__).parents[2] / "vision" / "edge" / "board" / "pages" / "words"
@@ -332,6 +334,32 @@ def test_server_of_two_tables_shows_each_its_own(chromium: Any, broker: Embedded
         screen.page.close()
     for reader in readers:
         reader.hang_up()
+
+
+def test_board_at_the_end_of_a_shoe_shows_what_the_log_folds_to(
+    chromium: Any, broker: EmbeddedBroker
+) -> None:
+    """After many coups with faults, and a restart of the server, the board equals the fold."""
+    reader, config = Reader(broker.port), table_config(broker.port)
+    shoe, screen = Shoe(reader, seed=3), Screen(chromium.new_page())
+    with Boards([config], address_of(config)) as boards:
+        screen.page.goto(boards.server.url)
+        for _ in range(10):
+            shoe.deal()
+        port = int(boards.server.url.rsplit(":", 1)[1].strip("/"))
+    for _ in range(10):
+        shoe.deal()
+    folded = [one for one in said(reader.events) if one.topic.endswith("/roads")]
+    roads = json.loads(folded[-1].payload)
+    with Boards([config], address_of(config, port=port)):
+        screen.page.wait_for_selector("#bead g:nth-of-type(20)", state="attached", timeout=5000)
+        letters = screen.page.locator("#bead text").all_text_contents()
+        assert letters == [cell["winner"][0].upper() for cell in roads["bead_plate"]]
+        assert counts(screen)["Naturals"] == str(roads["counts"]["natural"])
+        drawn = screen.page.locator("#big_eye_boy circle").count()
+        assert drawn == len(roads["big_eye_boy"])
+    screen.page.close()
+    reader.hang_up()
 
 
 def test_board_moves_nothing_where_less_motion_is_wanted(

@@ -25,7 +25,7 @@ from vision.edge.broker import EmbeddedBroker
 from vision.edge.users import load_users, save_users
 from vision.errors import ConfigurationError
 from vision.game.commands import PERMITTED
-from vision.game.events import SignIn, SignOut
+from vision.game.orders import SignIn, SignOut
 from vision.wire_payloads import snake
 
 ROLES = ("dealer", "inspector", "surveillance", "engineer")

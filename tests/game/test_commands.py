@@ -10,11 +10,27 @@ from tests.game.dealer import B1, B2, B3, P1, P2, P3, Dealer, cards
 from vision.game.cards import Card
 from vision.game.commands import PERMITTED
 from vision.game.events import (
+    CardPlaced,
+    CardRead,
+    Noticed,
+    Role,
+    ShoeStarted,
+    TimePassed,
+    ViewLost,
+    Winner,
+)
+from vision.game.happenings import (
+    AlertState,
+    CoupsChanged,
+    Deadline,
+    Replied,
+    ResultState,
+    ShoeChanged,
+)
+from vision.game.orders import (
     AckAlert,
     BurnCard,
     CallInspector,
-    CardPlaced,
-    CardRead,
     CarryCard,
     CloseAlert,
     Command,
@@ -25,26 +41,12 @@ from vision.game.events import (
     HoldResult,
     MoveCard,
     NewShoe,
-    Noticed,
     RectifyAlert,
     ResultStands,
-    Role,
-    ShoeStarted,
     SignIn,
     SignOut,
-    TimePassed,
     UndoLast,
-    ViewLost,
     VoidCoup,
-    Winner,
-)
-from vision.game.happenings import (
-    AlertState,
-    CoupsChanged,
-    Deadline,
-    Replied,
-    ResultState,
-    ShoeChanged,
 )
 
 DEALER, INSPECTOR = ("Bo", Role.DEALER), ("Ada", Role.INSPECTOR)

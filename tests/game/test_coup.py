@@ -11,7 +11,6 @@ from vision.game.events import (
     CardPlaced,
     CardRead,
     CardRemoved,
-    CorrectCard,
     CutCardOut,
     Event,
     Noticed,
@@ -23,7 +22,6 @@ from vision.game.events import (
     TimePassed,
     ViewBack,
     ViewLost,
-    VoidCoup,
     Winner,
 )
 from vision.game.happenings import (
@@ -38,6 +36,7 @@ from vision.game.happenings import (
     ShoeChanged,
     StatusChanged,
 )
+from vision.game.orders import CorrectCard, VoidCoup
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.shoe import burn_due
 

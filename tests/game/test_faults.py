@@ -12,12 +12,9 @@ from tests.game.dealer import B1, B2, B3, INSPECTOR, P1, P2, P3, Dealer
 from vision.game.cards import Card
 from vision.game.events import (
     BetsClosed,
-    CallInspector,
     CardRead,
     CardRemoved,
-    CarryCard,
     CutCardOut,
-    NewShoe,
     Noticed,
     ResultEntered,
     ShoeEnded,
@@ -29,6 +26,7 @@ from vision.game.events import (
 )
 from vision.game.faults import KINDS
 from vision.game.happenings import AlertState, Severity
+from vision.game.orders import CallInspector, CarryCard, NewShoe
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 
 Scene = Callable[[Dealer], object]

@@ -12,28 +12,15 @@ from tests.game.dealer import DEALT, INSPECTOR, Dealer
 from vision.game.cards import DECK, Card
 from vision.game.coup import new_table, step
 from vision.game.events import (
-    AckAlert,
     BetsClosed,
-    BurnCard,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
-    CarryCard,
-    CloseAlert,
-    Command,
-    Confirm,
-    CorrectCard,
     CutCardOut,
     Event,
-    FreeHand,
-    HoldResult,
-    MoveCard,
-    NewShoe,
     Noticed,
-    RectifyAlert,
     ResultEntered,
-    ResultStands,
     Role,
     ShoeEnded,
     ShoeStarted,
@@ -41,10 +28,8 @@ from vision.game.events import (
     Started,
     Stopped,
     TimePassed,
-    UndoLast,
     ViewBack,
     ViewLost,
-    VoidCoup,
     Winner,
 )
 from vision.game.faults import KINDS
@@ -56,6 +41,23 @@ from vision.game.happenings import (
     Ignored,
     Replied,
     ResultState,
+)
+from vision.game.orders import (
+    AckAlert,
+    BurnCard,
+    CarryCard,
+    CloseAlert,
+    Command,
+    Confirm,
+    CorrectCard,
+    FreeHand,
+    HoldResult,
+    MoveCard,
+    NewShoe,
+    RectifyAlert,
+    ResultStands,
+    UndoLast,
+    VoidCoup,
 )
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot

@@ -8,7 +8,9 @@ not know who is logged in: `by` and `role` come with the order.
 from __future__ import annotations
 
 from vision.game.desk import acknowledge, call, close, comment, rectify
-from vision.game.events import (
+from vision.game.events import Role
+from vision.game.happenings import Replied
+from vision.game.orders import (
     AckAlert,
     BurnCard,
     CallInspector,
@@ -25,13 +27,11 @@ from vision.game.events import (
     NewShoe,
     RectifyAlert,
     ResultStands,
-    Role,
     SignIn,
     SignOut,
     UndoLast,
     VoidCoup,
 )
-from vision.game.happenings import Replied
 from vision.game.rounds import start_shoe
 from vision.game.rulings import rule
 from vision.game.turn import Turn

@@ -29,7 +29,6 @@ from vision.game.events import (
     CardPlaced,
     CardRead,
     CardRemoved,
-    Command,
     CutCardOut,
     Event,
     Noticed,
@@ -43,6 +42,7 @@ from vision.game.events import (
     ViewLost,
 )
 from vision.game.happenings import Happening
+from vision.game.orders import Command
 from vision.game.table import Table, new_table
 from vision.game.turn import Turn
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vision.game.alerts import LIVE, OPEN, REMEDIES
-from vision.game.events import (
+from vision.game.events import Role
+from vision.game.faults import KINDS, Fault, words_of
+from vision.game.happenings import Alert, AlertState, AlertTold
+from vision.game.orders import (
     AckAlert,
     AlertCommand,
     CallInspector,
@@ -16,10 +19,7 @@ from vision.game.events import (
     Command,
     CommentAlert,
     RectifyAlert,
-    Role,
 )
-from vision.game.faults import KINDS, Fault, words_of
-from vision.game.happenings import Alert, AlertState, AlertTold
 from vision.game.table import Coup, Table, Told
 from vision.game.turn import Turn
 

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from vision.game.alerts import is_holding
 from vision.game.cards import Card
 from vision.game.doubts import is_contradicted
-from vision.game.events import Command, Winner
+from vision.game.events import Winner
 from vision.game.faults import KINDS, Fault, words_of
 from vision.game.hands import Laid
 from vision.game.happenings import CoupLive, CoupResult, Hand, ResultState
+from vision.game.orders import Command
 from vision.game.outcome import is_natural, is_pair, is_three_giving_eight, winner_of
 from vision.game.table import Coup, Seen
 

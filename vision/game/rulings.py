@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from vision.game.dealing import recount
 from vision.game.desk import rectify_all
-from vision.game.events import (
+from vision.game.events import Role
+from vision.game.faults import Fault, words_of
+from vision.game.moment import slot_name
+from vision.game.orders import (
     BurnCard,
     CarryCard,
     Confirm,
@@ -18,11 +21,8 @@ from vision.game.events import (
     HoldResult,
     MoveCard,
     ResultStands,
-    Role,
     VoidCoup,
 )
-from vision.game.faults import Fault, words_of
-from vision.game.moment import slot_name
 from vision.game.rounds import begin
 from vision.game.table import Coup, Marks, Seen
 from vision.game.turn import Turn

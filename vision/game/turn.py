@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vision.game.alerts import BEFORE_NEXT_COUP, Place, pass_deadlines, reconcile
-from vision.game.events import Command
 from vision.game.faults import Fault
 from vision.game.findings import find
 from vision.game.hands import Laid, lay
@@ -24,6 +23,7 @@ from vision.game.happenings import (
     StatusChanged,
 )
 from vision.game.moment import Moment
+from vision.game.orders import Command
 from vision.game.results import PUBLIC, Telling, entered_faults, live, publish
 from vision.game.table import Coup, Seen, Table
 

@@ -10,7 +10,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -62,6 +63,23 @@ class Link:
     def publish(self, topic: str, data: bytes | str, *, retain: bool = True) -> None:
         """Publish and wait until the broker has it."""
         self.client.publish(topic, data, 1, retain).wait_for_publish(5)
+
+    @contextmanager
+    def beating(self) -> Iterator[None]:
+        """Go on saying that the reader runs, twice a second."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(0.5):
+                self.client.publish(self.prefix + "health", json.dumps({"fps": 30}), 1, retain=True)
+
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(5)
 
     def hang_up(self, *, in_order: bool = True) -> None:
         """Leave the broker, in order or as a crash does."""

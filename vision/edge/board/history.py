@@ -81,7 +81,7 @@ class History:
             return list(reversed(self._replies.get(table, {}).values()))
 
     def search(self, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return alerts and cards that fit all of `table`, `code`, `card`, `since`, `until`.
+        """Return what fits all of `table`, `kind` (alert, card), `code`, `card`, `since`, `until`.
 
         Empty values fit everything; moments are ISO 8601. The newest first, at most FOUND_LIMIT.
         """
@@ -196,6 +196,7 @@ def _fits(one: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
     at = str(one.get("at") or "")
     return (
         wanted.get("table", "") in ("", one["table"])
+        and wanted.get("kind", "") in ("", one["kind"])
         and wanted.get("code", "").upper() in ("", str(one.get("code", "")))
         and wanted.get("card", "") in ("", one.get("card"))
         and at >= wanted.get("since", "")

@@ -34,8 +34,8 @@ function link(text, ...path) {
   return found;
 }
 
-export async function openHistory(box, live, [table, shoe]) {
-  if (shoe) return openShoe(box, live, table, shoe);
+export async function openHistory(box, live, [table, shoe, coup]) {
+  if (shoe) return openShoe(box, live, table, shoe, coup);
   const parts = [make("h2", "", "Shoes")];
   for (const [name, known] of live.tables) {
     const shoes = (await get(`/api/history/${encodeURIComponent(name)}`)) ?? [];
@@ -47,21 +47,22 @@ export async function openHistory(box, live, [table, shoe]) {
   box.replaceChildren(...parts);
 }
 
-async function openShoe(box, live, table, shoe) {
+async function openShoe(box, live, table, shoe, chosen) {
   const whole = await get(`/api/history/${encodeURIComponent(table)}/${encodeURIComponent(shoe)}`);
   const title = make("h2", "", `${titleOf(live.tables.get(table), table)} · shoe ${shoe}`);
   if (!whole) return box.replaceChildren(title, make("p", "empty", "Nothing is known of this shoe."));
-  box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup)));
+  box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup, String(coup.coup) === chosen)));
 }
 
-function coupBox(table, shoe, coup) {
+function coupBox(table, shoe, coup, open) {
   const box = make("details");
   const last = coup.results[coup.results.length - 1];
   const words = last ? `${last.winner ?? last.state} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : "no result";
-  const more = [last?.revision ? `revision ${last.revision}` : "", coup.alerts.length ? `${coup.alerts.length} alerts` : ""].filter(Boolean);
+  const more = [last?.revision ? `revision ${last.revision}` : "", coup.alerts.length ? `alerts: ${coup.alerts.length}` : ""].filter(Boolean);
   box.append(make("summary", "", `Coup ${coup.coup}: ${words}${more.length ? ` (${more.join(", ")})` : ""}`));
   // Built when it is opened: a shoe has hundreds of pictures.
   box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(exportBox(table, shoe, coup.coup), ...coupParts(table, coup)); });
+  box.open = open;
   return box;
 }
 
@@ -81,6 +82,12 @@ function exportBox(table, shoe, coup) {
   return row;
 }
 
+// What changed of an alert, step by step: the same is told on two topics.
+function steps(told) {
+  const facts = (one) => JSON.stringify([one.state, one.text, one.by, one.acknowledged_by, one.remedy, one.reason]);
+  return told.filter((one, i) => !i || facts(one) !== facts(told[i - 1]));
+}
+
 function coupParts(table, coup) {
   const parts = [];
   if (coup.results.length) {
@@ -89,7 +96,7 @@ function coupParts(table, coup) {
     ])));
   }
   if (coup.alerts.length) {
-    parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Code", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => alert.told.map((one) => [
+    parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Code", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
       `${one.id}, ${clockTime(one.changed_at)}`, one.code, one.text, one.state, one.by || one.acknowledged_by, one.remedy, one.reason,
     ]))));
     parts.push(pictures(table, [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))]));
@@ -122,7 +129,7 @@ export function openSearch(box, live) {
   if (box.children.length) return;
   const form = make("form", "act");
   const tables = [["", "all tables"], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
-  form.append(field("Table", "table", { options: tables }), field("Code", "code", { placeholder: "OVER_B3", size: 18 }),
+  form.append(field("What", "kind", { options: [["alert", "alerts"], ["card", "cards"], ["", "both"]] }), field("Table", "table", { options: tables }), field("Code", "code", { placeholder: "OVER_B3", size: 18 }),
     field("Card", "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field("From", "since", { type: "datetime-local" }),
     field("Until", "until", { type: "datetime-local" }), make("button", "first", "Search"));
   const found = make("div");
@@ -134,7 +141,7 @@ export function openSearch(box, live) {
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
     found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, the newest first` : "Nothing found"),
       listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
-        day(one.at), titleOf(live.tables.get(one.table), one.table), link(one.shoe, "history", one.table, one.shoe), one.coup,
+        day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? `${one.code}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
       ])));
   });

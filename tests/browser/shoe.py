@@ -1,0 +1,57 @@
+"""A simulated shoe, dealt as events by what the table itself expects, with mis-deals in it."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from tests.browser.voice import Reader
+from tests.table_log import Play
+from vision.game.cards import DECK
+from vision.game.events import CardRemoved, Role
+from vision.game.orders import ResultStands
+
+
+class Shoe:
+    """Deals coup after coup to a reader; every `fault_every`th gets a card that was not due."""
+
+    def __init__(self, reader: Reader, *, seed: int, fault_every: int = 7) -> None:
+        self._reader = reader
+        self._fault_every = fault_every
+        self._play = Play().begin()
+        cards = list(DECK) * 8
+        random.Random(seed).shuffle(cards)
+        self._cards = iter(cards)
+        self._coup = 0
+        self._tell()
+
+    def deal(self) -> None:
+        """Deal one coup and clear it; an inspector lets a faulty one stand."""
+        self._coup += 1
+        first = self._play.order + 1
+        while (slot := self._due()) is not None:
+            self._card(slot)
+        faulty = self._coup % self._fault_every == 0
+        if faulty:
+            self._card("BANCO_3")
+            order = ResultStands(self._play.at, "Ann", Role.INSPECTOR, self._coup, reason="told")
+            self._play.then(order)
+        self._play.at += 3000
+        for order in range(first, self._play.order + 1):
+            self._play.then(CardRemoved(self._play.at, order))
+        self._tell()
+
+    def _due(self) -> str | None:
+        live = [one for one in self._reader.said if one.topic.endswith("coup/live")]
+        told = json.loads(live[-1].payload) if live else {"expected": ["PUNTO_1"], "coup": 0}
+        if told["coup"] < self._coup:
+            return "PUNTO_1"
+        return None if told["complete"] else told["expected"][0]
+
+    def _card(self, slot: str) -> None:
+        self._play.card(f"{slot[0]}{slot[-1]}:{next(self._cards)}")
+        self._tell()
+
+    def _tell(self) -> None:
+        self._reader.take(*self._play.events)
+        self._play.events = []

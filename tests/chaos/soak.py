@@ -20,8 +20,9 @@ from tests.chaos.table import PREFIX, journal_of, undisturbed
 from tests.edge.mqtt_tools import wait_for
 from vision.edge import store_records
 from vision.edge.metrics import Durations
-from vision.edge.store_db import Database
 from vision.game.events import Event, ShoeStarted, TimePassed
+from vision.journal import Journal
+from vision.restoring import checkpoint_of
 from vision.wire_codec import event_to_json
 
 MEMORY = Path("/dev/shm")  # so that the figures are the program's, not the disk's
@@ -118,7 +119,7 @@ def opening(records: int) -> str:
         log = Path(name) / "t.sqlite"
         events = list(play(COUPS_A_SHOE))
         with journal_of(log, 1, publish=False) as journal:
-            fill(journal._store._db, journal._store.head, records)
+            fill(journal, records)
         with journal_of(log, 1, publish=False) as journal:
             journal.take(events)
         began, worked = time.monotonic(), time.process_time()
@@ -132,11 +133,13 @@ def opening(records: int) -> str:
     )
 
 
-def fill(db: Database, head: tuple[int, str], records: int) -> None:
-    """Write so many good records at once, as if they had been played."""
-    number, digest = head
-    with db.transaction() as connection:
+def fill(journal: Journal, records: int) -> None:
+    """Write so many good records at once, as if they had been played, and a checkpoint."""
+    store = journal._store
+    number, digest = store.head
+    with store._db.transaction() as db:
         for before in range(records, 0, -1):
             number += 1
             content = {"event": event_to_json(TimePassed(NOON - before)), "said": None}
-            digest = store_records.write(connection, number, digest, content)
+            digest = store_records.write(db, number, digest, content)
+        store_records.mark(db, number + 1, digest, checkpoint_of(journal.desk))

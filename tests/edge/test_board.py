@@ -122,13 +122,18 @@ def test_memory_takes_a_new_run_by_its_time_and_an_old_one_not() -> None:
     assert next(told.payload for told in memory if told.payload)["n"] == 2
 
 
-def test_memory_stays_bounded() -> None:
-    """However many alerts and cards a table tells of, a display keeps so many."""
+def test_memory_stays_bounded_and_keeps_what_stands() -> None:
+    """However much a table tells of, a display keeps so much; an old open alert stays in it."""
     memory = Memory("7")
-    for number in range(6000):
-        memory.take("alert", {**message(number), "id": f"a{number}"})
-    assert len(list(memory)) <= 2000
-    assert list(memory)[-1].place == "alert#a5999"
+    memory.take("alert/a0", {**message(0), "id": "a0"})
+    for number in range(1, 4000):
+        memory.take("card", {**message(number), "order": number, "event": "out"})
+    assert [told.place for told in memory] == ["alert/a0"]
+    assert not memory.take("card", {**message(3999), "order": 3999, "event": "out"})
+    for number in range(1, 3000):
+        memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
+    assert len(list(memory)) == 2000
+    assert list(memory)[-1].place == "alert/b2999"
 
 
 @pytest.mark.parametrize(

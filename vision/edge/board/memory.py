@@ -105,8 +105,13 @@ class Memory:
                 self._drop(place)
 
     def _forget_oldest(self) -> None:
+        """Forget what passed before what stands: an alert may be open for longer than a shoe."""
         if len(self._marks) > KEPT_PLACES:
-            self._drop(next(place for place in self._marks if "#" in place or "/" in place))
+            passing = (place for place in self._marks if place.split("#")[0] in PASSING)
+            alerts = (place for place in self._marks if place.startswith("alert/"))
+            oldest = next(passing, None) or next(alerts, None)
+            if oldest is not None:
+                self._drop(oldest)
 
     def _drop(self, place: str) -> None:
         self._state.pop(place, None)

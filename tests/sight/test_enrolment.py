@@ -7,6 +7,7 @@ import pytest
 
 from vision.game.cards import DECK, Card
 from vision.game.events import Slot
+from vision.sight import enrolment_fit
 from vision.sight.classifier import CROP_SIZE, Classifier, Tensor
 from vision.sight.enrolment import STRANGE_AT_ONCE, Deck, DeckClassifier, FeatureReader
 from vision.sight.enrolment_fit import Captured, fit
@@ -148,9 +149,13 @@ def captured(*, twin: bool = False) -> Captured:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("twin", [False, True], ids=["deck", "twins"])
-def test_fit_reads_a_deck_unknown_to_the_classifier_unless_two_cards_are_alike(twin: bool) -> None:
+def test_fit_reads_a_deck_unknown_to_the_classifier_unless_two_cards_are_alike(
+    twin: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A deck that the classifier cannot read at all is read after enrolment; twins are named."""
-    fitted = fit(captured(twin=twin), reader(), views=30)
+    monkeypatch.setattr(enrolment_fit, "KEPT_VIEWS", 8)
+    monkeypatch.setattr(enrolment_fit, "PLAIN_VIEWS", 8)
+    fitted = fit(captured(twin=twin), reader(), views=16)
     assert fitted.chosen != "generic"
     best = next(score for score in fitted.scores if score.name == fitted.chosen)
     generic = next(score for score in fitted.scores if score.name == "generic")

@@ -106,6 +106,9 @@ def progress(gatherer: Gatherer) -> str:
     if 0 < len(missing) <= NAMED_AT_MOST:
         words += f"; missing: {' '.join(map(str, missing))}"
     twice = gatherer.conflicts()
+    again = gatherer.shown_twice() if missing else ()
+    if again and len(missing) <= NAMED_AT_MOST:
+        words += f"; shown twice, or taken for one another: {' '.join(map(str, again))}"
     if twice:
         words += f"; two cards at once look like {', '.join(map(str, twice))}"
     return words

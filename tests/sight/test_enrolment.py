@@ -297,3 +297,18 @@ def test_strangers_are_told_once_when_most_looks_agree() -> None:
     assert not strangers.told(1)
     strangers.forget(2)
     assert not strangers.told(2)
+
+
+def test_gatherer_asks_about_a_card_shown_twice_while_another_is_missing() -> None:
+    """A 7h taken for a second 7d is found out, though read for sure and never beside the 7d."""
+    gatherer = Gatherer()
+    seven_d, seven_h = Card.parse("7d"), Card.parse("7h")
+    shown(gatherer, sighting(seven_d, 0))
+    shown(gatherer, sighting(seven_d, 300))
+    assert gatherer.shown_twice() == (seven_d,)
+    for card in (seven_d, seven_h):
+        showing = gatherer.unclear()
+        assert showing is not None
+        gatherer.tell(showing, card)
+    assert gatherer.unclear() is None
+    assert not {seven_d, seven_h} & set(gatherer.missing)

@@ -97,6 +97,8 @@ def _gathered(config: TableConfig, eyes: Eyes, ask: bool, out: Path) -> Captured
     if ask or (live and sys.stdin.isatty()):
         ask_all(gatherer, lambda words, showing: _ask(words, showing, out))
     faults = [f"not seen for sure: {' '.join(map(str, gatherer.missing))}"] * bool(gatherer.missing)
+    again = gatherer.shown_twice() if gatherer.missing else ()
+    faults += [f"shown twice, or taken for one another: {' '.join(map(str, again))}"] * bool(again)
     twice = gatherer.conflicts()
     faults += [f"two cards at once look like {' and like '.join(map(str, twice))}"] * bool(twice)
     faults += [] if gatherer.back_seen else ["the back was not seen"]

@@ -24,7 +24,7 @@ CHUNK = 256
 # One look so far from the deck's own says nothing of the face; looks that are on the whole further
 # than `STRANGE_FOR_LONG` show a card of another deck.
 STRANGE_AT_ONCE = 8.0
-STRANGE_FOR_LONG = 4.0
+STRANGE_FOR_LONG = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

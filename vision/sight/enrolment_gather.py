@@ -7,6 +7,7 @@ by exclusion, or are asked. Knows no files and asks nobody itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -176,20 +177,32 @@ class Gatherer:
         return len(self._backs) >= LEAST_BACKS
 
     def unclear(self) -> Showing | None:
-        """Return a showing that may be a missing card and has no name, or `None`."""
+        """Return a showing that may be a missing card, or `None`: one without a name, if any.
+
+        While a card is missing, one that was shown twice may have been taken for another.
+        """
         names, missing = self.names(), self.missing
-        for number, showing in enumerate(self._showings):
+        possible = {*missing, *self.conflicts()}
+        for number, showing in enumerate(self._showings if missing else ()):
             guess = showing.guess()
-            if number in names or showing.left_out or guess is None or not missing:
+            if number in names or showing.left_out or guess is None:
                 continue
-            if {guess[0], guess[2]} & {*missing, *self.conflicts()}:
+            if {guess[0], guess[2]} & possible:
                 return showing
-        return None
+        twice = [number for number in names if names[number] in self.shown_twice()]
+        untold = [i for i in twice if self._showings[i].told is None]
+        return self._showings[untold[0]] if missing and untold else None
+
+    def shown_twice(self) -> tuple[Card, ...]:
+        """Return the cards that more than one showing is named as."""
+        times = Counter(self.names().values())
+        return tuple(sorted(card for card, count in times.items() if count > 1))
 
     def tell(self, showing: Showing, card: Card | None) -> None:
-        """Take a person's word for a showing and those like it; `None` leaves them out."""
-        for other in self._showings:
-            unnamed = other.told is None and not other.left_out
+        """Take a person's word for a showing and nameless ones like it; `None` leaves them out."""
+        names = self.names()
+        for number, other in enumerate(self._showings):
+            unnamed = number not in names and not other.left_out
             alike = other is showing or (
                 unnamed
                 and not other.beside(showing)

@@ -167,6 +167,8 @@ def strangers(house: House, others: Iterable[tuple[Deck, str]], eyes: Eyes) -> N
         tables = [other_table(deck, back, seed) for seed in TESTED_ON]
         own = deck is house.deck
         for side, backs in (("faces", False), ("back", True)):
+            if backs and not own and back == house.back:
+                continue
             lasting, single, count = strange(house.classifier, looks_at(tables, eyes, backs=backs))
             kind = "false alarms" if own else "noticed"
             what = f"{side} of {deck.name if not backs else back}"

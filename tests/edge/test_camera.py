@@ -252,7 +252,11 @@ def test_stream_that_never_answers_leaves_nothing_behind() -> None:
         assert held().children == before.children + len(captures)
         for capture in captures:
             capture.close()
-        assert replace(held(), memory_kib=0) == replace(before, memory_kib=0)
+        left = held()
+        # What an earlier test left may itself end meanwhile.
+        assert left.children == before.children
+        assert left.threads <= before.threads
+        assert left.handles <= before.handles
 
 
 def test_stream_pictures_are_told_as_they_are(camera: HttpCamera) -> None:

@@ -58,7 +58,7 @@ def load(read: Read, picture: Path = PICTURE) -> Canary:
         answer = tomllib.loads(picture.with_suffix(".toml").read_text("utf-8"))
         data = np.frombuffer(picture.read_bytes(), np.uint8)
         cards = tuple((str(name), float(x), float(y)) for name, x, y in answer["cards"])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
             f"{picture}: the test picture is damaged ({error}); {CURE}"
         ) from None

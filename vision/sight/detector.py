@@ -119,11 +119,17 @@ class Detector:
         self._overlap = overlap
 
     def __call__(
-        self, image: Image, sizes: tuple[int, ...] | None = None, *, threshold: float | None = None
+        self,
+        image: Image,
+        sizes: tuple[int, ...] | None = None,
+        *,
+        threshold: float | None = None,
+        corner_passes: int = 1,
     ) -> tuple[Detection, ...]:
         """Return the cards of a picture (H x W x 3, BGR), surest first.
 
-        `sizes` and `threshold` stand in for the detector's own.
+        `sizes` and `threshold` stand in for the detector's own; `corner_passes` is how often
+        outlines are bettered.
         """
         least = self._threshold if threshold is None else threshold
         found: list[Detection] = []
@@ -137,7 +143,7 @@ class Detector:
         kept = suppress(found, self._overlap)
         if self._corners is None or not kept:
             return kept
-        quads = self._corners(image, [d.quad for d in kept])
+        quads = self._corners(image, [d.quad for d in kept], passes=corner_passes)
         # Two boxes of one card become one outline twice: they are told apart once more.
         better = [replace(d, quad=quad) for d, quad in zip(kept, quads, strict=True)]
         return suppress(better, self._overlap)

@@ -35,6 +35,7 @@ SEED = 90_001
 BOUNDS = (0.02, 1e-3, 1e-4, 1e-5)
 COPIES = np.full(FACES, 8.0)
 WORST = 60
+WHOLE = 0.99
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,9 +227,11 @@ def main() -> None:
     lines = [f"`python -m models.report --cards {arguments.cards} --looks {arguments.looks}`", ""]
     for axis in range(len(AXES)):
         lines += [*table(found, axis), ""]
+    open_cards = [s for s in found if in_sight(s.shot) >= WHOLE]
+    lines += [f"Of the {len(open_cards)} cards that nothing covers:", ""]
     for aim in (0.99, 0.999):
-        one, ten = (enough(found, aim, fused=fused) for fused in (False, True))
-        lines.append(f"{aim:.1%} right: one look from {one} of width on, ten looks from {ten}.")
+        one, ten = (enough(open_cards, aim, fused=fused) for fused in (False, True))
+        lines.append(f"- {aim:.1%} right: one look from {one} of width on, ten looks from {ten}.")
     result = Outcome(
         np.array([s.confidence for s in found]),
         np.array([int(s.look.log_p.argmax()) for s in found]),

@@ -76,7 +76,7 @@ def fit(
     """Learn a deck; every one of the 52 cards needs at least one crop to fit and one kept apart."""
     rng = np.random.default_rng(0)
     used, kept = _groups(captured, ~captured.kept), _groups(captured, captured.kept)
-    others = captured.crops[~captured.kept]
+    others = list(captured.crops[~captured.kept])
 
     def hard(source: np.random.Generator, crop: Image) -> Image:
         return hard_view(source, crop, others)

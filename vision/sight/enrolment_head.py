@@ -117,8 +117,8 @@ def correction(views: Views) -> Head:
             said = np.exp(log_softmax(rows[part] @ weights + views.log_p[part]))
             slope = rows[part].T @ (said - wanted[part]) / len(part) + DECAY * weights
             step += 1
-            first = 0.9 * first + 0.1 * slope
-            second = 0.99 * second + 0.01 * slope * slope
+            first += 0.1 * (slope - first)
+            second += 0.01 * (slope * slope - second)
             size = np.sqrt(second / (1 - 0.99**step)) + 1e-8
             weights -= (rate * first / (1 - 0.9**step) / size).astype(np.float32)
     return Head("correction", mean, scale, weights, generic=1.0)

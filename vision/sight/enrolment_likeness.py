@@ -29,7 +29,8 @@ def likeness(card: Image, face: Image) -> float:
     It is the median over the printed parts of the face of their best correlation with about the
     same place of the card: light, a shift, and whatever covers less than half change it little.
     """
-    seen = cv2.copyMakeBorder(_grey(card), PLAY, PLAY, PLAY, PLAY, cv2.BORDER_REPLICATE)
+    wide = cv2.copyMakeBorder(_grey(card), PLAY, PLAY, PLAY, PLAY, cv2.BORDER_REPLICATE)
+    seen = np.asarray(wide, np.float32)
     return max(_matched(seen, _grey(face)), _matched(seen, _grey(face)[::-1, ::-1]))
 
 

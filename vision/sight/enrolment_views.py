@@ -76,7 +76,8 @@ def spoilt(rng: Rng, card: Image, *, smallest: int) -> Image:
     soft = (0.35 + WIDTH / 130) * width / WIDTH
     chance = rng.random()
     if chance < 0.6:
-        card = _sized(cv2.GaussianBlur(card, (0, 0), 0.2 + rng.exponential(0.4) * soft), small)
+        blur = cv2.GaussianBlur(card, (0, 0), 0.2 + rng.exponential(0.4) * soft)
+        card = _sized(np.asarray(blur, np.uint8), small)
     elif chance < 0.75:
         card = _smeared(rng, card, 1 + rng.exponential(2.0) * soft)
     if rng.random() < 0.75:
@@ -97,7 +98,7 @@ def covered(rng: Rng, card: Image, others: Sequence[Image]) -> Image:
     normal = np.array([np.cos(way), np.sin(way)])
     reach = float(np.abs(normal) @ MIDDLE)
     if chance < 0.8 and len(others):
-        edge = MIDDLE + normal * rng.uniform(-0.1, 0.8) * reach
+        edge = (MIDDLE + normal * rng.uniform(-0.1, 0.8) * reach).astype(np.float32)
         return _under_card(rng, card, others[int(rng.integers(len(others)))], edge, normal)
     across = np.array([-normal[1], normal[0]]) * 300
     edge = MIDDLE + normal * rng.uniform(0.15, 0.8) * reach
@@ -166,4 +167,4 @@ def _sized(card: NDArray[np.uint8], size: tuple[int, int]) -> Image:
 
 
 def _bytes(values: NDArray[np.floating]) -> Image:
-    return np.clip(values, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(values, 0, 255), np.uint8)

@@ -82,8 +82,8 @@ def _from_both_ends(eyes: Eyes, image: Image, faces: Sequence[Detection]) -> lis
 
 def _mean(one: Look, other: Look) -> Look:
     log_p = (one.log_p + other.log_p) / 2
-    log_p = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
-    return replace(one, log_p=log_p, readable=(one.readable + other.readable) / 2)
+    whole = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
+    return replace(one, log_p=whole, readable=(one.readable + other.readable) / 2)
 
 
 def annotate(image: Image, cards: tuple[StillCard, ...]) -> Image:

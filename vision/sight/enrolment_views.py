@@ -98,8 +98,8 @@ def covered(rng: Rng, card: Image, others: Sequence[Image]) -> Image:
     normal = np.array([np.cos(way), np.sin(way)])
     reach = float(np.abs(normal) @ MIDDLE)
     if chance < 0.8 and len(others):
-        edge = (MIDDLE + normal * rng.uniform(-0.1, 0.8) * reach).astype(np.float32)
-        return _under_card(rng, card, others[int(rng.integers(len(others)))], edge, normal)
+        along = np.asarray(MIDDLE + normal * rng.uniform(-0.1, 0.8) * reach, np.float32)
+        return _under_card(rng, card, others[int(rng.integers(len(others)))], along, normal)
     across = np.array([-normal[1], normal[0]]) * 300
     edge = MIDDLE + normal * rng.uniform(0.15, 0.8) * reach
     rim = np.array([edge + across, edge - across, edge - across + 300 * normal])

@@ -78,8 +78,9 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
     outputs = Outputs(folder / "demo.sqlite", folder / "demo.jsonl")
     with ExitStack() as opened:
-        config = _broker(opened, _with_orders(config, folder))
-        print(f"board: {_board(opened, config)}")
+        config = _broker(opened, _with_people(config, folder))
+        url = _board(opened, config)
+        print(f"board: {url}   desk: {url}desk   dealer strip: {url}dealer   set-up: {url}setup")
         print(f"log: {outputs.log}   messages: {outputs.messages}\n", flush=True)
         while True:
             _round(config, outputs, dealt, 0.0 if args.fast else args.speed)
@@ -120,16 +121,26 @@ def _simulate(film: Path, coups: int, seed: int) -> None:
         raise OutsideError(f"the command `simulate` ended with {code}")
 
 
-def _with_orders(config: TableConfig, folder: Path) -> TableConfig:
-    """Make a user who may order everything, for as long as the demo runs; return the settings."""
-    credential = Credential.new("demo")
-    roles: tuple[RoleName, ...] = ("dealer", "inspector", "surveillance", "engineer")
-    users, key = folder / "users.json", folder / "demo.key"
-    save_users(users, Users(users={"demo": User(roles=roles, key=credential.public)}))
-    credential.save(key)
-    print(f"orders: signed with {key}, by hand with shoe-reader order")
-    orders = config.orders.model_copy(update={"users": str(users)})
-    return config.model_copy(update={"orders": orders})
+def _with_people(config: TableConfig, folder: Path) -> TableConfig:
+    """Let one person of each role log in, with a password of this run only, and `demo` order.
+
+    Returns the settings.
+    """
+    roles, password = get_args(RoleName), secrets.token_hex(6)
+    desk, demo = Credential.new("desk"), Credential.new("demo")
+    users = Users(users={"desk": User(roles=roles, key=desk.public, may_act_for=True)})
+    users = users.with_user("demo", User(roles=roles, key=demo.public))
+    for role in (role.value for role in Role):
+        users = users.with_user(role, User.model_validate({"roles": [role]}))
+        save_password(folder / "passwords.json", role, password)
+    save_users(folder / "users.json", users)
+    for credential in (desk, demo):
+        credential.save(folder / f"{credential.name}.key")
+    print(f"orders: signed with {folder / 'demo.key'}, by hand with shoe-reader order")
+    print(f"log in at the board as {', '.join(role.value for role in Role)}; password {password}")
+    orders = config.orders.model_copy(update={"users": str(folder / "users.json")})
+    settings = config.desk.model_copy(update={"key": str(folder / "desk.key")})
+    return config.model_copy(update={"orders": orders, "desk": settings})
 
 
 def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
@@ -157,22 +168,6 @@ def _board(opened: ExitStack, config: TableConfig) -> str:
         print(f"port {config.board.port} is taken; the board takes another")
         boards = opened.enter_context(Boards([config], address_of(config, port=0)))
     return boards.server.url
-
-
-def _people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
-    """Let one person of each role log in, with a password of this run only; return it."""
-    password = secrets.token_hex(6)
-    credential = Credential.new("desk")
-    roles = get_args(RoleName)
-    users = Users(users={"desk": User(roles=roles, key=credential.public, may_act_for=True)})
-    for role in (role.value for role in Role):
-        users = users.with_user(role, User.model_validate({"roles": [role]}))
-        save_password(folder / "passwords.json", role, password)
-    save_users(folder / "users.json", users)
-    credential.save(folder / "desk.key")
-    orders = config.orders.model_copy(update={"users": str(folder / "users.json")})
-    desk = config.desk.model_copy(update={"key": str(folder / "desk.key")})
-    return config.model_copy(update={"orders": orders, "desk": desk}), password
 
 
 def _round(config: TableConfig, outputs: Outputs, film: Film, speed: float) -> None:

@@ -263,7 +263,8 @@ class Journal:
         try:
             return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:
-            self._say(last_will(self._desk.line, at, str(error)))
+            if self._link is not None:
+                self._link.say_last(last_will(self._desk.line, at, str(error)))
             raise
 
     def close(self) -> None:

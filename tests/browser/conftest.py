@@ -71,7 +71,7 @@ class Hall:
         return self.boards.server.url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
     """Run Debian's Chromium."""
     sync_api = pytest.importorskip("playwright.sync_api")
@@ -79,7 +79,7 @@ def chromium() -> Iterator[Any]:
         yield play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
     """Run a broker and a board server with a table for every test, and people who may log in."""
     users, key = house_of_people(tmp_path_factory.mktemp("house"))

@@ -112,6 +112,7 @@ class Publisher:
         self._stopping = threading.Event()
         self._drain_until = 0.0
         self._complaint = ""
+        self._last: Message | None = None
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
 
     @property
@@ -135,6 +136,11 @@ class Publisher:
 
     def say(self, message: Message) -> None:
         """Send a message past the outbox, if there is a connection: health, refusals."""
+        self._put(message)
+
+    def say_last(self, message: Message) -> None:
+        """Send the last message of all, after which nothing is said any more."""
+        self._last = message
         self._put(message)
 
     def requests(self) -> list[Request]:
@@ -185,8 +191,10 @@ class Publisher:
         try:
             self._serve(session)
         except OutsideError as error:
-            # The store has failed; the run learns it from its own next write.
+            # The store has failed; the run learns it from its own next write. Who hangs up in
+            # order takes the last will along: it is said here.
             self._complain(str(error))
+            self._publish(session, self._last or self._will)
         finally:
             self._session = None
             client.disconnect()
@@ -228,7 +236,7 @@ class Publisher:
         log.info("connected to the broker at %s", self._endpoint)
         session.client.subscribe(f"{self._commands}+", qos=1)
         # The broker may have been restarted without its memory: tell it what stands.
-        for message in self._outbox.retained():
+        for message in (self._last,) if self._last else self._outbox.retained():
             self._publish(session, message)
 
     def _hand_over(self, session: _Session) -> None:

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.archive import Sources, write_archive
+from vision.benches import TableBench
 from vision.config import Board, TableConfig
 from vision.config import Desk as DeskSettings
 from vision.edge.board.catch_up import CatchUp
@@ -29,6 +30,7 @@ from vision.edge.board.public import TOPICS, public_part
 from vision.edge.board.rights import DESK_TOPICS, desk_part
 from vision.edge.board.server import Address, BoardServer
 from vision.edge.board.sessions import Sessions
+from vision.edge.board.setup import SetUp
 from vision.edge.board.web import House, SafeHeaders, public_routes
 from vision.edge.evidence import folder_of
 from vision.edge.mqtt_link import Endpoint
@@ -101,15 +103,21 @@ def _endpoint(config: TableConfig, own: Board | DeskSettings) -> Endpoint:
 class Boards:
     """The running boards of some tables, and the desks if anybody can log in."""
 
-    def __init__(self, configs: Sequence[TableConfig], address: Address) -> None:
+    def __init__(
+        self,
+        configs: Sequence[TableConfig],
+        address: Address,
+        files: Mapping[str, Path] | None = None,
+    ) -> None:
         """Prepare the boards; nothing is served or asked before they are entered.
 
-        ConfigurationError when the desk is set up by half.
+        `files` are the table files by table, for the engineer to change. ConfigurationError when
+        the desk is set up by half.
         """
         prefixes, house = prefixes_of(configs), house_of(configs)
         first = configs[0]
         self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
-        self.desk = _Desk(configs, address, prefixes) if first.desk.key else None
+        self.desk = _Desk(configs, address, prefixes, files or {}) if first.desk.key else None
         routes = public_routes(self.feed, house, lambda: self.server.stopping)
         if self.desk is not None:
             routes += self.desk.routes(house, lambda: self.server.stopping)
@@ -139,7 +147,11 @@ class _Desk:
     """The part of a board server for people who log in, with its own link to the broker."""
 
     def __init__(
-        self, configs: Sequence[TableConfig], address: Address, prefixes: Mapping[str, str]
+        self,
+        configs: Sequence[TableConfig],
+        address: Address,
+        prefixes: Mapping[str, str],
+        files: Mapping[str, Path],
     ) -> None:
         config = configs[0]
         self._configs = {one.table: one for one in configs}
@@ -158,11 +170,13 @@ class _Desk:
         sessions = Sessions(idle_s=60 * config.desk.idle_min, length_s=3600 * config.desk.session_h)
         people = People(*_people_files(config))
         self._door = Door(people, sessions, self._record, secure=bool(address.certificate))
+        benches = {table: TableBench(self._configs[table], path) for table, path in files.items()}
+        self._set_up = SetUp(self._door, benches)
 
     def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of logging in and of the desks."""
         desk = Desk(self._door, self._feed, self._orders, self._history, self._export)
-        return [*self._door.routes(), *desk.routes(house, stopping)]
+        return [*self._door.routes(), *desk.routes(house, stopping), *self._set_up.routes()]
 
     def start(self) -> None:
         """Begin to listen."""
@@ -171,7 +185,8 @@ class _Desk:
         self._catch_up.start()
 
     def stop(self) -> None:
-        """Leave the broker."""
+        """Leave the broker, and end what an engineer has running."""
+        self._set_up.stop()
         self._catch_up.stop()
         self._orders.stop()
         self._feed.stop()

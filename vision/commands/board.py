@@ -28,7 +28,9 @@ def run(args: argparse.Namespace) -> int:
     port = args.http_port
     if port is not None and not 0 <= port <= 65535:
         raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
-    with Boards(configs, address_of(configs[0], host=args.http_host, port=port)) as boards:
+    address = address_of(configs[0], host=args.http_host, port=port)
+    files = {config.table: path for config, path in zip(configs, args.table, strict=True)}
+    with Boards(configs, address, files) as boards:
         print(f"board: {boards.server.url}", flush=True)
         _wait(boards.feed)
     return 0

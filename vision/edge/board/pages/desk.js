@@ -11,7 +11,7 @@ const SEVERITIES = ["critical", "warning", "advisory", "info"];
 const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
 const DUE = {
   "next-card": "before the next card leaves the shoe", settlement: "before settlement",
-  "next-coup": "before the first card of the next coup", "shoe-end": "before the shoe ends", none: "no time limit",
+  "next-coup": "before the first card of the next coup", "shoe-end": "before the shoe ends",
 };
 const OPEN = ["raised", "acknowledged", "lapsed"];
 
@@ -132,7 +132,8 @@ function dueWords(alert) {
   const seen = alert.acknowledged_by ? ` · seen by ${alert.acknowledged_by}` : "";
   if (alert.state === "rectified") return `Rectified${alert.by ? ` by ${alert.by}` : ""}${alert.remedy ? `, ${alert.remedy}` : ""}`;
   if (alert.state === "lapsed") return `Time limit passed at ${clockTime(alert.deadline_at)}${seen}`;
-  return `To be put right ${DUE[alert.deadline] ?? ""}${seen}`;
+  const due = DUE[alert.deadline];
+  return `${due ? `To be put right ${due}` : "No time limit"}${seen}`;
 }
 
 // Facts are drawn anew with each change; what may be done only when that changes, or typing would be lost.

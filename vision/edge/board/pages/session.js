@@ -19,6 +19,29 @@ export async function get(path) {
   return answer.ok ? answer.json() : null;
 }
 
+// Ask the server, or with fields have it change something; returns what it said, or why it did not.
+export async function ask(path, fields) {
+  try {
+    const answer = await (fields ? send(path, fields) : fetch(path));
+    if (answer.status === 401) leave("ended");
+    const body = await answer.json();
+    return answer.ok ? { body, why: "" } : { body: null, why: body.why };
+  } catch {
+    return { body: null, why: "the board does not answer" };
+  }
+}
+
+// Fetch a picture; returns it, or why it cannot be had.
+export async function picture(path) {
+  try {
+    const answer = await fetch(path);
+    if (answer.status === 401) leave("ended");
+    return answer.ok ? { blob: await answer.blob(), why: "" } : { blob: null, why: (await answer.json()).why };
+  } catch {
+    return { blob: null, why: "the board does not answer" };
+  }
+}
+
 // Fetch a file and hand it to the browser to keep; returns why it could not be had, "" where it was.
 export async function download(path, name) {
   const answer = await fetch(path);
@@ -32,12 +55,16 @@ export async function download(path, name) {
   return "";
 }
 
-async function post(path, fields) {
-  const answer = await fetch(path, {
+function send(path, fields) {
+  return fetch(path, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Shoe-Reader": me?.csrf ?? "" },
     body: JSON.stringify(fields),
   });
+}
+
+async function post(path, fields) {
+  const answer = await send(path, fields);
   if (answer.status === 401) leave("ended");
   return answer.json();
 }

@@ -40,7 +40,10 @@ function reader(name, table) {
   const trouble = live.trouble(name);
   const box = make("section", `reader ${trouble ? "trouble" : ""}`);
   const title = make("h2", "", titleOf(table, name));
+  const link = make("a", "", "Set up");
+  link.href = `/setup/${encodeURIComponent(name)}`;
   title.append(make("span", "", trouble ? word(...trouble) : word("live")));
+  title.append(link);
   const { status } = table;
   box.append(title, make("p", "", [status?.state, status?.why, status?.version && `version ${status.version}`, status?.profile].filter(Boolean).join(" · ")),
     make("p", "", (status?.models ?? []).join(" · ")));

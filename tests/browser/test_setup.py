@@ -1,0 +1,199 @@
+"""The engineer's set-up pages in a real browser: places dragged, check, enrolment."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.conftest import Screen
+from tests.browser.people import PASSWORD, house_of_people, with_desk
+from tests.browser.voice import EXAMPLE, table_config
+from vision.boards import Boards, address_of
+from vision.config import load
+from vision.edge.broker import EmbeddedBroker
+
+pytestmark = pytest.mark.browser
+API = "api/setup/7/"
+
+
+@dataclass
+class Workshop:
+    """A board server on the machine of its table file, and the engineer's browser."""
+
+    file: Path
+    url: str
+    context: Any
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The view as it stands in the file."""
+        view: dict[str, Any] = tomllib.loads(self.file.read_text("utf-8"))["view"]
+        return view
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[Workshop]:
+    """Serve a table whose camera is a folder of pictures, and log the engineer in."""
+    folder = tmp_path_factory.mktemp("table")
+    users, key = house_of_people(folder)
+    pictures = folder / "pictures"
+    pictures.mkdir()
+    rows = np.linspace(40, 160, 1080, dtype=np.uint8)[:, None, None]
+    cv2.imwrite(str(pictures / "1.jpg"), np.broadcast_to(rows, (1080, 1920, 3)))
+    file = folder / "table.toml"
+    text = EXAMPLE.read_text("utf-8").replace('source = "0"', 'source = "pictures"')
+    with EmbeddedBroker(0, 0) as broker:
+        file.write_text(text.replace("port = 1883", f"port = {broker.port}"), "utf-8")
+        config = load(file)
+        served = table_config(broker.port).model_copy(
+            update={"camera": config.camera, "view": config.view}
+        )
+        served = with_desk(served, users, key)
+        with Boards([served], address_of(served), {"7": file}) as boards:
+            context = chromium.new_context(viewport={"width": 1600, "height": 900})
+            page = context.new_page()
+            page.goto(f"{boards.server.url}login?next=/setup/7")
+            page.fill("#name", "Di")
+            page.fill("#password", PASSWORD)
+            page.click("#enter")
+            page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+            page.close()
+            yield Workshop(file, boards.server.url, context)
+            context.close()
+
+
+@pytest.fixture
+def screen(workshop: Workshop) -> Iterator[Screen]:
+    """Open the table's set-up page."""
+    found = Screen(workshop.context.new_page())
+    found.page.goto(f"{workshop.url}setup/7")
+    found.page.wait_for_selector(".PUNTO_1 polygon", timeout=8000)
+    yield found
+    found.page.close()
+
+
+def test_places_are_dragged_on_the_live_picture_and_written(
+    screen: Screen, workshop: Workshop
+) -> None:
+    """What is dragged stands in the table file, in mm; all else stays, and the old file is kept."""
+    page, before = screen.page, workshop.view
+    text = workshop.file.read_text("utf-8")
+    screen.says("seen", "As the camera sees it now")
+    page.wait_for_function("() => document.getElementById('picture').naturalWidth === 1920")
+    box = page.locator(".PUNTO_1 polygon").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y + 20, steps=4)
+    page.mouse.up()
+    page.locator(".MOUTH polygon").press("Shift+ArrowLeft")
+    screen.says("said", "Not written yet: PUNTO_1, MOUTH")
+    page.click("#save")
+    screen.says("said", "table.toml.bak")
+    after = workshop.view
+    moved = np.subtract(after["slots_mm"]["PUNTO_1"], before["slots_mm"]["PUNTO_1"])
+    assert (moved > 5).all()
+    assert (np.subtract(after["mouth_mm"], before["mouth_mm"])[:, 0] < -3).all()
+    kept = {name: area for name, area in before["slots_mm"].items() if name != "PUNTO_1"}
+    assert {name: after["slots_mm"][name] for name in kept} == kept
+    assert after["image_px"] == before["image_px"]
+    assert "# One file a table." in workshop.file.read_text("utf-8")
+    assert workshop.file.with_name("table.toml.bak").read_text("utf-8") == text
+    assert page.locator("#save").is_disabled()
+    assert screen.complaints == []
+
+
+def test_corner_is_dragged_and_taken_back(screen: Screen, workshop: Workshop) -> None:
+    """One corner moves alone; back to the file undoes it, and nothing is written."""
+    text = workshop.file.read_text("utf-8")
+    page = screen.page
+    area = page.locator(".BANCO_3 polygon")
+    before = area.get_attribute("points")
+    box = page.locator(".BANCO_3 circle").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 20, box["y"] - 20)
+    page.mouse.up()
+    changed = area.get_attribute("points").split()
+    assert [one == two for one, two in zip(changed, before.split(), strict=True)] == [
+        False, True, True, True]  # fmt: skip
+    page.click("#undo")
+    page.wait_for_selector(".moved", state="detached")
+    assert page.locator(".BANCO_3 polygon").get_attribute("points") == before
+    assert workshop.file.read_text("utf-8") == text
+
+
+def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Workshop) -> None:
+    """Without a kept picture the page says so, with the cure; the places stay on the screen."""
+    screen.page.click("#kept")
+    screen.says("seen", "no picture of the layout is kept; shoe-reader calibrate")
+    assert screen.page.locator("polygon").count() == 8
+
+
+def test_check_is_a_page(screen: Screen, workshop: Workshop) -> None:
+    """Every part of the check has its line, faults with their cure."""
+    screen.page.click("[data-job=check]")
+    screen.page.wait_for_selector("#check li.ok:has-text('config:')", timeout=60000)
+    screen.page.wait_for_selector("#check li.FAULT, #check li.ok >> nth=5", timeout=60000)
+    screen.page.wait_for_selector("[data-job=check]:enabled", timeout=60000)
+    assert "health:" in screen.page.inner_text("#check")
+    faults = Axe().run(screen.page).response["violations"]
+    assert [one["id"] for one in faults if one["impact"] in ("serious", "critical")] == []
+
+
+def test_enrolment_shows_what_is_missing(screen: Screen, workshop: Workshop) -> None:
+    """Enrolling from a page says how far it is and why it ended, and leaves no deck behind."""
+    screen.page.click("[data-job=enrol]")
+    screen.says("progress", "seen 0 of 52 faces; the back is missing", 60)
+    screen.says("enrol", "the deck is not whole", 60)
+    screen.says("enrol", "exit code 3")
+    assert not workshop.file.with_suffix(".deck").exists()
+
+
+def test_setting_up_is_for_the_engineer_alone(workshop: Workshop) -> None:
+    """Nobody else sees a picture, a place or a job; nothing changes without the page's token."""
+    gets = [("GET", path) for path in ("picture/live", "picture/kept", "places", "job")]
+    changes = ("places", "job/check", "job/enrol", "job/stop")
+    asks = gets + [("POST", path) for path in changes]
+    for name, status in (("", 401), ("Bo", 403), ("Ann", 403), ("Cy", 403), ("Di", None)):
+        with httpx.Client(base_url=workshop.url, timeout=20) as client:
+            if name:
+                client.post("login", json={"name": name, "password": PASSWORD})
+            for method, path in asks:
+                if status or method == "POST":
+                    assert client.request(method, API + path).status_code == (status or 403), path
+
+
+def test_places_that_are_none_are_refused(workshop: Workshop) -> None:
+    """Strange places get a reason, and the file stays as it was."""
+    text = workshop.file.read_bytes()
+    with httpx.Client(base_url=workshop.url, timeout=20) as client:
+        known = client.post("login", json={"name": "Di", "password": PASSWORD}).json()
+        client.headers["X-Shoe-Reader"] = known["csrf"]
+        version = client.get(f"{API}places").json()["version"]
+        square = [[0, 0], [9, 0], [9, 9], [0, 9]]
+        for body in (
+            {"places": {"PUNTO_1": square}, "version": "old"},
+            {"places": {}, "version": version},
+            {"places": {"../x": square}, "version": version},
+            {"places": {"PUNTO_1": [[0, 0], [1, 1]]}, "version": version},
+            {"places": {"PUNTO_1": [[0, 0], [9e9, 0], [9, 9]]}, "version": version},
+            {"places": {"PUNTO_1": [[0, 0], ["x", 0], [9, 9]]}, "version": version},
+            {"places": {"PUNTO_1": [[0, 0], [9, 0], [float("inf"), 9]]}, "version": version},
+        ):
+            content = json.dumps(body)
+            answer = client.post(f"{API}places", content=content)
+            assert (answer.status_code, bool(answer.json()["why"])) == (409, True), body
+        assert client.post(f"{API}job/rm").status_code == 404
+        assert client.get("api/setup/8/places").status_code == 404
+    assert workshop.file.read_bytes() == text

@@ -167,8 +167,14 @@ class _Desk:
         )
         self._orders = Orders(self._feed, credential)
         self._catch_up = CatchUp(self._feed, self._history, credential.name)
-        sessions = Sessions(idle_s=60 * config.desk.idle_min, length_s=3600 * config.desk.session_h)
-        people = People(*_people_files(config))
+        users, passwords = _people_files(config)
+        people = People(users, passwords)
+        sessions = Sessions(
+            idle_s=60 * config.desk.idle_min,
+            length_s=3600 * config.desk.session_h,
+            # Servers that run side by side each have their own.
+            path=passwords.with_name(f"sessions-{address.port}.json") if address.port else None,
+        )
         self._door = Door(people, sessions, self._record, secure=bool(address.certificate))
         benches = {table: TableBench(self._configs[table], path) for table, path in files.items()}
         self._set_up = SetUp(self._door, benches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -243,6 +244,34 @@ def test_session_ends_by_age_and_by_idleness() -> None:
     now[0] = 160
     assert sessions.find(idle) is None
     assert sessions.find("guess") is None
+
+
+def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
+    tmp_path: Path,
+) -> None:
+    """Who is logged in stays so; what is kept is no token, and is believed only if private."""
+    path, now = tmp_path / "sessions.json", [1000.0]
+
+    def made() -> Sessions:
+        return Sessions(idle_s=60, length_s=100, path=path, clock=lambda: now[0])
+
+    before = made()
+    token, session = before.open("Bo", "dealer")
+    left, _ = before.open("Cy", "surveillance")
+    before.close(left)
+    assert token not in path.read_text("utf-8")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert made().find(token) == session
+    assert made().find(left) is None
+    assert made().find(next(iter(json.loads(path.read_bytes())))) is None
+    now[0] = 900.0
+    assert made().find(token) is None
+    now[0] = 1000.0
+    path.chmod(0o666)
+    assert made().find(token) is None
+    path.write_text("[1]", "utf-8")
+    path.chmod(0o600)
+    assert made().find(token) is None
 
 
 def test_sessions_of_one_person_are_few() -> None:

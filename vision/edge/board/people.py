@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from vision.edge.board.private_file import save_private
 from vision.edge.users import Users, load_users
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import ConfigurationError
 
 FILE_LIMIT = 1024 * 1024
 SHORTEST = 10
@@ -51,29 +52,14 @@ def save_password(path: Path, name: str, password: str) -> None:
             f"a password has {SHORTEST} to {LONGEST} characters; take a few words"
         )
     known = load_passwords(path) if path.exists() else {}
-    _save(path, {**known, name: PasswordHasher().hash(password)})
+    save_private(path, {**known, name: PasswordHasher().hash(password)})
 
 
 def drop_password(path: Path, name: str) -> None:
     """Take a name's password out of the file, if it is there."""
     if path.exists():
         known = load_passwords(path)
-        _save(path, {key: value for key, value in known.items() if key != name})
-
-
-def _save(path: Path, content: Mapping[str, str]) -> None:
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=True)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        raise OutsideError(f"cannot write {path}: {error.strerror}") from error
+        save_private(path, {key: value for key, value in known.items() if key != name})
 
 
 class _Kept(Generic[T]):

@@ -1,21 +1,31 @@
 """Who is logged in: sessions that end by themselves, and limits on how often one may try.
 
-In memory only: a restart logs everybody out. It knows no pages and no passwords.
+Kept in a private file, so that a restart logs nobody out. It knows no pages and no passwords.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import logging
 import secrets
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from vision.edge.board.private_file import save_private
+from vision.errors import OutsideError
 
 TOKEN_BYTES = 32
 SESSIONS_OF_ONE = 5
 SESSIONS = 500
 KEYS = 10_000
+# So stale may the file be in when somebody was last seen.
+SAVE_EVERY_S = 60.0
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -33,13 +43,24 @@ class Sessions:
     """The sessions of a board server."""
 
     def __init__(
-        self, *, idle_s: float, length_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        idle_s: float,
+        length_s: float,
+        path: Path | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """Let sessions last `length_s` at most, and `idle_s` after the last thing done."""
+        """Let sessions last `length_s` at most, and `idle_s` after the last thing done.
+
+        With a `path` those of the server before go on, and these are kept there, without what
+        would let anybody in.
+        """
         self._idle_s = idle_s
         self._length_s = length_s
+        self._path = path
         self._clock = clock
-        self._sessions: dict[str, Session] = {}
+        self._sessions = {} if path is None else _loaded(path)
+        self._saved_s = clock()
 
     def open(self, name: str, role: str) -> tuple[str, Session]:
         """Begin a session; return its token, which is kept nowhere here, and the session."""
@@ -52,6 +73,7 @@ class Sessions:
         token, now = secrets.token_urlsafe(TOKEN_BYTES), self._clock()
         session = Session(name, role, secrets.token_urlsafe(TOKEN_BYTES), now, now)
         self._sessions[_key(token)] = session
+        self._save()
         return token, session
 
     def find(self, token: str, *, touch: bool = True) -> Session | None:
@@ -62,15 +84,28 @@ class Sessions:
             return None
         if touch:
             session.seen_s = self._clock()
+            if session.seen_s - self._saved_s > SAVE_EVERY_S:
+                self._save()
         return session
 
     def close(self, token: str) -> None:
         """End a session."""
         self._sessions.pop(_key(token), None)
+        self._save()
 
     def _lasts(self, session: Session) -> bool:
         now = self._clock()
-        return now - session.begun_s < self._length_s and now - session.seen_s < self._idle_s
+        # A clock that was set back past a log-in ends it.
+        return 0 <= now - session.begun_s < self._length_s and now - session.seen_s < self._idle_s
+
+    def _save(self) -> None:
+        self._saved_s = self._clock()
+        if self._path is None:
+            return
+        try:
+            save_private(self._path, {key: asdict(one) for key, one in self._sessions.items()})
+        except OutsideError as error:
+            log.warning("a restart will log everybody out: %s", error)
 
     def _prune(self) -> None:
         self._sessions = {key: one for key, one in self._sessions.items() if self._lasts(one)}
@@ -108,6 +143,16 @@ class Throttle:
     def forgive(self, key: str) -> None:
         """Forget what the key has done."""
         self._done.pop(key, None)
+
+
+def _loaded(path: Path) -> dict[str, Session]:
+    """Return the sessions of a file; none where it cannot be used or others may have written it."""
+    try:
+        if path.stat().st_mode & 0o077:
+            return {}
+        return {key: Session(**one) for key, one in json.loads(path.read_bytes()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
 
 
 def _key(token: str) -> str:

@@ -152,6 +152,7 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     screen.page.goto(f"{screen.page.url.split('#')[0]}#history/{reader.table}/s1")
     screen.page.click("summary:has-text('Coup 2')", timeout=20000)
     rows = screen.page.locator("details[open] table").last.locator("tr")
+    rows.nth(6).wait_for()
     assert rows.count() == 1 + 6
     assert "Banco 3" in rows.nth(6).inner_text()
 
@@ -223,6 +224,7 @@ def test_desk_leaves_when_the_session_has_ended(
     page.wait_for_url(lambda url: "login" not in url, timeout=30000)
     other = context.new_page()
     other.goto(f"{hall.url}desk")
+    other.wait_for_selector("#who:not(:empty)")
     other.click("#leave")
     other.wait_for_url("**/login", timeout=20000)
     page.wait_for_url("**/login?why=ended**", timeout=20000)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from tests.chaos import (
+    boards,
     camera,
     clocks,
     disks,
@@ -28,6 +29,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "media": lambda: fuzz_media.run({"images": 90_000, "videos": 8_000, "models": 2_000}),
     "orders": lambda: test_security_fuzz.run(100_000),
     "board": test_security_board_role.run,
+    "boards": lambda: boards.run(30),
     "soak": lambda: soak.run(3010),
     "opening": lambda: soak.opening(1_000_000),
 }

@@ -80,11 +80,13 @@ class TableBench:
         view, size = _view(config), (config.camera.width, config.camera.height)
         given = changed.get("places")
         if not isinstance(given, dict) or not given:
-            raise ConfigurationError("no place was moved")
+            raise ConfigurationError("no place was moved; drag one, then keep")
         moved = {name: _pixels(name, points, size) for name, points in given.items()}
         strange = moved.keys() - _areas(view).keys()
         if strange:
-            raise ConfigurationError(f"these are no places of this table: {sorted(strange)}")
+            raise ConfigurationError(
+                f"these are no places of this table: {sorted(strange)}; load the page again"
+            )
         file = TableFile(self._path)
         file.change("view", _section({n: view.homography.to_mm(a) for n, a in moved.items()}))
         return str(file.write())

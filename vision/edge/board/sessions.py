@@ -105,7 +105,7 @@ class Sessions:
         try:
             save_private(self._path, {key: asdict(one) for key, one in self._sessions.items()})
         except OutsideError as error:
-            log.warning("a restart will log everybody out: %s", error)
+            log.warning("a restart will log everybody out: %s; see to that folder", error)
 
     def _prune(self) -> None:
         self._sessions = {key: one for key, one in self._sessions.items() if self._lasts(one)}

@@ -121,8 +121,8 @@ class Boards:
         routes = public_routes(self.feed, house, lambda: self.server.stopping)
         if self.desk is not None:
             routes += self.desk.routes(house, lambda: self.server.stopping)
-        app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)])
-        self.server = BoardServer(app, address)
+        self.app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)])
+        self.server = BoardServer(self.app, address)
 
     def __enter__(self) -> Self:
         self.server.start()

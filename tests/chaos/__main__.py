@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from tests.chaos import (
     boards,
+    boards_speed,
+    boards_tries,
     camera,
     clocks,
     disks,
@@ -30,6 +32,8 @@ WHOLE: dict[str, Callable[[], str]] = {
     "orders": lambda: test_security_fuzz.run(100_000),
     "board": test_security_board_role.run,
     "boards": lambda: boards.run(30),
+    "board-speed": lambda: boards_speed.run(300, 3010),
+    "board-tries": boards_tries.run,
     "soak": lambda: soak.run(3010),
     "opening": lambda: soak.opening(1_000_000),
 }

@@ -85,7 +85,8 @@ class Desk:
             )
             # To look on is not to be there: an open page does not keep its session from ending.
             return stream.response(
-                lambda: not stopping() and self._door.session(request, touch=False) is session
+                request.method,
+                lambda: not stopping() and self._door.session(request, touch=False) is session,
             )
 
         return events

@@ -68,10 +68,13 @@ class Stream:
         self._house = house
         self._may_hear = may_hear
 
-    def response(self, open_still: Callable[[], bool]) -> StreamingResponse:
-        """Return the answer to a browser; it ends when `open_still` says so."""
+    def response(self, method: str, open_still: Callable[[], bool]) -> StreamingResponse:
+        """Return the answer to a browser; it ends when `open_still` says so.
+
+        HEAD asks for no events: what goes on after it would hold up the connection.
+        """
         return StreamingResponse(
-            self._events(open_still),
+            self._events(open_still if method == "GET" else lambda: False),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

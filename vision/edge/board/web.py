@@ -93,7 +93,8 @@ def public_routes(feed: Feed, house: House, stopping: Callable[[], bool]) -> lis
         table = request.path_params["table"]
         if table not in feed.tables:
             return PlainTextResponse("no such table", 404)
-        return Stream(feed, (table,), house=house.tables).response(lambda: not stopping())
+        stream = Stream(feed, (table,), house=house.tables)
+        return stream.response(request.method, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:
         names = [{"table": name, "title": house.tables[name]["title"]} for name in feed.tables]

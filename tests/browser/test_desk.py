@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -17,6 +18,7 @@ from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import Play, overdraw
 from vision.boards import Boards, address_of
 from vision.edge.broker import EmbeddedBroker
+from vision.edge.evidence_avi import write_film
 from vision.game.orders import Confirm, CorrectCard, RectifyAlert
 from vision.wire_payloads import iso
 
@@ -30,6 +32,12 @@ def faulty(words: str = "P1:2c B1:3s P2:Kd B2:4h P3:5h B3:9h") -> Play:
     for word in words.split():
         play.card(word)
     return play
+
+
+def film() -> bytes:
+    """Return five pictures as the reader keeps a clip."""
+    shades = (np.full((120, 160, 3), 40 * number, np.uint8) for number in range(5))
+    return write_film([cv2.imencode(".jpg", one)[1].tobytes() for one in shades], (160, 120), 8)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +145,6 @@ def test_desk_refusal_is_told_with_its_reason(enter: Enter, reader: Reader) -> N
 
 def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader: Reader) -> None:
     """The still of an alert is shown, and a shoe's history has cards, results and answers."""
-    cv2 = pytest.importorskip("cv2")
     picture = cv2.imencode(".jpg", np.full((120, 200, 3), 90, np.uint8))[1].tobytes()
     reader.play(faulty().events)
     topic = f"evidence/{reader.table}-a1"
@@ -349,3 +356,55 @@ def test_board_is_not_told_what_the_desk_knows(screen: Screen, reader: Reader) -
     whole = "".join(received)
     for word in ("OVER_B3", "told the pit", "Ann", "confidence", "fps", "cards_out", iso(0)[:4]):
         assert word not in whole
+
+
+def test_markup_in_messages_comes_out_as_text_on_every_page(
+    enter: Enter, hall: Hall, table: str
+) -> None:
+    """Cards, texts, comments, names and codes that are markup are shown as they were written."""
+    words = "<img src=x onerror=alert(1)>"
+    voice = Voice(hall.broker.port, table)
+    voice.online()
+    voice.say("shoe", {"shoe": words, "cards_out": words, "burned": words})
+    hands = {"cards": [words, "As"], "points": words, "natural": words, "pair": words}
+    coup = {"shoe": words, "coup": 3, "punto": hands, "banco": hands}
+    voice.say("coup/live", {**coup, "expected": [words], "complete": False, "free": False})
+    alert = {"id": "a1", "shoe": words, "coup": words, "code": words, "text": words, "card": words}
+    said = {"state": "raised", "severity": words, "deadline": words, "expected": [words]}
+    people = {"by": words, "role": words, "reason": words, "acknowledged_by": words}
+    more = {"audience": ["dealer"], "remedy": words, "second": words, "evidence": [words]}
+    voice.say("alert/a1", {**alert, **said, **people, **more, "observed": words})
+    card = {"shoe": words, "coup": 3, "order": 1, "card": words, "slot": words, "second": words}
+    voice.say("card", card, retain=False)
+    voice.say("coup/result", {**coup, "revision": 0, "state": words, "why": words, "by": words})
+    desk = enter("Ann", "desk")
+    desk.page.locator("#queue .alert", has_text=f"Table {table} ").click(timeout=20000)
+    desk.says("facts", words)
+    desk.page.goto(f"{hall.url}desk#history/{table}/{words.replace('/', '%2F')}")
+    strip = enter("Bo", f"dealer/{table}")
+    strip.says("alert", words)
+    for page in (desk.page, strip.page):
+        page.on("dialog", lambda _: pytest.fail("a script ran"))
+        assert page.locator("img[src=x]").count() == 0
+        assert words in page.inner_text("body")
+    voice.hang_up()
+
+
+def test_clip_of_an_alert_plays_at_the_desk(enter: Enter, reader: Reader) -> None:
+    """A film as the reader keeps it is stepped through, picture by picture."""
+    reader.play(faulty().events)
+    topic = f"clip/{reader.table}-a1"
+    reader.show(topic, film())
+    alert = next(m for m in reversed(reader.said) if m.topic.endswith("/alert/a1"))
+    with_clip = alert.payload.replace(b'"evidence":[]', f'"evidence":["{topic}"]'.encode())
+    screen = enter("Cy", "desk")
+    reader.publish(alert.topic, with_clip.replace(f'"seq":{alert.seq}'.encode(), b'"seq":9999'))
+    open_alert(screen, reader)
+    shown = "() => document.querySelector('.player img')?.naturalWidth === 160"
+    screen.page.wait_for_function(shown)
+    last = screen.page.locator(".player input")
+    assert last.get_attribute("max") == "4"
+    screen.page.click(".player button")
+    screen.page.wait_for_function("() => document.querySelector('.player input').value === '4'")
+    screen.page.wait_for_selector(".player button:has-text('Play')")
+    assert screen.complaints == []

@@ -1,7 +1,8 @@
 """How long from an MQTT message to painted pixels, and what server and page weigh after long play.
 
 One screen is a results board in Debian's Chromium; the others are plain readers of the same
-event stream, in a process of their own.
+event stream, in a process of their own. `python -m tests.chaos.boards_speed MESSAGES COUPS` does
+it in another length.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import selectors
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -226,3 +228,7 @@ def run(messages: int, coups: int) -> str:
     with hall() as house:
         weight = long_run(house, coups)
     return "\n".join((head, *rows, weight))
+
+
+if __name__ == "__main__":
+    print(run(int(sys.argv[1]), int(sys.argv[2])))

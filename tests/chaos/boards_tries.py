@@ -1,4 +1,4 @@
-"""What an unauthorised browser gets: every route of the board server tried, and what it answers.
+"""What a browser gets that should not: every route, parameter and order tried, and the answers.
 
 `python -m tests.chaos board` does the same with the results board's credential at the broker.
 """
@@ -19,6 +19,7 @@ from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
 from tests.table_log import overdraw
 from vision.boards import Boards, address_of
+from vision.edge.board.rights import MAY_ORDER
 from vision.edge.broker import EmbeddedBroker
 
 # The routes that are for everybody; they tell what lies open on the table, and the pages' files.
@@ -78,16 +79,17 @@ def run() -> str:
         for client in clients.values():
             opened.callback(client.close)
         rows = [_row(route, clients) for route in _routes(boards.app)]
-        odd = _odd(clients[ANONYMOUS])
+        rows += [_order(name, clients) for name in sorted(MAY_ORDER)]
+        odd = (_odd(clients[ANONYMOUS]), _guesses(clients[ANONYMOUS]))
         assert file.read_bytes() == EXAMPLE.read_bytes(), "the table file was changed"
-    head = f"  {'method and route':44}" + "".join(f"{who:>18}" for who in everybody)
+    head = f"{'method and route':41}" + "".join(f"{PEOPLE.get(who, who):>14}" for who in everybody)
     total = (
-        f"  {sum(count for _, count in rows)} tries; what was not for somebody was refused, and no "
-        "answer to nobody held anything but what is public"
+        f"{sum(count for _, count in (*rows, *odd))} tries; what was not for somebody was refused, "
+        "and no answer to nobody held anything but what is public"
     )
     # HEAD is tried too, and answered as GET is.
-    lines = (text for text, _ in rows if not text.startswith("  HEAD"))
-    return "\n".join((head, *lines, odd, total))
+    lines = (text for text, _ in rows if not text.startswith("HEAD"))
+    return "\n".join((head, *lines, *(text for text, _ in odd), total))
 
 
 def _client(url: str, who: str) -> httpx.Client:
@@ -113,12 +115,12 @@ def _routes(app: Starlette) -> Iterator[tuple[str, str]]:
 
 def _row(route: tuple[str, str], clients: dict[str, httpx.Client]) -> tuple[str, int]:
     method, path = route
-    text, count = f"  {f'{method} {path}':44}", 0
+    text, count = f"{f'{method} {path}':41}", 0
     for who, client in clients.items():
         answers: Counter[int] = Counter()
         # What a person may do by their role is tried elsewhere, and would log them out here.
         if path == "/logout" and who not in (ANONYMOUS, CROSS):
-            text += f"{'–':>18}"
+            text += f"{'–':>14}"
             continue
         for address in tries(path):
             status = _ask(client, method, address, who)
@@ -128,7 +130,7 @@ def _row(route: tuple[str, str], clients: dict[str, httpx.Client]) -> tuple[str,
                 allowed = REFUSED if who == ANONYMOUS or method == "POST" else {*REFUSED, 200, 409}
                 assert status in allowed, f"{who}: {method} {address[:80]}: {status}"
             assert status < 500, f"{who}: {method} {address[:80]}: {status}"
-        text += f"{' '.join(f'{code}x{n}' for code, n in sorted(answers.items())):>18}"
+        text += f"{_told(answers):>14}"
     return text, count
 
 
@@ -151,7 +153,34 @@ def _body(method: str) -> dict[str, object] | None:
     return {"coup": 2, "places": {}, "reason": MARKUP} if method == "POST" else None
 
 
-def _odd(client: httpx.Client) -> str:
+def _told(answers: Counter[int]) -> str:
+    return " ".join(f"{code}x{count}" for code, count in sorted(answers.items()))
+
+
+def _order(name: str, clients: dict[str, httpx.Client]) -> tuple[str, int]:
+    """Give an order as everybody; only who may give it may be heard by the reader."""
+    text = f"{f'order {name}':41}"
+    for who, client in clients.items():
+        status = _ask(client, "POST", f"/api/order/7/{name}", who)
+        may = PEOPLE.get(who) in MAY_ORDER[name]
+        assert (status == 200) if may else (status in (401, 403)), f"{who}: {name}: {status}"
+        text += f"{status:>14}"
+    return text, len(clients)
+
+
+def _guesses(client: httpx.Client) -> tuple[str, int]:
+    """Guess passwords, of known names and of names that are markup; return a row."""
+    answers: Counter[int] = Counter()
+    for name in ("Ann", "desk-1", MARKUP, "' OR 1=1 --", "Ann\x00"):
+        for password in ("", "Ann", "admin", "password", MARKUP, "' OR 1=1 --", PASSWORD[:-1]):
+            told = client.post("login", json={"name": name, "password": password})
+            assert told.status_code in (401, 429), f"{name}: {told.status_code}"
+            assert "set-cookie" not in told.headers
+            answers[told.status_code] += 1
+    return f"log-ins guessed, nobody: {_told(answers)}", answers.total()
+
+
+def _odd(client: httpx.Client) -> tuple[str, int]:
     """Try what is no route: other methods, paths that climb, foreign files; return a row."""
     answers: Counter[int] = Counter()
     paths = (
@@ -166,5 +195,4 @@ def _odd(client: httpx.Client) -> str:
             status = _ask(client, method, f"/{path}", ANONYMOUS)
             assert status in REFUSED, f"{method} /{path}: {status}"
             answers[status] += 1
-    told = " ".join(f"{code}x{count}" for code, count in sorted(answers.items()))
-    return f"  other methods and paths, nobody: {told}"
+    return f"other methods and paths, nobody: {_told(answers)}", answers.total()

@@ -40,6 +40,7 @@ __all__ = [
 
 OWN = "Apache-2.0"
 RANDOM_DECKS = 24  # drawn at random, seeded by their number, for training only
+JUMBO_DECKS = 16  # the same with jumbo indices
 REINDEXED_DECKS = 24  # installed art under other indices, for training only
 Draw = Callable[[int], tuple[NDArray[Any], tuple[float, float]]]
 _HELD_OUT = (
@@ -125,6 +126,10 @@ def _registry() -> dict[str, _Entry]:
     for number in range(RANDOM_DECKS):
         name = f"random-{number:02d}"
         found[name] = _own_entry(name, designs.random_design(np.random.default_rng(number)))
+    for number in range(JUMBO_DECKS):
+        rng = np.random.default_rng([1, number])
+        name = f"jumbo-{number:02d}"
+        found[name] = _own_entry(name, designs.random_design(rng, jumbo=True))
     for folder in art_folders():
         for deck in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())):
             if len(art.card_files(deck)) == len(DECK):

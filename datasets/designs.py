@@ -154,17 +154,34 @@ DESIGNS: dict[str, Design] = {
         frame_color=(60, 60, 60),
         court=Court("classic", ((60, 50, 220), (60, 170, 240), (60, 60, 60)), seed=37),
     ),
+    "beacon": Design(
+        pen=Pen(0.15, 0.15),
+        index=(21.0, 12.5),
+        index_at=(7.9, 3.2),
+        index_suit=12.5,
+        gap=1.5,
+        pip=11.5,
+        columns=0.16,
+        rows=0.33,
+        court=Court("classic", ((40, 30, 190), (50, 190, 240), (130, 60, 20)), seed=41),
+    ),
 }
-HELD_OUT = ("meridian", "tideway")
+HELD_OUT = ("meridian", "tideway", "beacon")
 
 
-def random_design(rng: np.random.Generator) -> Design:
-    """Return a design drawn at random: index, pips, courts, colours and proportions."""
+def random_design(rng: np.random.Generator, *, jumbo: bool = False) -> Design:
+    """Return a design drawn at random: index, pips, courts, colours and proportions.
+
+    A jumbo one has indices of a quarter of the card; on some two to ten have one pip only.
+    """
     height = float(rng.choice([rng.uniform(4.5, 7), rng.uniform(7, 12), rng.uniform(11, 18)]))
+    if jumbo:
+        height = float(rng.uniform(17, 27))
     aspect = rng.uniform(0.48, 0.72) if height < 14 else rng.uniform(0.45, 0.66)
     size = (63.0 if rng.random() < 0.65 else 57.0, 88.0)
-    index = (height, min(height * float(aspect), size[0] * 0.19))
-    suit = float(np.clip(height * rng.uniform(0.5, 0.85), 3.2, 12.0))
+    widest = size[0] * (0.25 if jumbo else 0.19)
+    index = (height, min(height * float(aspect), widest))
+    suit = float(np.clip(height * rng.uniform(0.5, 0.85), 3.2, 16.0 if jumbo else 12.0))
     beside = bool(rng.random() < 0.12)
     paper = _tint(rng)
     plain = Design(
@@ -172,13 +189,14 @@ def random_design(rng: np.random.Generator) -> Design:
         pen=_random_pen(rng),
         index=index,
         index_at=(index[1] / 2 + float(rng.uniform(1.4, 3.0)), float(rng.uniform(2.2, 5.5))),
-        index_suit=min(suit, size[0] * 0.19),
+        index_suit=min(suit, widest),
         gap=float(rng.uniform(0.5, 1.8)),
         beside=beside,
         corners=4 if rng.random() < 0.3 and not (beside and height > 12) else 2,
         paper=paper,
         inks=_random_inks(rng),
         border=float(rng.uniform(1.2, 2.2)) if rng.random() < 0.12 else 0.0,
+        lone_pip=jumbo and bool(rng.random() < 0.25),
     )
     return _random_body(plain, rng)
 

@@ -58,6 +58,7 @@ class Design:
     rows: float = 0.31  # top pips from the middle, part of the height
     ace: float = 20.0
     spade_ace: float = 36.0
+    lone_pip: bool = False  # two to ten have one pip in the middle, as an ace has
     inks: tuple[tuple[str, Color], ...] = tuple(TWO_COLORS.items())
     paper: Color = (255, 255, 255)
     court: Court = field(default_factory=Court)
@@ -142,15 +143,16 @@ def _pips(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
     d = sheet.design
     w, h = d.size
     right, bottom = index_span(d)
-    if rank == "A":
-        size = d.spade_ace if suit == "s" else d.ace
-        if suit != "s" and not d.beside:
+    if rank == "A" or d.lone_pip:
+        engraved = rank == "A" and suit == "s"
+        size = d.spade_ace if engraved else d.ace
+        if not engraved and not d.beside:
             size = min(size, (w - 2 * right) * 1.05)
         size = min(size, w * 0.62)
         sheet.stamp(
             pip(suit, sheet.px(size), sheet.px(size * 0.9), d.pip_family), (w / 2, h / 2), ink
         )
-        if suit == "s" and size > 25:
+        if engraved and size > 25:
             _ornament(sheet, size)
         return
     top = d.rows * h

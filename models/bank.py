@@ -6,6 +6,7 @@ own share in order. Knows nothing of what a label means.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from torch import Tensor
 class Bank:
     """`capacity` pictures (BGR, `size` is width and height) with labels in the folder `path`.
 
-    A label is one number of type `kind`, or an array of `shape`.
+    A bank that is there is opened; one of less capacity grows and keeps its pictures. A label is
+    one number of type `kind`, or an array of `shape`.
     """
 
     def __init__(
@@ -86,5 +88,7 @@ def fill(
 
 def _map(path: Path, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    if path.exists() and path.stat().st_size < size:
+        os.truncate(path, size)
     fresh = not path.exists() or path.stat().st_size != size
     return np.memmap(path, kind, "w+" if fresh else "r+", shape=shape)

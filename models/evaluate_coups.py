@@ -1,19 +1,26 @@
 """Deal simulated coups and compare what the reader publishes with the truth.
 
-`python -m models.evaluate_coups`: renders videos with `shoe-reader simulate` on held-out decks and
-tables, runs `shoe-reader run` on each as a black box, and reads its message file.
+`python -m models.evaluate_coups`: renders films with `shoe-reader simulate` on held-out decks and
+tables, runs `shoe-reader run` on each as a black box, and reads its message file. The film of a
+shoe without anything to note is removed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from datasets.decks import deck_names
 
 DEALING = ("face-up", "face-down", "punto-first")
 # Faults that say a card could not be read or trusted; they are no accusation of the dealer.
@@ -35,16 +42,27 @@ class Tally:
     notes: list[str] = field(default_factory=list)
 
 
-def run_video(folder: Path, arguments: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Render a video into a folder, read it, and return truth and messages."""
+def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
+    """Return how film `number` is dealt and looks: all held-out decks and dealings come in turn."""
+    rng = np.random.default_rng([arguments.seed, number])
+    decks = deck_names("test")
+    tilt, lens, noise = rng.uniform(0, 20), rng.uniform(-0.06, 0.06), rng.uniform(1, 5)
+    pace = rng.uniform(1, arguments.pace)
+    return [
+        "--coups", str(arguments.coups), "--fault-every", str(arguments.fault_every),
+        "--seed", str(1000 * arguments.seed + number),
+        "--dealing", DEALING[number % len(DEALING)], "--deck", decks[number % len(decks)],
+        "--size", arguments.size, "--fps", str(arguments.fps),
+        "--pace", f"{pace:.2f}", "--tilt", f"{tilt:.1f}", "--lens", f"{lens:.3f}", "--noise", f"{noise:.1f}",
+    ]  # fmt: skip
+
+
+def run_film(folder: Path, options: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Render a film into a folder, read it, and return truth and messages."""
     program = [sys.executable, "-m", "vision.cli"]
-    if not (folder / "truth.json").exists():
-        subprocess.run(  # noqa: S603
-            [*program, "simulate", str(folder), "--quiet", *arguments], check=True
-        )
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([*program, "simulate", str(folder), "--quiet", *options], check=True)  # noqa: S603
     messages = folder / "messages.jsonl"
-    for old in (*folder.glob("*.sqlite*"), messages):
-        old.unlink(missing_ok=True)
     subprocess.run(  # noqa: S603
         [*program, "run", str(folder / "table.toml"), "--fast", "--no-broker",
          "--messages", str(messages)],
@@ -102,8 +120,8 @@ def judge(coup: dict[str, Any], said: list[dict[str, Any]], tally: Tally, name: 
     else:
         tally.right += 1
         return
-    told = short((wrong or said)[-1]) if said else "nothing"
-    tally.notes.append(f"{name} coup {coup['coup']}: said {told}, truth {coup}")
+    last = short((wrong or said)[-1]) if said else "nothing"
+    tally.notes.append(f"{name} coup {coup['coup']}: said {last}, truth {coup}")
 
 
 def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
@@ -123,34 +141,44 @@ def short(result: dict[str, Any]) -> str:
     return f"{result['state']} {result.get('why') or ''} {result['winner']} {hands}"
 
 
-def main() -> int:
-    """Deal, read, compare, print; exit status 1 if any result was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--coups", type=int, default=40, help="clean coups in all")
-    parser.add_argument("--faulty", type=int, default=20, help="coups with a fault each")
-    parser.add_argument("--seed", type=int, default=4001)
-    parser.add_argument("--out", type=Path, default=Path("runs/coups"))
-    parser.add_argument("--size", default="1920x1080")
-    arguments = parser.parse_args()
-    tally = Tally()
-    for kind, total in (("clean", arguments.coups), ("faulty", arguments.faulty)):
-        for number, dealing in enumerate(DEALING):
-            count = total // 3 + (number < total % 3)
-            if not count:
-                continue
-            options = ["--coups", str(count), "--dealing", dealing, "--size", arguments.size,
-                       "--seed", str(arguments.seed + number + (100 if kind == "faulty" else 0)),
-                       *(["--fault-every", "1"] if kind == "faulty" else [])]  # fmt: skip
-            name = f"{kind}-{dealing}-{arguments.seed}"
-            truth, messages = run_video(arguments.out / name, options)
-            compare(truth, messages, tally, name)
-    for note in tally.notes:
-        print(note)
-    print(
+def told(tally: Tally) -> str:
+    """Return the counts in words."""
+    return (
         f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
         f"wrong {tally.wrong}, missing {tally.missing}; faults {tally.faults}, "
         f"raised {tally.raised}; false alerts {tally.false_alerts}"
     )
+
+
+def main() -> int:
+    """Deal, read, compare, print; exit status 1 if any result was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--films", type=int, default=3, help="each with its own look and shoe")
+    parser.add_argument("--coups", type=int, default=20, help="coups in each film")
+    parser.add_argument("--fault-every", type=int, default=10, help="a fault in every n-th coup")
+    parser.add_argument("--seed", type=int, default=4001)
+    parser.add_argument("--out", type=Path, default=Path("runs/coups"))
+    parser.add_argument("--size", default="1280x720")
+    parser.add_argument("--fps", type=float, default=15)
+    parser.add_argument("--pace", type=float, default=1.6, help="of the fastest dealer")
+    parser.add_argument("--jobs", type=int, default=1, help="films read at the same time")
+    arguments = parser.parse_args()
+    tally = Tally()
+
+    def deal(number: int) -> tuple[str, dict[str, Any], list[dict[str, Any]], Path]:
+        options = options_of(number, arguments)
+        folder = arguments.out / f"{arguments.seed}-{number:03d}"
+        truth, messages = run_film(folder, options)
+        return f"film {number} ({options[7]}, {options[9]})", truth, messages, folder
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for name, truth, messages, folder in pool.map(deal, range(arguments.films)):
+            known = len(tally.notes)
+            compare(truth, messages, tally, name)
+            print(*tally.notes[known:], f"{name}, so far: {told(tally)}", sep="\n", flush=True)
+            if len(tally.notes) == known:
+                shutil.rmtree(folder)
+    print(told(tally))
     return 1 if tally.wrong else 0
 
 

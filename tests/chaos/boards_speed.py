@@ -27,7 +27,7 @@ from tests.browser.conftest import CHROMIUM
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Link, Voice, table_config
 from tests.chaos.boards import CONTEXT, Killed, serve
-from tests.chaos.shoe import NOON, play
+from tests.chaos.shoe import COUPS_A_SHOE, NOON, play
 from tests.edge.mqtt_tools import Mosquitto, free_port
 from tests.table_log import header
 from vision.config import TableConfig
@@ -40,6 +40,9 @@ OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 
 # By then the desk remembers as many shoes as it ever will.
 EARLY_COUPS = 1000
 AT_ONCE = 100
+# Whether a page (a results board, or a desk) shows that coup of the table.
+FOLLOWED = """(coup) => [...document.querySelectorAll('#coup, .table small')]
+  .some((one) => one.textContent.match(/\\d+/g)?.includes(coup))"""
 # Tells the moment (ms) at which the frame with a new coup number had been painted: a task that is
 # posted in an animation frame runs after that frame's paint.
 WATCH = """() => {
@@ -108,9 +111,9 @@ def listen(port: int, screens: int, pipe: Connection) -> None:
     pipe.send("up")
     while not pipe.poll():
         for key, _ in chosen.select(0.1):
-            link: Any = key.fileobj
-            lines = (rest[link] + link.recv(65536)).split(b"\n")
-            rest[link] = lines.pop()
+            came_from: Any = key.fileobj
+            lines = (rest[came_from] + came_from.recv(65536)).split(b"\n")
+            rest[came_from] = lines.pop()
             now = 1000 * time.time()
             came += [(_coup(line), now) for line in lines if b'"coup/live"' in line]
     pipe.send(came)
@@ -174,19 +177,21 @@ def long_run(house: Hall, coups: int) -> str:
     link = Link(house.config.broker.port, "7")
     weights, began = [], time.monotonic()
     early_at = min(EARLY_COUPS, coups // 2)
-    for _ in _played(link, coups, (early_at, coups)):
+    for played in _played(link, coups, (early_at, coups)):
         pages["results board"].wait_for_timeout(3000)
-        heaps = [_heap_mb(page) for page in pages.values()]
-        weights.append([house.server_mb, *heaps])
+        for page in pages.values():
+            page.wait_for_function(FOLLOWED, arg=str((played - 1) % COUPS_A_SHOE + 1))
+        pages_weigh = [_weight(page) for page in pages.values()]
+        weights.append([f"{house.server_mb:.1f} MB", *pages_weigh])
     link.hang_up()
     for page in pages.values():
         page.close()
     rows = zip(("server", *pages), *weights, strict=True)
-    told = [f"  {name:15} {early:7.1f} MB {late:7.1f} MB" for name, early, late in rows]
+    told = [f"  {name:15} {early:>22} {late:>22}" for name, early, late in rows]
     return "\n".join((
         f"  {coups} coups ({coups / 80:.0f} hours at 80 an hour) in "
         f"{time.monotonic() - began:.0f} s",
-        f"  {'':15} {f'at {early_at}':>10} {'at the end':>10}", *told,
+        f"  {'':15} {f'after {early_at} coups':>22} {'at the end':>22}", *told,
     ))  # fmt: skip
 
 
@@ -207,12 +212,15 @@ def _played(link: Link, coups: int, stops: tuple[int, ...]) -> Iterator[int]:
                 yield results
 
 
-def _heap_mb(page: Any) -> float:
+def _weight(page: Any) -> str:
+    """Say what a page holds once its garbage is gone."""
     client = page.context.new_cdp_session(page)
     client.send("HeapProfiler.collectGarbage")
     client.send("Performance.enable")
-    metrics = client.send("Performance.getMetrics")["metrics"]
-    return float(next(one["value"] for one in metrics if one["name"] == "JSHeapUsedSize")) / 1e6
+    metrics = {
+        one["name"]: one["value"] for one in client.send("Performance.getMetrics")["metrics"]
+    }
+    return f"{metrics['JSHeapUsedSize'] / 1e6:.1f} MB, {metrics['Nodes']:.0f} nodes"
 
 
 def run(messages: int, coups: int) -> str:

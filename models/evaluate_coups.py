@@ -53,7 +53,8 @@ def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
         "--seed", str(1000 * arguments.seed + number),
         "--dealing", DEALING[number % len(DEALING)], "--deck", decks[number % len(decks)],
         "--size", arguments.size, "--fps", str(arguments.fps),
-        "--pace", f"{pace:.2f}", "--tilt", f"{tilt:.1f}", "--lens", f"{lens:.3f}", "--noise", f"{noise:.1f}",
+        "--pace", f"{pace:.2f}", "--noise", f"{noise:.1f}",
+        "--tilt", f"{tilt:.1f}", "--lens", f"{lens:.3f}",
     ]  # fmt: skip
 
 

@@ -83,6 +83,18 @@ def test_card_missed_in_flight_is_found_at_rest() -> None:
     assert [track.slot for track in log.tracks] == [Slot.BANCO_1]
 
 
+def test_card_missed_in_flight_comes_before_one_seen_leaving_the_shoe_after_it() -> None:
+    """Right after a clearing a card found lying takes long to prove; the next one waits for it."""
+    log = quiet()
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.BANCO_2]))
+    log.play(log.stage.clear())
+    log.stage.props.append(Prop(PLACES[Slot.PUNTO_1], Kind.FACE, ACE))
+    log.play(log.stage.wait(300))
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.BANCO_1]))
+    log.play(log.stage.wait(1500))
+    assert [track.slot for track in log.tracks] == [Slot.PUNTO_1, Slot.BANCO_1]
+
+
 def test_card_waiting_in_the_mouth_is_not_out() -> None:
     """The next card showing in the shoe is none that left it, nor does it hold up the others."""
     log = quiet()

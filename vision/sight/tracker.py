@@ -122,13 +122,28 @@ class Tracker:
     # --- from a sighting to a card ---------------------------------------------------------------
 
     def _try_out(self, card: Followed, at: int) -> None:
-        if card.gone or card.seen_at != at or card.sightings < 2:
+        if card.gone or card.seen_at != at or card.sightings < 2 or self._has_forerunner(card):
             return
         if self._left_the_mouth(card) or self._flies_from_the_shoe(card, at):
             same = self._seen_twice(card, at) or self._lost_in_flight(card, at, SAME_FLIGHT_MS)
             self._come_out(card, same, at)
         elif self._lies_on_the_layout(card, at):
             self._come_out(card, self._lost_in_flight(card, at) or self._carried(card), at)
+
+    def _has_forerunner(self, card: Followed) -> bool:
+        """Whether one that was seen before it lies in a slot and is yet to prove a card.
+
+        A dealer can be so quick that the first card was never seen in flight; it is the first.
+        """
+        return any(
+            other.id < card.id and other.out_at is None and not other.gone and self._in_slot(other)
+            for other in self._cards
+        )
+
+    def _in_slot(self, card: Followed) -> bool:
+        """Whether it lies in a slot, and not where a known card does."""
+        lies = card.rest is not None and self._view.slot_of(card.rest) is not None
+        return lies and not self._beside_another(card)
 
     def _left_the_mouth(self, card: Followed) -> bool:
         if not card.from_mouth or self._view.in_mouth(card.pose) or not card.moved(LEFT_MOUTH_MM):

@@ -31,11 +31,15 @@ def crops(
     split: str = "train",
     size: tuple[int, int] = CROP_SIZE,
     decks: Sequence[str] = (),
+    without: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[Image, int]]:
-    """Yield crops for ever; the same seed, split and decks give the same crops."""
+    """Yield crops for ever; the same seed, split and decks give the same crops.
+
+    `without` leaves out any of "blur", "glare", "hands".
+    """
     rng = np.random.default_rng([SEED_FAMILY[split], 1, seed])
     for active in hands_of(rng, packs(split, decks or None), every=512):
-        yield crop(rng, active, size=size, split=split)
+        yield crop(rng, active, size=size, split=split, without=without)
 
 
 def crop(
@@ -44,13 +48,14 @@ def crop(
     *,
     size: tuple[int, int] = CROP_SIZE,
     split: str = "train",
+    without: frozenset[str] = frozenset(),
 ) -> tuple[Image, int]:
     """Return one crop, BGR of (width, height) px, and its label 0 to 52.
 
     A card neither clearly readable nor clearly not is thrown away and another one is taken.
     """
     while True:
-        shot = snapshot(rng, decks, split=split)
+        shot = snapshot(rng, decks, split=split, without=without)
         label = label_of(shot)
         if label is not None:
             return cut(rng, shot, size), label

@@ -46,13 +46,25 @@ class Snapshot:
     tilt: float
 
 
-def snapshot(rng: Rng, decks: Sequence[Pack], *, split: str) -> Snapshot:
+def snapshot(
+    rng: Rng, decks: Sequence[Pack], *, split: str, without: frozenset[str] = frozenset()
+) -> Snapshot:
     """Return a card of one of the packs, or at times a back, a foreign face or no card at all."""
-    return series(rng, decks, split=split, count=1)[0]
+    return series(rng, decks, split=split, count=1, without=without)[0]
 
 
-def series(rng: Rng, decks: Sequence[Pack], *, split: str, count: int) -> list[Snapshot]:
-    """Return `count` pictures of one card as it lies: only focus, noise and compression differ."""
+def series(
+    rng: Rng,
+    decks: Sequence[Pack],
+    *,
+    split: str,
+    count: int,
+    without: frozenset[str] = frozenset(),
+) -> list[Snapshot]:
+    """Return `count` pictures of one card as it lies: only focus, noise and compression differ.
+
+    `without` leaves out any of "blur", "glare", "hands".
+    """
     pack = decks[int(rng.integers(len(decks)))]
     levels, card = _subject(rng, pack, split)
     wide = _card_width(rng)
@@ -62,7 +74,7 @@ def series(rng: Rng, decks: Sequence[Pack], *, split: str, count: int) -> list[S
     scene = view(rng, (side, side), px_per_mm=wide / _WIDTH_MM, tilt=tilt, turn=0.0)
     turn = _turn(rng)
     quad = scene.project(turned(pack.size_mm, np.zeros(2), turn))
-    shot = _Shot(rng, scene, side, split)
+    shot = _Shot(rng, scene, side, split, without)
     tint = inks(_print(rng))
     if levels is not None:
         shot.around(decks, tint)
@@ -82,8 +94,10 @@ def series(rng: Rng, decks: Sequence[Pack], *, split: str, count: int) -> list[S
 class _Shot:
     """The small picture being made."""
 
-    def __init__(self, rng: Rng, scene: View, side: int, split: str) -> None:
-        self._rng, self._view, self._split = rng, scene, split
+    def __init__(
+        self, rng: Rng, scene: View, side: int, split: str, without: frozenset[str]
+    ) -> None:
+        self._rng, self._view, self._split, self._without = rng, scene, split, without
         self.image = _ground(rng, side, split)
         self.clear: NDArray[np.uint8] = np.zeros((side, side), np.uint8)
         self._shade_way = rng.uniform(-1, 1, 2)
@@ -126,7 +140,7 @@ class _Shot:
             reach = rng.uniform(10, 75)
             for place in range(1, int(rng.integers(2, 4))):
                 self._neighbour(decks, tint, out * reach * place, turn + step * place, over=True)
-        elif chance < 0.8:
+        elif chance < 0.8 and "hands" not in self._without:
             tip = out * rng.uniform(10, 48)
             towards = np.arctan2(-out[0], out[1]) + rng.normal(0, 0.5)
             held = hands.hand(rng, split=self._split)
@@ -153,7 +167,7 @@ class _Shot:
         field = np.clip(slope, 0.3, 2.0) * (cast / cast.mean() * gain)
         lift = max(0.0, rng.normal(0, 12)) if rng.random() < 0.8 else rng.uniform(0, 70)
         self.image = lit(self.image, field.astype(np.float32), lift=lift)
-        if rng.random() < 0.16:
+        if rng.random() < 0.16 and "glare" not in self._without:
             strength = rng.uniform(0.2, 1.0)
             radii = np.exp(rng.uniform(np.log(0.06), np.log(0.6), 2)) * wide
             centre = rng.uniform(0.2, 0.8, 2) * side
@@ -167,7 +181,7 @@ class _Shot:
         """Blur, sharpen, add noise, compress; return the card's width in px as far as sharp."""
         rng = self._rng
         image, smear = self.image, 0.0
-        chance = rng.random()
+        chance = 1.0 if "blur" in self._without else rng.random()
         # Blur grows with the picture: out of focus is so in mm as much as in px.
         size = 0.35 + wide / 130
         if chance < 0.6:

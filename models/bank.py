@@ -20,8 +20,8 @@ from torch import Tensor
 class Bank:
     """`capacity` pictures (BGR, `size` is width and height) with labels in the folder `path`.
 
-    A bank that is there is opened; one of less capacity grows and keeps its pictures. A label is
-    one number of type `kind`, or an array of `shape`.
+    A bank that is there is opened, its pictures kept: it grows if it held less, and only a part is
+    seen of one that holds more. A label is one number of type `kind`, or an array of `shape`.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class Bank:
         shape: tuple[int, ...] = (),
         kind: DTypeLike = np.uint8,
     ) -> None:
+        path = path / f"{size[0]}x{size[1]}"
         path.mkdir(parents=True, exist_ok=True)
         self.capacity = capacity
         self._pictures = _map(path / "pictures", (capacity, size[1], size[0], 3), np.uint8)
@@ -88,7 +89,8 @@ def fill(
 
 def _map(path: Path, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    if path.exists() and path.stat().st_size < size:
+    if not path.exists():
+        return np.memmap(path, kind, "w+", shape=shape)
+    if path.stat().st_size < size:
         os.truncate(path, size)
-    fresh = not path.exists() or path.stat().st_size != size
-    return np.memmap(path, kind, "w+" if fresh else "r+", shape=shape)
+    return np.memmap(path, kind, "r+", shape=shape)

@@ -80,11 +80,11 @@ class Loop(ABC):
         return loss.item()
 
     def run(self, path: Path) -> Path:
-        """Train for the given minutes, saving to `path` as it goes; return it."""
+        """Train for the given minutes or steps, saving to `path` as it goes; return it."""
         begun = said = time.monotonic()
         losses: list[float] = []
-        while (spent := (time.monotonic() - begun) / 60) < self.arguments.minutes:
-            losses.append(self.step(spent / self.arguments.minutes))
+        while (share := self._share(spent := (time.monotonic() - begun) / 60)) < 1:
+            losses.append(self.step(share))
             if time.monotonic() - said > self.arguments.every:
                 said = time.monotonic()
                 self._say(spent, sum(losses) / len(losses))
@@ -92,6 +92,12 @@ class Loop(ABC):
                 torch.save(self.average.module.state_dict(), path)
         torch.save(self.average.module.state_dict(), path)
         return path
+
+    def _share(self, spent: float) -> float:
+        """Return how much of the run is over, 0 to 1, after `spent` minutes."""
+        if self.arguments.steps:
+            return float(self.steps / self.arguments.steps)
+        return float(spent / self.arguments.minutes)
 
     def _say(self, spent: float, loss: float) -> None:
         rate = self.steps * self.arguments.batch / (60 * spent)
@@ -125,6 +131,7 @@ def parser(description: str | None, **defaults: float) -> argparse.ArgumentParse
     """Return a parser of the settings that every run has, with this recipe's defaults."""
     found = argparse.ArgumentParser(description=description)
     found.add_argument("--minutes", type=float, help="how long to train")
+    found.add_argument("--steps", type=int, help="how many steps to train instead")
     found.add_argument("--bank", type=int, help="pictures kept on disk")
     found.add_argument("--held-out", type=int, help="pictures to measure on")
     found.add_argument("--batch", type=int, default=64)

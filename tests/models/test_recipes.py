@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("ultralytics", reason="needs the train extra")
 
+import numpy as np
 import torch
 
 from datasets.crops import crops
@@ -21,6 +22,7 @@ from models import (
     train_corners,
     train_detector,
 )
+from models.bank import Bank, fill
 from models.card import write_card
 from models.network import CardNet
 from models.parity import classifier_parity, corners_parity, detector_parity
@@ -32,13 +34,24 @@ pytestmark = [pytest.mark.train, pytest.mark.slow]
 OWN_DECKS = ("casino", "harbour")
 
 
+def test_bank_opened_at_another_size_keeps_its_pictures(tmp_path: Path) -> None:
+    """A bank grows and is seen in part; opening one never costs what was stored."""
+    picture = np.full((4, 3, 3), 7, np.uint8)
+    fill(Bank(tmp_path, 5, size=(3, 4)), [(picture, number) for number in range(5)])
+    assert Bank(tmp_path, 2, size=(3, 4)).slice(0, 2)[1].tolist() == [0, 1]
+    grown = Bank(tmp_path, 8, size=(3, 4))
+    assert grown.ready() == 5
+    fill(grown, [(picture, 9)] * 3)
+    assert grown.slice(0, 8)[1].tolist() == [0, 1, 2, 3, 4, 9, 9, 9]
+
+
 def test_classifier_trained_a_little_exports_to_the_same_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Train, export, open through our own loader: same logits, and it has learned something."""
     monkeypatch.setattr(train_classifier, "RUNS", tmp_path)
     arguments = argparse.Namespace(
-        minutes=0.25, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
+        minutes=0.25, steps=None, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1, real=None,
     )  # fmt: skip
     train_classifier.make("test", train_classifier.bank_of("held_out", 64), 0, 1)

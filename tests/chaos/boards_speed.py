@@ -37,8 +37,8 @@ from vision.wire_fold import advance, new_desk
 SCREENS = (1, 20, 100)
 OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0",
         "max_inflight_messages 0")  # fmt: skip
-# By then the desk remembers as many shoes as it ever will.
-EARLY_COUPS = 1000
+# By then the desk remembers as many shoes as it ever will; a whole number of shoes, as at the end.
+EARLY_COUPS = 14 * COUPS_A_SHOE
 AT_ONCE = 100
 # Whether a page (a results board, or a desk) shows that coup of the table.
 FOLLOWED = """(coup) => [...document.querySelectorAll('#coup, .table small')]

@@ -10,12 +10,13 @@ import argparse
 import json
 import subprocess
 import sys
-from collections import Counter
+from dataclasses import astuple
 from pathlib import Path
 
 import cv2
 import numpy as np
 
+from models.measure_classifier import Outcome, calibration_error
 from vision.eyes import open_eyes
 from vision.game.cards import Card
 
@@ -47,10 +48,10 @@ def score_pictures(source: Path, scorer: Path, out: Path) -> dict[str, object]:
     return result
 
 
-def score_crops(source: Path, bound: float) -> Counter[str]:
+def looks_at(source: Path) -> Outcome:
     """Classify every crop of a source whose folders are named by card."""
     eyes = open_eyes()
-    tally: Counter[str] = Counter()
+    found: list[tuple[float, int, int]] = []
     for folder in sorted((source / "crops").iterdir()):
         truth = Card.parse(folder.name)
         for path in sorted(folder.glob("*")):
@@ -63,12 +64,28 @@ def score_crops(source: Path, bound: float) -> Counter[str]:
                 quad = np.roll(quad, 1, axis=0)
             (look,) = eyes.classifier(np.asarray(image, np.uint8), [quad])
             best = int(look.log_p.argmax())
-            sure = look.readable * float(np.exp(look.log_p[best])) >= 1 - bound
-            right = best == truth.index
-            tally["cards"] += 1
-            tally["best guess right"] += right
-            tally["abstained" if not sure else "right" if right else "wrong"] += 1
-    return tally
+            found.append((look.readable * float(np.exp(look.log_p[best])), best, truth.index))
+    confidence, read, true = zip(*found, strict=True)
+    return Outcome(np.array(confidence), np.array(read), np.array(true))
+
+
+def row_of_crops(name: str, looks: Outcome, bound: float) -> str:
+    """Return the row of a source of crops, named where the risk is at most the bound."""
+    named, right = looks.confidence >= 1 - bound, looks.right
+    counts = ((named & right).sum(), (named & ~right).sum(), (~named).sum())
+    row = "".join(f"{count:>11}" for count in counts)
+    return f"{name:34}{'crops':>9}{len(right):>7}{row}   best guess right {right.sum()}"
+
+
+def reliability(sources: list[Outcome]) -> str:
+    """Return how well the confidence in all crops of several sources agrees with the truth."""
+    every = Outcome(*(np.concatenate(part) for part in zip(*map(astuple, sources), strict=True)))
+    sure = np.argsort(-every.confidence)[: round(0.95 * len(every.read))]
+    return (
+        f"{len(every.read)} crops to be measured on: calibration error "
+        f"{calibration_error(every):.2%}, wrong among the surest 95 %: "
+        f"{(~every.right[sure]).mean():.2%}"
+    )
 
 
 def main() -> None:
@@ -86,6 +103,7 @@ def main() -> None:
         p for part in ("train", "measure") for p in (arguments.folder / part).iterdir()
     )
     print(f"{'source':34}{'pictures':>9}{'cards':>7}" + "".join(f"{c:>11.10}" for c in COLUMNS))
+    measured: list[Outcome] = []
     for source in sources:
         if arguments.only and source.name not in arguments.only:
             continue
@@ -95,13 +113,12 @@ def main() -> None:
             row = "".join(f"{result[c]!s:>11}" for c in COLUMNS)
             print(f"{name:34}{result['images']!s:>9}{result['cards']!s:>7}{row}", flush=True)
         elif (source / "crops").is_dir():
-            tally = score_crops(source, 0.02)
-            row = "".join(f"{tally[c]:>11}" for c in ("right", "wrong", "abstained"))
-            print(
-                f"{name:34}{'crops':>9}{tally['cards']:>7}{row}   best guess right "
-                f"{tally['best guess right']}",
-                flush=True,
-            )
+            looks = looks_at(source)
+            print(row_of_crops(name, looks, 0.02), flush=True)
+            if source.parent.name == "measure":
+                measured.append(looks)
+    if measured:
+        print(reliability(measured))
 
 
 if __name__ == "__main__":

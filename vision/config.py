@@ -46,7 +46,7 @@ class Camera(Section):
     height: int = Field(default=1080, ge=64, le=16384)
     fps: float = Field(default=30.0, gt=0, le=240)
     stall_s: float = Field(default=1.5, ge=0.2, le=60)
-    frozen_s: float = Field(default=1.0, ge=0, le=60)
+    frozen_s: float = Field(default=0.8, ge=0, le=60)
     open_s: float = Field(default=2.5, ge=0.5, le=60)
 
     @model_validator(mode="before")

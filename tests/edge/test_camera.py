@@ -206,7 +206,7 @@ def outage_within(shots: Iterator[Shot | Outage], seconds: float) -> Outage:
     [
         ("killed", "camera lost"),
         ("silent", "no picture for 1.5 s"),
-        ("frozen", "frozen for 1 s"),
+        ("frozen", "frozen for 0.8 s"),
         ("resized", "has become 320 x 240 px"),
         ("garbled", "no picture for 1.5 s"),
     ],

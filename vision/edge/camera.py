@@ -31,6 +31,7 @@ from vision.sight.frame import Frame, Image
 START_S = 5.0
 POLL_S = 0.1
 SAY_AGAIN_S = 0.5
+GRACE_S = 0.5  # in which the process may give up a silent source by itself and open it anew
 # So many new pictures in a row end an outage: a frozen stream shows a few when it is opened anew.
 BACK_PICTURES = 5
 RESTART_PAUSES_S = (0.0, 0.5, 1.0)
@@ -48,7 +49,7 @@ class Wanted:
     height: int = 1080
     fps: float = 30.0
     stall_s: float = 1.5
-    frozen_s: float = 1.0
+    frozen_s: float = 0.8
     open_s: float = 2.5
 
 
@@ -157,7 +158,7 @@ class Capture:
         if self._process.poll() is not None:
             return True
         patience = {None: START_S, Word.OPENING: wanted.open_s + 1, Word.LOST: START_S}
-        return time.monotonic() - self.heard_s > patience.get(self.word, wanted.stall_s)
+        return time.monotonic() - self.heard_s > patience.get(self.word, wanted.stall_s + GRACE_S)
 
     def close(self) -> None:
         """End the process, whatever it waits for, and let go of its memory."""
@@ -225,7 +226,8 @@ def _watched(source: str, wanted: Wanted, capture: Capture) -> Iterator[Shot | O
                 index, restarts, reason = index + 1, 0, ""
                 yield shot
                 continue
-            reason = reason or watch.complaint(capture.word, wanted)
+            if not reason and (reason := watch.complaint(capture.word, wanted)):
+                capture.run = 0
             now = time.monotonic()
             if reason and now - said_s >= SAY_AGAIN_S:
                 said_s = now

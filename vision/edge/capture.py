@@ -27,14 +27,17 @@ import numpy as np
 
 from vision.sight.frame import Image
 
-# RTSP by TCP; what is damaged is an error, not a guess; no time is lost on finding out the format.
+# RTSP by TCP; what is damaged is an error, not a guess. No time is lost on finding out format and
+# pace; what came meanwhile is shown: it holds a key frame, and the next may be seconds off.
 OPTIONS = {
     "rtsp_transport": "tcp",
     "err_detect": "explode",
-    "fflags": "discardcorrupt+nobuffer",
+    "fflags": "discardcorrupt",
     "analyzeduration": "500000",
+    "fpsprobesize": "0",
 }
 MOST_DAMAGED = 90
+LATER_S = 0.2  # so that it is the reader that says how long nothing has come
 av.logging.set_level(av.logging.PANIC)
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
@@ -194,11 +197,14 @@ def _camera(number: int, order: dict[str, Any]) -> Iterator[Image | None]:
 
 def _address(source: str, order: dict[str, Any]) -> Iterator[Image | None]:
     """Read a stream; a picture that came damaged is none, and a run of them is the end of it."""
-    patience_s = float(order["open_s"])
-    with av.open(source, options=OPTIONS, timeout=(patience_s, patience_s)) as container:
+    open_s, stall_s, began = order["open_s"], order["stall_s"] + LATER_S, time.monotonic()
+    with av.open(source, options=OPTIONS, timeout=(open_s, stall_s)) as container:
+        # A stream that falls silent while its format is looked for counts as open, too late.
+        if time.monotonic() - began > open_s:
+            return
         yield None
         damaged = 0
-        for packet in container.demux(video=0):
+        for packet in _in_time(container.demux(video=0), stall_s):
             try:
                 frames = packet.decode()
             except av.error.InvalidDataError:
@@ -212,6 +218,16 @@ def _address(source: str, order: dict[str, Any]) -> Iterator[Image | None]:
                 yield np.asarray(frame.to_ndarray(format="bgr24"), np.uint8)
             if damaged > MOST_DAMAGED:
                 return
+
+
+def _in_time(packets: Iterator[av.Packet[Any]], stall_s: float) -> Iterator[av.Packet[Any]]:
+    """Yield packets until one is late: what the library lets go of after a silence is old."""
+    asked = time.monotonic()
+    for packet in packets:
+        if time.monotonic() - asked >= stall_s:
+            return
+        yield packet
+        asked = time.monotonic()
 
 
 def _end_with_reader() -> None:

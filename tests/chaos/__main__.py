@@ -15,6 +15,7 @@ from tests.chaos import (
     fuzz_media,
     kills,
     outages,
+    proofs,
     soak,
     tampering,
     test_security_board_role,
@@ -23,6 +24,7 @@ from tests.chaos import (
 
 WHOLE: dict[str, Callable[[], str]] = {
     "kills": lambda: kills.run(500),
+    "evidence": lambda: proofs.run(100),
     "tampering": lambda: tampering.run(1000),
     "broker": lambda: outages.run(120),
     "disk": lambda: disks.run(300),

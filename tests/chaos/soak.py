@@ -1,15 +1,19 @@
 """Proof h: more than a day of play, compressed: memory, descriptors and times stay what they were.
 
-Also how long a log takes to open that holds a year.
+The reader is a process of its own, so that the figures are its alone. Also how long a log takes to
+open that holds a year.
 """
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tests.chaos.consumer import Consumer
@@ -80,13 +84,35 @@ def soak(coups: int, port: int, log: Path) -> Iterator[Part]:
             yield Part(dealt, resident_mb(), descriptors, spread.p50_ms, spread.p99_ms, size)
 
 
+def read_on(coups: int, port: int, log: str, told: Connection) -> None:
+    """Be the reader: play on, and tell the figures after each part."""
+    for part in soak(coups, port, Path(log)):
+        told.send(part)
+
+
+def soaked(coups: int, port: int, log: Path) -> list[Part]:
+    """Let a reader play on; return its figures after each part."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    reader = context.Process(target=read_on, args=(coups, port, str(log), there))
+    reader.start()
+    there.close()
+    rows = []
+    with contextlib.suppress(EOFError):
+        while True:
+            rows.append(here.recv())
+    reader.join()
+    assert reader.exitcode == 0, "the reader ended by itself"
+    return rows
+
+
 def run(coups: int) -> str:
     """Soak; return the table, AssertionError where something has grown."""
     folder = MEMORY if MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(dir=folder) as name, some_broker(Path(name)) as port:
         consumer = Consumer(port, PREFIX, only="coup/result")
         consumer.await_up()
-        rows = list(soak(coups, port, Path(name) / "t.sqlite"))
+        rows = soaked(coups, port, Path(name) / "t.sqlite")
         wanted = undisturbed(play(coups))
         wait_for(lambda: len(consumer.results()) >= len(wanted), 60)
         consumer.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos import clocks, disks, kills, outages, soak
+from tests.chaos import clocks, disks, kills, outages, proofs, soak
 from tests.edge.mqtt_tools import MOSQUITTO
 
 pytestmark = pytest.mark.slow
@@ -17,6 +17,11 @@ needs_mosquitto = [
 def test_reader_killed_at_random_moments_leaves_the_record_as_if_it_never_was() -> None:
     """Proof a: every coup once, in order, equal to an undisturbed run."""
     assert "none missing" in kills.run(5)
+
+
+def test_evidence_through_kills_is_whole_and_heard_before_its_alert() -> None:
+    """What an alert names is on the disk under its hash, and no picture is there by half."""
+    assert "all whole" in proofs.run(6)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,18 @@ import copy
 import io
 import itertools
 import json
+import re
 import shutil
+import signal
 import socket
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
+import httpx
 import pytest
 
 from tests.sight.film import UP, Prop, Stage, deal_coup
@@ -283,8 +288,30 @@ def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
         assert cli.main(["demo", "--fast"]) == 0
     told = capsys.readouterr().out
     assert "taking others" in told
-    assert "board: http://127.0.0.1:" in told
+    assert "password: " in told
     assert "1 read as dealt, 1 openly held, 0 wrong" in told
+
+
+def test_demo_in_a_terminal_leaves_its_pages_open_until_ctrl_c(
+    film: tuple[Path, Eye],
+    eyes: Eyes,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """When the shoe is over, what happened in it can still be looked up."""
+    dealt = demo.Film(film[0], {"frames": 323, "fps": FPS, "coups": []})
+    looked = []
+
+    def look_and_press_ctrl_c() -> None:
+        url = re.findall(r"desk: +(http\S+)", capsys.readouterr().out)[-1]
+        looked.append(httpx.get(url, follow_redirects=True).text)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_film", lambda *_: dealt)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(signal, "pause", look_and_press_ctrl_c)
+    assert cli.main(["demo", "--fast"]) == 0
+    assert "Log in" in looked[0]
 
 
 def test_journal_log_of_another_table_is_refused(config: TableConfig, tmp_path: Path) -> None:

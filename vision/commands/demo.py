@@ -1,8 +1,8 @@
 """`shoe-reader demo`: the whole thing on one machine, nothing else installed.
 
 Deals a shoe on film (through the command `simulate`, found by its name), reads the film as if it
-were live, publishes to an embedded broker and shows the board; at the end it says how the reading
-compares with what was dealt.
+were live, publishes to an embedded broker and shows the boards; at the end it says how the reading
+compares with what was dealt, and in a terminal leaves the pages open until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import argparse
 import json
 import os
 import secrets
+import shutil
+import signal
+import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -67,25 +70,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Deal, read, publish and show; ends by itself unless it is to loop."""
+    """Deal, read, publish and show; ends by itself unless it is to loop, or in a terminal."""
     if args.coups < 1:
         raise ConfigurationError(f"--coups {args.coups}: deal at least one")
     if args.speed <= 0:
         raise ConfigurationError(f"--speed {args.speed}: give a factor above 0, or --fast")
     dealt = _film(args.folder, args.coups, args.seed)
-    config = load(dealt.folder / "table.toml")
-    # Each run has its own log: another demo may be running on this machine.
+    # Each run has its own table file and log: another demo may be running on this machine.
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
+    file = _own_table_file(dealt.folder, folder)
     outputs = Outputs(folder / "demo.sqlite", folder / "demo.jsonl")
     with ExitStack() as opened:
-        config = _broker(opened, _with_people(config, folder))
-        url = _board(opened, config)
-        print(f"board: {url}   desk: {url}desk   dealer strip: {url}dealer   set-up: {url}setup")
-        print(f"log: {outputs.log}   messages: {outputs.messages}\n", flush=True)
+        config, password = _with_people(_logged(load(file), outputs), folder)
+        config = _broker(opened, config)
+        url = _board(opened, config, file)
+        print(
+            f"log: {outputs.log}   messages: {outputs.messages}\n\n{_pages(url, password)}",
+            flush=True,
+        )
         while True:
             _round(config, outputs, dealt, 0.0 if args.fast else args.speed)
             if not args.loop:
-                return 0
+                break
+        if sys.stdin.isatty():
+            _stay(url)
+    return 0
 
 
 def cache_folder() -> Path:
@@ -121,10 +130,42 @@ def _simulate(film: Path, coups: int, seed: int) -> None:
         raise OutsideError(f"the command `simulate` ended with {code}")
 
 
-def _with_people(config: TableConfig, folder: Path) -> TableConfig:
+def _own_table_file(film: Path, folder: Path) -> Path:
+    """Return a copy of the film's table file, with the film beside it: set-up may change it."""
+    for entry in film.resolve().iterdir():
+        if entry.name != "table.toml":
+            (folder / entry.name).symlink_to(entry)
+    return Path(shutil.copy(film / "table.toml", folder))
+
+
+def _logged(config: TableConfig, outputs: Outputs) -> TableConfig:
+    """Return the settings with this run's log in them, where archives are taken from."""
+    log = config.log.model_copy(update={"path": str(outputs.log)})
+    return config.model_copy(update={"log": log})
+
+
+def _pages(url: str, password: str) -> str:
+    return (
+        f"board:        {url}   (for everybody)\n"
+        f"desk:         {url}desk   log in as inspector or surveillance\n"
+        f"dealer strip: {url}dealer   log in as dealer\n"
+        f"set-up:       {url}setup   log in as engineer\n"
+        f"password:     {password}   (of all of them, for this run)\n"
+        f"Every {FAULT_EVERY}th coup has a mis-deal: rule on it and close it at the desk.\n"
+    )
+
+
+def _stay(url: str) -> None:
+    """Leave the pages open until Ctrl-C."""
+    print(f"\nThe reader has gone; the pages of {url} stay, with all it said. Ctrl-C ends.")
+    with suppress(KeyboardInterrupt):
+        signal.pause()
+
+
+def _with_people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
     """Let one person of each role log in, with a password of this run only, and `demo` order.
 
-    Returns the settings.
+    Returns the settings and the password.
     """
     roles, password = get_args(RoleName), secrets.token_hex(6)
     desk, demo = Credential.new("desk"), Credential.new("demo")
@@ -137,10 +178,9 @@ def _with_people(config: TableConfig, folder: Path) -> TableConfig:
     for credential in (desk, demo):
         credential.save(folder / f"{credential.name}.key")
     print(f"orders: signed with {folder / 'demo.key'}, by hand with shoe-reader order")
-    print(f"log in at the board as {', '.join(role.value for role in Role)}; password {password}")
     orders = config.orders.model_copy(update={"users": str(folder / "users.json")})
     settings = config.desk.model_copy(update={"key": str(folder / "desk.key")})
-    return config.model_copy(update={"orders": orders, "desk": settings})
+    return config.model_copy(update={"orders": orders, "desk": settings}), password
 
 
 def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
@@ -160,13 +200,14 @@ def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
     return config.model_copy(update={"broker": changed})
 
 
-def _board(opened: ExitStack, config: TableConfig) -> str:
+def _board(opened: ExitStack, config: TableConfig, file: Path) -> str:
     """Start the board and return its address."""
+    files = {config.table: file}
     try:
-        boards = opened.enter_context(Boards([config], address_of(config)))
+        boards = opened.enter_context(Boards([config], address_of(config), files))
     except OutsideError:
         print(f"port {config.board.port} is taken; the board takes another")
-        boards = opened.enter_context(Boards([config], address_of(config, port=0)))
+        boards = opened.enter_context(Boards([config], address_of(config, port=0), files))
     return boards.server.url
 
 

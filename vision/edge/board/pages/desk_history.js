@@ -146,4 +146,6 @@ export function openSearch(box, live) {
       ])));
   });
   box.replaceChildren(make("h2", "", "Search"), form, found);
+  // The last alerts are there without being asked for.
+  form.requestSubmit();
 }

@@ -65,12 +65,15 @@ function reader(name, table) {
   return box;
 }
 
+// Three figures where there are fewer than three before the point; never a power of ten.
+const figures = (value) => Number.isInteger(value) || Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+
 // One quantity over time, from zero; the newest on the right.
 function plot(label, values) {
   const figure = make("figure");
   const caption = make("figcaption", "", label);
   const last = values.at(-1);
-  caption.append(make("b", "", last === undefined ? "–" : Number.isInteger(last) ? last : last.toPrecision(3)));
+  caption.append(make("b", "", last === undefined ? "–" : figures(last)));
   const svg = drawing(100, 30, `${label}: ${last ?? "nothing"} now, over the last ${values.length} seconds`);
   svg.setAttribute("preserveAspectRatio", "none");
   const top = Math.max(...values, 1e-9) * 1.1;

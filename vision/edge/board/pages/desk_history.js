@@ -1,5 +1,6 @@
 // What is remembered of earlier coups: the shoes of each table, card by card, and a search over them.
 
+import { REMEDIES } from "/desk_actions.js";
 import { faces, pictures, slotName } from "/desk_detail.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { download, get } from "/session.js";
@@ -97,8 +98,8 @@ function coupParts(table, coup) {
   }
   if (coup.alerts.length) {
     parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Code", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
-      `${one.id}, ${clockTime(one.changed_at)}`, one.code, one.text, one.state, one.by || one.acknowledged_by, one.remedy, one.reason,
-    ]))));
+      `${one.id}, ${clockTime(one.changed_at)}`, one.code, one.text, one.state, one.by || one.acknowledged_by, one.remedy ? `${one.remedy}: ${REMEDIES[one.remedy] ?? ""}` : "", one.reason,
+    ]))), make("h3", "", "Pictures of the alerts"));
     parts.push(pictures(table, [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))]));
   }
   parts.push(make("h3", "", "Cards"), listTable(["Order", "Place", "Card", "Confidence", "Second", "Time", "Picture", "SHA-256"], coup.cards.map((card) => {
@@ -126,7 +127,7 @@ function field(label, name, attributes) {
 }
 
 export function openSearch(box, live) {
-  if (box.children.length) return;
+  if (box.children.length) return box.querySelector("form").requestSubmit();
   const form = make("form", "act");
   const tables = [["", "all tables"], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
   form.append(field("What", "kind", { options: [["alert", "alerts"], ["card", "cards"], ["", "both"]] }), field("Table", "table", { options: tables }), field("Code", "code", { placeholder: "OVER_B3", size: 18 }),
@@ -140,7 +141,7 @@ export function openSearch(box, live) {
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
     found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, the newest first` : "Nothing found"),
-      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
+      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "Last by", "Remedy"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? `${one.code}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
       ])));

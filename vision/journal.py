@@ -36,7 +36,6 @@ from vision.replays import Replays
 from vision.restoring import (
     CHECKPOINT_EVERY,
     checkpoint_of,
-    is_disputed,
     moments_in_dispute,
     restored,
 )
@@ -224,11 +223,8 @@ class Journal:
 
     def _checkpoint(self, before: Desk, after: Desk) -> Checkpoint | None:
         """Return the desk where a shoe begins, and after very many records without one."""
-        if after.table.shoes != before.table.shoes:
-            return checkpoint_of(after, disputed=is_disputed(before.table))
-        if self._store.since_checkpoint < CHECKPOINT_EVERY:
-            return None
-        return checkpoint_of(after)
+        is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
+        return checkpoint_of(after) if after.table.shoes != before.table.shoes or is_due else None
 
     def figures(self, at: int) -> dict[str, object]:
         """Return how the link is doing: what waits, since when, and what was refused."""

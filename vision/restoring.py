@@ -55,15 +55,9 @@ def folded(desk: Desk, contents: Iterable[Mapping[str, Any]], *, trust: bool = T
     return desk
 
 
-def checkpoint_of(desk: Desk, *, disputed: bool = False) -> Checkpoint:
+def checkpoint_of(desk: Desk) -> Checkpoint:
     """Return the desk as a checkpoint of its log."""
-    return Checkpoint(desk.table.clock, desk.line.seq, desk_to_json(desk), disputed)
-
-
-def is_disputed(table: Table) -> bool:
-    """Whether a coup of this shoe is under a hold that somebody ordered."""
-    coups = table.done if table.coup is None else (*table.done, table.coup)
-    return any(coup.hold for coup in coups)
+    return Checkpoint(desk.table.clock, desk.line.seq, desk_to_json(desk))
 
 
 def recall_of(table: Table) -> Recall:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.schemas import check
-from tests.table_log import NOON, PLAYS, header, overdraw
+from tests.table_log import NOON, PLAYS, Play, header, overdraw
 from vision.archive import Sources, audit_archive, write_archive
 from vision.audit import Trust
 from vision.cli import main
@@ -26,7 +26,8 @@ from vision.edge.evidence_play import as_webm
 from vision.edge.evidence_ring import Crop, Ring
 from vision.edge.store import Entry, Store
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import Event, Noticed, Slot
+from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
+from vision.game.orders import CloseAlert, HoldResult
 from vision.inputs import event_of
 from vision.selecting import Part
 from vision.sight.frame import Frame, Image
@@ -194,6 +195,19 @@ def test_proof_of_a_closed_alert_is_let_go(dealt: Table) -> None:
         wanted.append("s1-2-" in wanted_names(desk))
     assert True in wanted
     assert desk.line.shelf.of_alert("a1") == ()
+
+
+def test_pictures_of_a_held_coup_outlast_its_shoe_until_its_alert_is_closed(
+    tmp_path: Path,
+) -> None:
+    """What a dispute may need is kept until somebody closes what the end of the shoe raised."""
+    play = Play().begin().coup("P1:4h B1:3d P2:4c B2:3c")
+    play.then(HoldResult(play.at, "Eva", Role.SURVEILLANCE, 1))
+    play.then(ShoeStarted(play.at, "s2"))
+    table = Table(tmp_path).play(play.events)
+    assert wanted_names(table.desk) == ("s1-1-",)
+    closing = CloseAlert(play.at, "Eva", Role.SURVEILLANCE, "a1", reason="settled at the desk")
+    assert wanted_names(advance(table.desk, closing).desk) == ()
 
 
 def test_shelf_stays_small() -> None:

@@ -7,21 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.table import journal_of
 from tests.edge.test_store import HEADER, entry, message
+from tests.table_log import Play
 from vision.cli import main
 from vision.edge.log_file import read_log, write_export
 from vision.edge.store import Entry, Store
 from vision.edge.store_prune import DAY_MS, Limits
 from vision.edge.store_records import Checkpoint
 from vision.errors import OutsideError
-from vision.game.events import CardOut
+from vision.game.events import CardOut, Role, ShoeStarted
+from vision.game.orders import CloseAlert, HoldResult
 from vision.wire_log import BrokenChainError, Record, stub, verified
 
 OLD = Limits(keep_days=10, messages_days=1, max_mb=1000)
 SHOES = 5
 
 
-def filled(path: Path, *disputed: int, sent: int = SHOES) -> Store:
+def filled(path: Path, sent: int = SHOES) -> Store:
     """Return a log of five shoes, a day and ten records each, the messages of some unsent."""
     store = Store(path, HEADER)
     seq = 0
@@ -29,7 +32,7 @@ def filled(path: Path, *disputed: int, sent: int = SHOES) -> Store:
         at = shoe * DAY_MS
         for n in range(10):
             seq += 1
-            check = Checkpoint(at, seq, {"shoe": shoe}, shoe - 1 in disputed) if n == 0 else None
+            check = Checkpoint(at, seq, {"shoe": shoe}) if n == 0 else None
             store.append([Entry(CardOut(at + n, seq), (message(seq),), check)])
             if shoe < sent:
                 store.acknowledge([seq])
@@ -65,30 +68,50 @@ def test_old_shoes_go_and_the_rest_is_verified_and_goes_on(tmp_path: Path) -> No
 
 def test_pruned_log_can_be_exported_and_is_still_verified(tmp_path: Path) -> None:
     """An export shows the gap as it is."""
-    with filled(tmp_path / "t.sqlite", 1) as store:
-        prune(store, OLD, 13.5)
+    with filled(tmp_path / "t.sqlite") as store:
+        prune(store, OLD, 13.5, DAY_MS + 5)
     write_export(tmp_path / "t.jsonl", read_log(tmp_path / "t.sqlite"))
     assert shoes_left(tmp_path / "t.jsonl") == [1, 3, 4]
 
 
 @pytest.mark.parametrize(
-    ("disputed", "marked", "sent", "left"),
+    ("marked", "sent", "left"),
     [
-        ((1,), (), SHOES, [1, 3, 4]),
-        ((), (DAY_MS * 2 + 5,), SHOES, [2, 3, 4]),
-        ((), (), 1, [0, 1, 2, 3, 4]),
-        ((), (), SHOES, [3, 4]),
+        ((DAY_MS + 5,), SHOES, [1, 3, 4]),
+        ((DAY_MS * 2,), SHOES, [1, 2, 3, 4]),
+        ((), 1, [0, 1, 2, 3, 4]),
+        ((), SHOES, [3, 4]),
     ],
-    ids=["under a hold", "with an open alert", "unsent", "neither"],
+    ids=["with an open alert", "with one raised as it ended", "unsent", "neither"],
 )
 def test_disputed_and_unsent_shoes_stay(
-    tmp_path: Path, disputed: tuple[int, ...], marked: tuple[int, ...], sent: int, left: list[int]
+    tmp_path: Path, marked: tuple[int, ...], sent: int, left: list[int]
 ) -> None:
     """Age alone takes nothing that somebody may still need."""
     path = tmp_path / "t.sqlite"
-    with filled(path, *disputed, sent=sent) as store:
+    with filled(path, sent=sent) as store:
         prune(store, OLD, 13.5, *marked)
     assert shoes_left(path) == left
+
+
+def test_shoe_with_a_held_coup_stays_until_its_alert_is_closed(tmp_path: Path) -> None:
+    """A hold keeps its shoe in the log whatever its age; closing `HELD_OVER` lets it go."""
+    play = Play().begin().coup("P1:4h B1:3d P2:4c B2:3c")
+    play.then(HoldResult(play.at, "Eva", Role.SURVEILLANCE, 1))
+    play.then(ShoeStarted(play.at, "s2"), ShoeStarted(play.at, "s3"))
+    later = play.at + 2 * DAY_MS
+    with journal_of(tmp_path / "t.sqlite", 1, publish=False, keep_days=1) as journal:
+        journal.take(play.events)
+        journal.prune(later)
+        assert held_coups(tmp_path / "t.sqlite") == 1
+        journal.take([CloseAlert(later, "Eva", Role.SURVEILLANCE, "a1")])
+        journal.prune(later)
+        assert held_coups(tmp_path / "t.sqlite") == 0
+
+
+def held_coups(path: Path) -> int:
+    """Return how many orders to hold a result the log still has."""
+    return sum('"HoldResult"' in record.body for record in read_log(path))
 
 
 def test_file_grown_too_large_loses_its_oldest_shoes(tmp_path: Path) -> None:

@@ -26,7 +26,14 @@ from vision.game.events import (
 )
 from vision.game.faults import KINDS
 from vision.game.happenings import AlertState, Severity
-from vision.game.orders import CallInspector, CarryCard, NewShoe
+from vision.game.orders import (
+    CallInspector,
+    CarryCard,
+    HoldResult,
+    NewShoe,
+    ResultStands,
+    VoidCoup,
+)
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 
 Scene = Callable[[Dealer], object]
@@ -53,6 +60,21 @@ def next_coup(dealer: Dealer) -> None:
 def new_shoe(dealer: Dealer) -> None:
     """Put a new shoe in use."""
     dealer.tell(NewShoe(dealer.tick(), *INSPECTOR, "another"))
+
+
+def held(dealer: Dealer) -> None:
+    """Hold the result of the first coup."""
+    dealer.tell(HoldResult(dealer.tick(), *INSPECTOR, 1))
+
+
+def let_stand(dealer: Dealer) -> None:
+    """Let the result of the first coup stand."""
+    dealer.tell(ResultStands(dealer.tick(), *INSPECTOR, 1))
+
+
+def voided(dealer: Dealer) -> None:
+    """Void the first coup."""
+    dealer.tell(VoidCoup(dealer.tick(), *INSPECTOR, 1))
 
 
 def wait(dealer: Dealer, ms: int = 30_000) -> None:
@@ -303,6 +325,10 @@ CASES = (
          then(hands(STANDS), entered(Winner.EGALITE, punto_pair=False)), W, settle),
     Case("DEADLINE_PASSED", then(hands(NATURAL), next_card, next_coup),
          then(hands(NATURAL), next_coup), C),
+    Case("HELD_OVER", then(hands(STANDS), held, new_shoe),
+         then(hands(STANDS), held, let_stand, new_shoe), W),
+    Case("HELD_OVER", then(hands(STANDS), held, settle, new_shoe),
+         then(hands(STANDS), held, settle, voided, new_shoe), W),
     Case("SHORT_SHOE", then(hands(DRAWS), lambda d: d.tell(ShoeEnded(d.tick()))),
          then(hands(DRAWS), lambda d: d.tell(ShoeEnded(d.tick(), 9))), C, next_card),
     Case("SHORT_SHOE", dealt_out(412), dealt_out(411), C, next_card),

@@ -26,29 +26,25 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Records from `first` to `last`, written from `since` to `until` (ms), up to message `seq`.
-
-    `disputed`: not to be pruned.
-    """
+    """Records from `first` to `last`, written from `since` to `until` (ms), up to message `seq`."""
 
     first: int
     last: int
     since: int
     until: int
     seq: int
-    disputed: bool
 
     def holds(self, moments: Iterable[int]) -> bool:
-        """Whether one of the moments (Unix ms) lies in its time."""
-        return any(self.since <= moment < self.until for moment in moments)
+        """Whether one of the moments (Unix ms) lies in its time, its end and beginning included."""
+        return any(self.since <= moment <= self.until for moment in moments)
 
 
 def segments(db: sqlite3.Connection) -> list[Segment]:
     """Return the segments that have ended and are there, oldest first."""
-    rows = db.execute("SELECT n, at, seq, disputed, pruned FROM segment ORDER BY n").fetchall()
+    rows = db.execute("SELECT n, at, seq, pruned FROM segment ORDER BY n").fetchall()
     return [
-        Segment(n, after - 1, since, until, seq, bool(disputed))
-        for (n, since, _, disputed, pruned), (after, until, seq, *_) in pairwise(rows)
+        Segment(n, after - 1, since, until, seq)
+        for (n, since, _, pruned), (after, until, seq, *_) in pairwise(rows)
         if not pruned
     ]
 
@@ -67,13 +63,13 @@ def next_to_go(
 ) -> Segment | None:
     """Return the oldest segment that is to go: too old, or the file too large.
 
-    Never one with unsent messages, nor a disputed one: flagged so, or of a `marked` moment.
+    Never one with unsent messages, nor one of a `marked` moment.
     """
     too_large = used_bytes(db) > limits.max_mb * 1_000_000
     oldest = now - limits.keep_days * DAY_MS
     unsent = db.execute("SELECT min(seq) FROM unsent").fetchone()[0]
     for segment in segments(db):
-        if segment.disputed or segment.holds(marked):
+        if segment.holds(marked):
             continue
         if unsent is not None and segment.seq >= unsent:
             return None

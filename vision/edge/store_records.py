@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash 
 CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
 CREATE TABLE IF NOT EXISTS segment (
     n INTEGER PRIMARY KEY, at INTEGER NOT NULL, seq INTEGER NOT NULL,
-    disputed INTEGER NOT NULL DEFAULT 0, pruned INTEGER NOT NULL DEFAULT 0);
+    pruned INTEGER NOT NULL DEFAULT 0);
 """
 FIRST_SEGMENT = "INSERT INTO segment (n, at, seq) VALUES (1, 0, 0)"
 NEWEST = "SELECT max(n) FROM segment"
@@ -26,14 +26,12 @@ NEWEST = "SELECT max(n) FROM segment"
 class Checkpoint:
     """The state after a step, from which the log can be taken up again without what is before.
 
-    `seq` is the last message's; `disputed`: what lies between it and the one before is not to be
-    pruned.
+    `seq` is the last message's.
     """
 
     at: int
     seq: int
     desk: Mapping[str, object]
-    disputed: bool = False
 
 
 def write(db: sqlite3.Connection, number: int, previous: str, content: Mapping[str, object]) -> str:
@@ -46,8 +44,6 @@ def write(db: sqlite3.Connection, number: int, previous: str, content: Mapping[s
 
 def mark(db: sqlite3.Connection, number: int, previous: str, checkpoint: Checkpoint) -> str:
     """Write a checkpoint, where a new segment of the log begins, and return its hash."""
-    if checkpoint.disputed:
-        db.execute("UPDATE segment SET disputed = 1 WHERE n = (SELECT max(n) FROM segment)")
     row = (number, checkpoint.at, checkpoint.seq)
     db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
     return write(db, number, previous, {"desk": checkpoint.desk})

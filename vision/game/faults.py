@@ -138,6 +138,8 @@ _TABLE = (
     _K("WRONG_SIDE", "Cards: {ours}. Entered: {theirs}.", (WARNING,), SETTLEMENT),
     _K("DEADLINE_PASSED", "Coup {coup}: {code} not resolved before coup {next}.", (CRITICAL,),
        ANY_TIME),
+    _K("HELD_OVER", "Coup {coup}: held as its shoe ended. Close this to let it go.", (WARNING,),
+       ANY_TIME),
     # --- the shoe
     _K("SHORT_SHOE", "Not enough cards to finish: {left} left.", (CRITICAL,), NEXT_CARD,
        holds=True),

@@ -161,7 +161,7 @@ def _result(coup: Coup, laid: Laid, telling: Telling, revision: int) -> CoupResu
 
 
 def _stays(fault: Fault) -> bool:
-    return not KINDS[fault.code].of_reader and fault.code != "DEADLINE_PASSED"
+    return not KINDS[fault.code].of_reader and fault.code not in ("DEADLINE_PASSED", "HELD_OVER")
 
 
 def _hand(cards: tuple[Seen, ...]) -> Hand:

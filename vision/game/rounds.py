@@ -32,7 +32,7 @@ def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False
         finish(turn, table.coup)
     turn.pass_table(ALL)
     for coup in (*turn.table.done, *filter(None, (turn.coup,))):
-        turn.pass_coup(coup, (Deadline.SHOE_END,))
+        _part(turn, turn.pass_coup(coup, (Deadline.SHOE_END,)))
     table = turn.table
     coups = (*table.done, *filter(None, (table.coup,)))
     told = [*table.told, *(one for coup in coups for one in coup.told)]
@@ -57,6 +57,13 @@ def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False
     )
     turn.say_shoe()
     turn.said.append(CoupsChanged(turn.at, turn.shoe.name, ()))
+
+
+def _part(turn: Turn, coup: Coup) -> None:
+    """Raise an alert for a coup that is left under a hold; who closes it ends the dispute."""
+    if coup.hold and not coup.void:
+        fault = Fault("held", "HELD_OVER", words_of("HELD_OVER", coup=coup.number))
+        turn.weigh(coup._replace(noticed=(*coup.noticed, fault)), show=False)
 
 
 def _is_live(state: AlertState) -> bool:

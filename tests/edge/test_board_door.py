@@ -26,7 +26,7 @@ from vision.edge.broker import EmbeddedBroker
 from vision.edge.users import load_users, save_users
 from vision.errors import ConfigurationError
 from vision.game.commands import PERMITTED
-from vision.game.orders import SignIn, SignOut
+from vision.game.orders import SignIn, SignOut, TakeArchive
 from vision.wire_payloads import snake
 
 ROLES = ("dealer", "inspector", "surveillance", "engineer")
@@ -120,7 +120,7 @@ def test_order_is_turned_away_at_the_server_from_a_wrong_role(
 
 def test_rights_at_the_server_are_those_of_the_game() -> None:
     """The server's table of orders says what the rules say."""
-    told = (SignIn, SignOut)
+    told = (SignIn, SignOut, TakeArchive)
     game = {snake(kind.__name__): roles for kind, roles in PERMITTED.items() if kind not in told}
     assert game == {name: frozenset(roles) for name, roles in MAY_ORDER.items()}
 
@@ -343,16 +343,26 @@ def test_desk_set_up_by_half_is_refused(tmp_path: Path) -> None:
 
 
 def test_archive_of_a_coup_is_taken_and_proves_itself(tmp_path: Path) -> None:
-    """For a dispute the desk gives the coup's part of the log, which the audit then verifies."""
+    """For a dispute the desk gives the coup's part of the log, which the audit then verifies.
+
+    Who took it stands in the log.
+    """
     users, key = house_of_people(tmp_path)
     log = tmp_path / "table.sqlite"
     write_log(log, overdraw().events)
     with EmbeddedBroker(0, 0) as broker:
         config = with_desk(table_config(broker.port), users, key)
         config = config.model_copy(update={"log": config.log.model_copy(update={"path": str(log)})})
+        reader = Reader(broker.port, "7", users)
         with Boards([config], address_of(config)) as boards, httpx.Client(timeout=30) as client:
             client.post(f"{boards.server.url}login", json={"name": "Cy", "password": PASSWORD})
             answer = client.get(f"{boards.server.url}api/export/7/s1/2")
+            told = lambda: [one for one in reader.events if isinstance(one, TakeArchive)]  # noqa: E731
+            wait_for(told, 30)
+        reader.hang_up()
+    assert [(one.by, one.role, one.shoe, one.coup) for one in told()] == [
+        ("Cy", "surveillance", "s1", 2)
+    ]
     assert answer.status_code == 200, answer.text
     archive = tmp_path / "dispute.zip"
     archive.write_bytes(answer.content)

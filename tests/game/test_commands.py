@@ -45,6 +45,7 @@ from vision.game.orders import (
     ResultStands,
     SignIn,
     SignOut,
+    TakeArchive,
     UndoLast,
     VoidCoup,
 )
@@ -77,6 +78,7 @@ def orders(by: str, role: Role) -> tuple[Command, ...]:
         CallInspector(*who),
         SignIn(*who),
         SignOut(*who),
+        TakeArchive(*who, "s1", 1),
     )
 
 

@@ -29,6 +29,7 @@ from vision.game.orders import (
     ResultStands,
     SignIn,
     SignOut,
+    TakeArchive,
     UndoLast,
     VoidCoup,
 )
@@ -60,6 +61,7 @@ PERMITTED: dict[type[Command], frozenset[Role]] = {
     CallInspector: _TABLE_STAFF,
     SignIn: frozenset(Role),
     SignOut: frozenset(Role),
+    TakeArchive: _WATCHES,
 }
 
 
@@ -96,7 +98,7 @@ def _obey(turn: Turn, command: Command) -> str:
         return comment(turn, command)
     if isinstance(command, CallInspector):
         return call(turn, command)
-    if isinstance(command, SignIn | SignOut):
+    if isinstance(command, SignIn | SignOut | TakeArchive):
         return ""  # that it stands in the log is all there is to it
     if isinstance(command, NewShoe):
         if command.shoe and turn.table.shoe.name == command.shoe:

@@ -140,3 +140,11 @@ class SignIn(Command):
 @dataclass(frozen=True, slots=True)
 class SignOut(Command):
     """Somebody logged out of a desk, or was logged out."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeArchive(Command):
+    """Somebody took a coup's part of the log and its evidence from a desk."""
+
+    shoe: str
+    coup: int

@@ -6,7 +6,6 @@ Hands orders on and shows what was heard; it decides nothing about the table.
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -37,8 +36,6 @@ DESK = MAY_SEE["desk"]
 KINDS = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
 # Table, shoe, coup, and the file to write.
 Exporter = Callable[[str, str, int, Path], object]
-
-log = logging.getLogger(__name__)
 
 NO_ANSWER = "no answer from the table; see how it stands before giving the order again"
 
@@ -142,7 +139,9 @@ class Desk:
         except ShoeReaderError as error:
             shutil.rmtree(folder, ignore_errors=True)
             return refusal(409, str(error))
-        log.info("%s (%s) took the archive %s", session.name, session.role, name)
+        # In the table's own log by name, sent until it stands there, as log-ins are.
+        who = {"by": session.name, "role": session.role, "shoe": shoe, "coup": coup}
+        self._orders.record(Order(table, "take_archive", who))
         tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         return FileResponse(
             folder / "archive.zip", filename=name, headers=NO_STORE, background=tidy

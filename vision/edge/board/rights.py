@@ -10,7 +10,7 @@ from vision.edge.board.memory import Payload, Told
 
 DEALER, INSPECTOR, SURVEILLANCE, ENGINEER = "dealer", "inspector", "surveillance", "engineer"
 
-# As `vision.game.commands` has it; the log-ins are for the server alone to tell.
+# As `vision.game.commands` has it; log-ins and archives are for the server alone to tell.
 MAY_ORDER: dict[str, frozenset[str]] = {
     "confirm": frozenset((DEALER, INSPECTOR)),
     "correct_card": frozenset((DEALER, INSPECTOR)),

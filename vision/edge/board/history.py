@@ -153,7 +153,7 @@ def _last(told: list[Payload]) -> dict[str, Any]:
 
 
 def _card(steps: list[Payload]) -> dict[str, Any]:
-    keys = ("coup", "order", "slot", "card", "confidence", "second", "at", "event")
+    keys = ("coup", "order", "slot", "card", "confidence", "second", "at", "event", "seq")
     return {key: steps[-1].get(key) for key in keys}
 
 

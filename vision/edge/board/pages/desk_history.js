@@ -102,10 +102,10 @@ function coupParts(table, coup) {
     ]))), make("h3", "", "Pictures of the alerts"));
     parts.push(pictures(table, [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))]));
   }
-  parts.push(make("h3", "", "Cards"), listTable(["Order", "Place", "Card", "Confidence", "Second", "Time", "Picture", "SHA-256"], coup.cards.map((card) => {
+  parts.push(make("h3", "", "Cards"), listTable(["Order", "Place", "Card", "Confidence", "Second", "Message", "Picture", "SHA-256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
     return [
-      card.order, slotName(card.slot), card.card ? faces([card.card]) : "unread", card.confidence, card.second, clockTime(card.at),
+      card.order, slotName(card.slot), card.card ? faces([card.card]) : "unread", card.confidence, card.second, `${card.seq}, ${clockTime(card.at)}`,
       shown ? pictures(table, [shown.topic]) : "", shown ? make("code", "", shown.sha256) : "",
     ];
   })));

@@ -99,8 +99,9 @@ function coupParts(table, coup) {
   if (coup.alerts.length) {
     parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Code", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
       `${one.id}, ${clockTime(one.changed_at)}`, one.code, one.text, one.state, one.by || one.acknowledged_by, one.remedy ? `${one.remedy}: ${REMEDIES[one.remedy] ?? ""}` : "", one.reason,
-    ]))), make("h3", "", "Pictures of the alerts"));
-    parts.push(pictures(table, [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))]));
+    ]))));
+    const shown = [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))];
+    if (shown.length) parts.push(make("h3", "", "Pictures of the alerts"), pictures(table, shown));
   }
   parts.push(make("h3", "", "Cards"), listTable(["Order", "Place", "Card", "Confidence", "Second", "Message", "Picture", "SHA-256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();

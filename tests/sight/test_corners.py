@@ -48,6 +48,15 @@ def test_corners_answer_that_is_no_outline_is_not_believed() -> None:
     np.testing.assert_array_equal(found, QUAD)
 
 
+def test_corners_of_a_card_boxed_sideways_begin_at_its_short_side() -> None:
+    """A box nearly square may take the long side for the short one: the outline sets it right."""
+    sideways = np.roll(QUAD, 1, axis=0)
+    (found,) = answering(np.zeros((4, 2)))(IMAGE, [sideways])
+    np.testing.assert_allclose(
+        np.linalg.norm(found[1] - found[0]), np.linalg.norm(QUAD[1] - QUAD[0])
+    )
+
+
 def test_corners_of_no_cards_is_nothing() -> None:
     """Without quads the network is not asked."""
 

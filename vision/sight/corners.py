@@ -52,7 +52,7 @@ class CornerFinder:
                 np.asarray(cv2.dnn.blobFromImages(crops, 1 / 255, swapRB=True), np.float32)
             )
             shifts = seen.reshape(-1, 4, 2)
-            better = [_moved(*pair) for pair in zip(better, frames, shifts, strict=True)]
+            better = [_upright(_moved(*trio)) for trio in zip(better, frames, shifts, strict=True)]
         return better
 
 
@@ -74,6 +74,15 @@ def _moved(quad: Points, frame: Points, shift: Points) -> Points:
     found = cv2.perspectiveTransform((NOMINAL + shift)[None].astype(np.float32), matrix)[0]
     good = np.abs(shift).max() <= FURTHEST and _convex(found)
     return np.asarray(found, np.float32) if good else quad
+
+
+def _upright(quad: Points) -> Points:
+    """Return the corners from a short side on: a box nearly square may have begun at a long one.
+
+    Only what leans by more than 44 degrees looks shorter than it is wide.
+    """
+    edges = np.linalg.norm(np.roll(quad, -1, axis=0) - quad, axis=1)
+    return np.roll(quad, 1, axis=0) if edges[0] + edges[2] > edges[1] + edges[3] else quad
 
 
 def _convex(quad: Points) -> bool:

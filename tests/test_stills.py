@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 from datasets.decks import load_deck
 from datasets.paint import lay, pyramid
 from vision.cli import main
+from vision.eyes import Eyes
+from vision.game.cards import Card
+from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
-from vision.stills import PASSES, passes_for
+from vision.stills import PASSES, passes_for, read_still
 
 CARDS = ("7d", "Ks", "2h", "Jc", "9s", "Ah")
 
@@ -69,6 +73,27 @@ def test_read_of_bad_files_names_them_all_and_still_reads_the_others(
     assert [entry["image"] for entry in json.loads(said.out)] == [str(good)]
     assert "text.jpg" in said.err
     assert "nix.png" in said.err
+
+
+@pytest.mark.parametrize(("height", "named"), [(100, "Ks"), (140, None)])
+def test_read_of_an_outline_nearly_square_tries_it_both_ways(height: int, named: str) -> None:
+    """A card that leans far may lie across its outline; one that is plainly long is not turned."""
+    king = Card.parse("Ks")
+    quad = np.array([[50, 50], [150, 50], [150, 50 + height], [50, 50 + height]], np.float32)
+
+    def detector(*_: object, **__: object) -> tuple[Detection, ...]:
+        return (Detection(quad, Kind.FACE, 0.9),)
+
+    def classifier(_: object, quads: list[np.ndarray]) -> tuple[Look, ...]:
+        known = np.full(52, -20.0, np.float32)
+        known[king.index] = 0.0
+        blank = np.full(52, -np.log(52), np.float32)
+        across = [abs(q[1, 0] - q[0, 0]) < 1 for q in quads]
+        return tuple(Look(known if one else blank, 0.999) for one in across)
+
+    eyes = Eyes(cast(Any, detector), cast(Any, classifier), {})
+    (found,) = read_still(eyes, np.zeros((300, 300, 3), np.uint8), bound=0.02)
+    assert (str(found.card) if found.card else None) == named
 
 
 @pytest.mark.parametrize(("side", "passes"), [(100, 1), (320, 2), (640, 3), (1080, 4), (4000, 4)])

@@ -22,6 +22,8 @@ PASSES = (224, 416, 832, 1248)
 # A lone picture is worth more time than a frame: weaker detections are looked at too, since what is
 # no card is not readable either, and outlines are bettered twice.
 THRESHOLD, CORNER_PASSES = 0.2, 2
+# A card is 1.4 times as long as wide; an outline of less than this may be one that lies across.
+NEARLY_SQUARE = 1.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,18 +68,42 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
             cards.append(StillCard(detection.quad, detection.kind, None, detection.score))
             continue
         best = int(np.argmax(look.log_p))
-        confidence = look.readable * float(np.exp(look.log_p[best]))
+        confidence = _confidence(look)
         card = Card.of(best) if confidence >= 1 - bound else None
         cards.append(StillCard(detection.quad, detection.kind, card, confidence))
     return tuple(cards)
 
 
 def _from_both_ends(eyes: Eyes, image: Image, faces: Sequence[Detection]) -> list[Look]:
-    """Return one look for each face, the mean of two: a card reads the same from both ends."""
+    """Return one look for each face, the mean of two: a card reads the same from both ends.
+
+    Where it may as well lie across, it is read that way too, and the surer look counts.
+    """
     quads = [face.quad for face in faces]
+    turned = [quad for quad in quads if _nearly_square(quad)]
+    found = _both_ends(eyes, image, [*quads, *(np.roll(quad, 1, axis=0) for quad in turned)])
+    looks, others = found[: len(quads)], iter(found[len(quads) :])
+    return [
+        max(look, next(others), key=_confidence) if _nearly_square(quad) else look
+        for quad, look in zip(quads, looks, strict=True)
+    ]
+
+
+def _both_ends(eyes: Eyes, image: Image, quads: Sequence[Points]) -> list[Look]:
     looks = eyes.classifier(image, [*quads, *(np.roll(quad, 2, axis=0) for quad in quads)])
     pairs = zip(looks[: len(quads)], looks[len(quads) :], strict=True)
     return [_mean(one, other) for one, other in pairs]
+
+
+def _nearly_square(quad: Points) -> bool:
+    """Whether it cannot be told which side of a card is the short one: it leans, or is cut off."""
+    edges = np.linalg.norm(np.roll(quad, -1, axis=0) - quad, axis=1)
+    return bool(edges[1] + edges[3] < NEARLY_SQUARE * (edges[0] + edges[2]))
+
+
+def _confidence(look: Look) -> float:
+    """Return how sure a look is of its best face, 0 to 1."""
+    return look.readable * float(np.exp(look.log_p.max()))
 
 
 def _mean(one: Look, other: Look) -> Look:

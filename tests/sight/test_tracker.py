@@ -196,6 +196,25 @@ def test_turned_card_stays_the_same() -> None:
     assert len(log.ids) == 1
 
 
+def test_card_lying_is_not_taken_along_by_one_that_passes_over_it() -> None:
+    """For a frame both are seen askew under and over each other; each goes on as itself."""
+    log = quiet()
+    lying, goal = PLACES[Slot.PUNTO_1], PLACES[Slot.PUNTO_3]
+    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), lying))
+    log.play(log.stage.wait(1000))
+    first = log.ids
+    lies = log.tracks[0].pose
+    over = [replace(lies, x=lies.x - 1, y=lies.y + 16), replace(lies, x=lies.x + 9)]
+    seen = [[(over[0], Kind.FACE), (over[1], Kind.BACK)]]
+    seen += [[(lies, Kind.FACE), (goal, Kind.BACK)] for _ in range(8)]
+    at = log.stage.frame_number * 1000 // log.stage.fps
+    for number, poses in enumerate(seen, start=1):
+        detections = [log.stage._detection(pose, kind) for pose, kind in poses]
+        log.tracks = log.tracker.update(detections, at + 100 * number)
+    assert log.tracks[0].id == first[0]
+    assert [track.slot for track in log.tracks] == [Slot.PUNTO_1, Slot.PUNTO_3]
+
+
 def test_card_moved_to_another_slot_is_placed_again() -> None:
     """A card slid to another slot is the same card with a new place."""
     log = quiet()

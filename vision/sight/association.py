@@ -70,6 +70,8 @@ def match(tracks: Sequence[Followed], sightings: Sequence[Sighting], at: int) ->
         for j, sighting in enumerate(sightings):
             distance = pose.distance(sighting.pose)
             if track.rest is not None:
+                # Seen astray for a moment, as under a passing card, it still lies where it lay.
+                distance = min(distance, track.rest.distance(sighting.pose))
                 askew = max(0.0, pose.turn(sighting.pose) - FREE_TURN_DEGREES)
                 distance += TURN_COST_MM_PER_DEGREE * askew
             if distance <= reach:

@@ -21,10 +21,14 @@ from typing import Any
 import numpy as np
 
 from datasets.decks import deck_names
+from vision.game.faults import KINDS
 
 DEALING = ("face-up", "face-down", "punto-first")
-# Faults that say a card could not be read or trusted; they are no accusation of the dealer.
-OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"}
+# Faults that say a card could not be read or trusted, or that the machine ails (a disk that is
+# slow while two films are read): they are no accusation of the dealer.
+OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"} | {
+    code for code, kind in KINDS.items() if kind.machine
+}
 
 
 @dataclass(slots=True)

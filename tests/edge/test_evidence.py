@@ -255,7 +255,9 @@ def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
     """What is sent on evidence/{id} is the picture; other messages pass."""
     album = Album(tmp_path)
     kept = album.keep(KEPT, b"picture")
-    assert album.filled(standing_for(kept)).payload == b"picture"
+    picture = album.filled(standing_for(kept))
+    assert picture.payload == b"picture"
+    assert album.filled(picture) == picture, "said again on request, it is filled twice"
     said = advance(new_desk(header()), kept).messages[1]
     assert album.filled(said) == said
 

@@ -90,7 +90,11 @@ class Album:
         level = message.topic.split("/")[-2]
         if level not in {medium.level for medium in Medium}:
             return message
-        content = json.loads(message.payload)
+        try:
+            content = json.loads(message.payload)
+        except ValueError:
+            # Said again on request, it is the picture already.
+            return message
         return replace(message, payload=self._read(content))
 
     def _read(self, content: dict[str, Any]) -> bytes:

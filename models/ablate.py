@@ -89,12 +89,15 @@ def main() -> None:
     """Train every variant and print a row for each."""
     settings = parser(__doc__, minutes=60, steps=500, bank=12_000, held_out=4_000)
     settings.add_argument("--real", type=Path, help="labelled photographs: see real.py")
+    settings.add_argument("--only", default="", help="run only the variants named with this")
     arguments = settings.parse_args()
     real = halves(arguments.real) if arguments.real else None
     arguments.real = None
     make("test", bank_of("held_out", arguments.held_out), 0, 1)
     print("| trained on | held-out crops right | photographs right |\n|---|---|---|", flush=True)
     for variant in variants(photographs=real is not None):
+        if arguments.only not in variant.name:
+            continue
         torch.manual_seed(arguments.seed)
         learned = real[0] if real and variant.photographs else None
         run = Small(arguments, stock(variant, arguments.bank), learned)

@@ -1,6 +1,7 @@
 """Single pictures: what `shoe-reader read` prints, with the models that ship."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from vision.eyes import Eyes
 from vision.game.cards import Card
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
-from vision.stills import PASSES, passes_for, read_still
+from vision.stills import PASSES, StillCard, passes_for, read_still
 
 CARDS = ("7d", "Ks", "2h", "Jc", "9s", "Ah")
 
@@ -75,28 +76,104 @@ def test_read_of_bad_files_names_them_all_and_still_reads_the_others(
     assert "nix.png" in said.err
 
 
+class Seen:
+    """A detector that sees given boxes, and has no better outlines."""
+
+    def __init__(self, *found: Detection) -> None:
+        self.found = list(found)
+
+    def boxes(self, *_: object, **__: object) -> list[Detection]:
+        """Return what is given, whatever is asked."""
+        return self.found
+
+    def outlined(self, _: object, found: list[Detection]) -> list[Detection]:
+        """Return what is given."""
+        return list(found)
+
+
+def box(left: int, top: int, width: int, height: int) -> np.ndarray:
+    """Return an upright quad."""
+    right, bottom = left + width, top + height
+    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
+
+
+def says(name: str, share: float) -> Look:
+    """Return a look that gives a card a share of the probability."""
+    log_p = np.full(52, np.log((1 - share) / 51), np.float32)
+    log_p[Card.parse(name).index] = np.log(share)
+    return Look(log_p, 0.9999)
+
+
+def read(seen: Seen, look_at: Callable[[np.ndarray], Look]) -> tuple[StillCard, ...]:
+    """Read a black picture with eyes made of two functions."""
+
+    def classifier(_: object, quads: list[np.ndarray]) -> tuple[Look, ...]:
+        return tuple(look_at(quad) for quad in quads)
+
+    eyes = Eyes(cast(Any, seen), cast(Any, classifier), {})
+    return read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
+
+
 @pytest.mark.parametrize(("height", "named"), [(100, "Ks"), (140, None)])
 def test_read_of_an_outline_nearly_square_tries_it_both_ways(height: int, named: str) -> None:
     """A card that leans far may lie across its outline; one that is plainly long is not turned."""
-    king = Card.parse("Ks")
-    quad = np.array([[50, 50], [150, 50], [150, 50 + height], [50, 50 + height]], np.float32)
 
-    def detector(*_: object, **__: object) -> tuple[Detection, ...]:
-        return (Detection(quad, Kind.FACE, 0.9),)
+    def look_at(quad: np.ndarray) -> Look:
+        lies_across = abs(quad[1, 0] - quad[0, 0]) < 1
+        return says("Ks", 0.999 if lies_across else 1 / 52)
 
-    def classifier(_: object, quads: list[np.ndarray]) -> tuple[Look, ...]:
-        known = np.full(52, -20.0, np.float32)
-        known[king.index] = 0.0
-        blank = np.full(52, -np.log(52), np.float32)
-        across = [abs(q[1, 0] - q[0, 0]) < 1 for q in quads]
-        return tuple(Look(known if one else blank, 0.999) for one in across)
-
-    eyes = Eyes(cast(Any, detector), cast(Any, classifier), {})
-    (found,) = read_still(eyes, np.zeros((300, 300, 3), np.uint8), bound=0.02)
+    (found,) = read(Seen(Detection(box(50, 50, 100, height), Kind.FACE, 0.9)), look_at)
     assert (str(found.card) if found.card else None) == named
 
 
-@pytest.mark.parametrize(("side", "passes"), [(100, 1), (320, 2), (640, 3), (1080, 4), (4000, 4)])
+def test_read_of_a_card_half_covered_finds_the_whole_of_it() -> None:
+    """A box of the lower part alone is read as the whole card that it is a part of."""
+
+    def look_at(quad: np.ndarray) -> Look:
+        whole = quad[:, 1].min() < 110
+        return says("7d", 0.999 if whole else 1 / 52)
+
+    part = np.roll(box(100, 150, 100, 90), 1, axis=0)
+    (found,) = read(Seen(Detection(part, Kind.FACE, 0.9)), look_at)
+    assert str(found.card) == "7d"
+    assert found.quad[:, 1].min() == pytest.approx(100, abs=1)
+
+
+def test_read_of_outlines_that_disagree_is_no_card() -> None:
+    """An outline that reads as something else makes the surer one of the same place doubtful."""
+    near, far = box(100, 100, 100, 140), box(100, 100, 110, 155)
+    seen = Seen(Detection(near, Kind.FACE, 0.9), Detection(far, Kind.FACE, 0.8))
+
+    def look_at(quad: np.ndarray, rival: str) -> Look:
+        near = np.ptp(quad[:, 0]) < 105
+        return says("As", 0.985) if near else says(rival, 0.98)
+
+    (agreed,) = read(seen, lambda quad: look_at(quad, "As"))
+    (doubted,) = read(seen, lambda quad: look_at(quad, "Ac"))
+    assert str(agreed.card) == "As"
+    assert doubted.card is None
+    assert doubted.confidence < agreed.confidence
+
+
+def test_read_says_what_it_could_not_read_once() -> None:
+    """An unread card is said; a weak box, and a part of a card that is read, are not."""
+    seen = Seen(
+        Detection(box(20, 20, 100, 140), Kind.FACE, 0.9),
+        Detection(box(20, 90, 100, 140), Kind.FACE, 0.7),
+        Detection(box(200, 20, 100, 140), Kind.FACE, 0.8),
+        Detection(box(200, 220, 100, 140), Kind.FACE, 0.2),
+    )
+
+    def look_at(quad: np.ndarray) -> Look:
+        first = quad[:, 0].max() < 150 and quad[:, 1].min() < 50
+        return says("2h", 0.999 if first else 1 / 52)
+
+    named, unread = read(seen, look_at)
+    assert (str(named.card), unread.card) == ("2h", None)
+    assert unread.quad[:, 0].min() == 200
+
+
+@pytest.mark.parametrize(("side", "passes"), [(90, 1), (320, 4), (640, 5), (1080, 6), (4000, 6)])
 def test_passes_never_enlarge_a_picture_much(side: int, passes: int) -> None:
     """A small picture is not searched for cards it cannot hold."""
     assert passes_for(np.zeros((side // 2, side, 3), np.uint8)) == PASSES[:passes]

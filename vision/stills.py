@@ -1,6 +1,7 @@
 """Cards in a single picture, without a table: what `shoe-reader read` says.
 
-One look decides, so the reader abstains below a stated confidence instead of waiting for more.
+One look decides, so the reader abstains below a stated confidence instead of waiting for more. It
+looks at many outlines of each card instead, and believes the one that reads best.
 """
 
 from __future__ import annotations
@@ -16,14 +17,22 @@ from vision.game.cards import Card
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Image, Points
+from vision.sight.geometry import shared_area
+from vision.sight.proposals import proposals
 
 # The first passes find cards that fill a picture, the others small cards in large pictures.
-PASSES = (224, 416, 832, 1248)
-# A lone picture is worth more time than a frame: weaker detections are looked at too, since what is
-# no card is not readable either, and outlines are bettered twice.
-THRESHOLD, CORNER_PASSES = 0.2, 2
-# A card is 1.4 times as long as wide; an outline of less than this may be one that lies across.
-NEARLY_SQUARE = 1.2
+PASSES = (128, 160, 224, 416, 832, 1248)
+# Crops that are classified at once: enough to be quick, few enough for a small memory.
+AT_ONCE = 64
+# Outlines that share more than this (intersection over union) are of one card.
+ONE_PLACE = 0.6
+# A reading that lies by more than this share in the same card's, or an unread face in a card that
+# is read, is a part of it.
+PART_OF_SAME, PART_OF_READ = 0.5, 0.5
+# A box weaker than this is worth a word only if a card can be read in it.
+LEAST_UNREAD = 0.3
+# A detector's score for a back, against a classifier's confidence in a face.
+BACK_WORTH = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +54,45 @@ class StillCard:
         }
 
 
+@dataclass(slots=True, eq=False)
+class _Reading:
+    """What an outline reads as.
+
+    `seen` is the detector's best score for the place; `doubt` is how much else others of the same
+    place read as.
+    """
+
+    detection: Detection
+    best: Card | None
+    confidence: float
+    seen: float
+    doubt: float = 0.0
+
+    def lies_in(self, other: _Reading, share: float) -> bool:
+        """Whether more than a share of the smaller of the two is in the other."""
+        one, two = self.detection.quad, other.detection.quad
+        least = min(cv2.contourArea(one), cv2.contourArea(two))
+        return shared_area(one, two) > share * least
+
+    def rivals(self, other: _Reading) -> bool:
+        """Whether the two are outlines of one card."""
+        one, two = self.detection.quad, other.detection.quad
+        shared = shared_area(one, two)
+        return shared > ONE_PLACE * (cv2.contourArea(one) + cv2.contourArea(two) - shared)
+
+    def said(self, bound: float) -> StillCard:
+        """Return the card, named only if its risk is within the bound.
+
+        The surest of many tries is not as sure as it says: every outline of the same place that
+        reads as something else adds its own confidence to the risk.
+        """
+        kind, quad = self.detection.kind, self.detection.quad
+        if self.best is None:
+            return StillCard(quad, kind, None, self.seen)
+        risk = min(1.0, (1 - self.confidence) * (1 + self.doubt))
+        return StillCard(quad, kind, self.best if risk <= bound else None, 1 - risk)
+
+
 def passes_for(image: Image) -> tuple[int, ...]:
     """Return the detector sizes worth running on a picture: never far beyond its own size."""
     longest = max(image.shape[:2])
@@ -57,48 +105,74 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     A face is named only if the probability of error is at most `bound` (0 to 1).
     The cut card is no playing card and is left out.
     """
-    seen = eyes.detector(image, passes_for(image), threshold=THRESHOLD, corner_passes=CORNER_PASSES)
-    found = [d for d in seen if d.kind is not Kind.CUT]
-    faces = [d for d in found if d.kind is Kind.FACE]
-    looks = dict(zip(map(id, faces), _from_both_ends(eyes, image, faces), strict=True))
-    cards = []
-    for detection in found:
-        look = looks.get(id(detection))
-        if look is None:
-            cards.append(StillCard(detection.quad, detection.kind, None, detection.score))
-            continue
-        best = int(np.argmax(look.log_p))
-        confidence = _confidence(look)
-        card = Card.of(best) if confidence >= 1 - bound else None
-        cards.append(StillCard(detection.quad, detection.kind, card, confidence))
-    return tuple(cards)
+    tried = [
+        found
+        for found in proposals(eyes.detector, image, passes_for(image))
+        if found.kind is not Kind.CUT
+    ]
+    chosen = _chosen(_readings(eyes, image, tried))
+    cards = [one.said(bound) for one in chosen]
+    named = [one for one, card in zip(chosen, cards, strict=True) if card.card]
+    own = {id(one) for one in _unread(chosen, named)}
+    return tuple(
+        card for one, card in zip(chosen, cards, strict=True) if card.card or id(one) in own
+    )
 
 
-def _from_both_ends(eyes: Eyes, image: Image, faces: Sequence[Detection]) -> list[Look]:
-    """Return one look for each face, the mean of two: a card reads the same from both ends.
+def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Reading]:
+    """Return what is a card though it is not named: no part of one, and no bad guess."""
+    taken, own = list(named), []
+    for one in sorted(chosen, key=lambda reading: -reading.seen):
+        strong = one.seen >= LEAST_UNREAD
+        if strong and not any(one is card or one.lies_in(card, PART_OF_READ) for card in taken):
+            own.append(one)
+            taken.append(one)
+    return own
 
-    Where it may as well lie across, it is read that way too, and the surer look counts.
-    """
-    quads = [face.quad for face in faces]
-    turned = [quad for quad in quads if _nearly_square(quad)]
-    found = _both_ends(eyes, image, [*quads, *(np.roll(quad, 1, axis=0) for quad in turned)])
-    looks, others = found[: len(quads)], iter(found[len(quads) :])
+
+def _readings(eyes: Eyes, image: Image, tried: Sequence[Detection]) -> list[_Reading]:
+    faces = [found for found in tried if found.kind is Kind.FACE]
+    looks = iter(_from_both_ends(eyes, image, [face.quad for face in faces]))
     return [
-        max(look, next(others), key=_confidence) if _nearly_square(quad) else look
-        for quad, look in zip(quads, looks, strict=True)
+        _read(found, next(looks))
+        if found.kind is Kind.FACE
+        else _Reading(found, None, BACK_WORTH * found.score, found.score)
+        for found in tried
     ]
 
 
-def _both_ends(eyes: Eyes, image: Image, quads: Sequence[Points]) -> list[Look]:
-    looks = eyes.classifier(image, [*quads, *(np.roll(quad, 2, axis=0) for quad in quads)])
-    pairs = zip(looks[: len(quads)], looks[len(quads) :], strict=True)
-    return [_mean(one, other) for one, other in pairs]
+def _read(found: Detection, look: Look) -> _Reading:
+    return _Reading(found, Card.of(int(np.argmax(look.log_p))), _confidence(look), found.score)
 
 
-def _nearly_square(quad: Points) -> bool:
-    """Whether it cannot be told which side of a card is the short one: it leans, or is cut off."""
-    edges = np.linalg.norm(np.roll(quad, -1, axis=0) - quad, axis=1)
-    return bool(edges[1] + edges[3] < NEARLY_SQUARE * (edges[0] + edges[2]))
+def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
+    """Return the surest reading of each place, with the doubt that the others there leave."""
+    kept: list[_Reading] = []
+    for one in sorted(readings, key=lambda reading: -reading.confidence):
+        rivals = [other for other in kept if one.rivals(other)]
+        for other in rivals:
+            other.seen = max(other.seen, one.seen)
+            if one.best is not None and one.best != other.best:
+                other.doubt += one.confidence
+        if not rivals and not any(_again(one, other) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _again(one: _Reading, other: _Reading) -> bool:
+    """Whether a reading is the same card as a surer one: a part of it, or it and more."""
+    return one.best is not None and one.best == other.best and one.lies_in(other, PART_OF_SAME)
+
+
+def _from_both_ends(eyes: Eyes, image: Image, quads: Sequence[Points]) -> list[Look]:
+    """Return one look for each quad, the mean of two: a card reads the same from both ends."""
+    found: list[Look] = []
+    for start in range(0, len(quads), AT_ONCE):
+        some = quads[start : start + AT_ONCE]
+        looks = eyes.classifier(image, [*some, *(np.roll(quad, 2, axis=0) for quad in some)])
+        pairs = zip(looks[: len(some)], looks[len(some) :], strict=True)
+        found += [_mean(one, other) for one, other in pairs]
+    return found
 
 
 def _confidence(look: Look) -> float:

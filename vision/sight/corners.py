@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.sight.classifier import batch
 from vision.sight.frame import Image, Points
 from vision.sight.geometry import rectify
 
@@ -39,21 +40,18 @@ class CornerFinder:
     def __init__(self, infer: Infer) -> None:
         self._infer = infer
 
-    def __call__(self, image: Image, quads: Sequence[Points], *, passes: int = 1) -> list[Points]:
+    def __call__(self, image: Image, quads: Sequence[Points]) -> list[Points]:
         """Return a better quad for each (4 x 2 pixels, clockwise, edge 0-1 a short side).
 
-        A second pass sees the card straightened by the first, and is nearer still.
+        Given again what it returned, it sees the card straightened, and is nearer still.
         """
-        better = [np.asarray(quad, np.float32) for quad in quads]
-        for _ in range(passes if better else 0):
-            frames = [grown(quad, GROWTH) for quad in better]
-            crops = [rectify(image, frame - np.float32(0.5), INPUT_SIZE) for frame in frames]
-            seen = self._infer(
-                np.asarray(cv2.dnn.blobFromImages(crops, 1 / 255, swapRB=True), np.float32)
-            )
-            shifts = seen.reshape(-1, 4, 2)
-            better = [_upright(_moved(*trio)) for trio in zip(better, frames, shifts, strict=True)]
-        return better
+        if not quads:
+            return []
+        given = [np.asarray(quad, np.float32) for quad in quads]
+        frames = [grown(quad, GROWTH) for quad in given]
+        crops = [rectify(image, frame - np.float32(0.5), INPUT_SIZE) for frame in frames]
+        shifts = self._infer(batch(crops)).reshape(-1, 4, 2)
+        return [_upright(_moved(*trio)) for trio in zip(given, frames, shifts, strict=True)]
 
 
 def grown(quad: Points, factor: float) -> Points:

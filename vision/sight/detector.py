@@ -8,7 +8,7 @@ model file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -124,29 +124,46 @@ class Detector:
         sizes: tuple[int, ...] | None = None,
         *,
         threshold: float | None = None,
-        corner_passes: int = 1,
     ) -> tuple[Detection, ...]:
         """Return the cards of a picture (H x W x 3, BGR), surest first.
 
-        `sizes` and `threshold` stand in for the detector's own; `corner_passes` is how often
-        outlines are bettered.
+        `sizes` and `threshold` stand in for the detector's own.
         """
-        least = self._threshold if threshold is None else threshold
-        found: list[Detection] = []
-        passes = sizes or self._sizes
-        for size in passes:
-            box = Letterbox.fit(image.shape[1], image.shape[0], size)
-            seen = decode(self._infer(box.apply(image)), box, least)
-            if size > min(passes):
-                seen = [d for d in seen if short_side(d.quad) * box.scale <= WIDEST_PX]
-            found += seen
+        found = self.boxes(image, sizes or self._sizes, threshold=threshold)
         kept = suppress(found, self._overlap)
         if self._corners is None or not kept:
             return kept
-        quads = self._corners(image, [d.quad for d in kept], passes=corner_passes)
         # Two boxes of one card become one outline twice: they are told apart once more.
-        better = [replace(d, quad=quad) for d, quad in zip(kept, quads, strict=True)]
-        return suppress(better, self._overlap)
+        return suppress(self.outlined(image, kept), self._overlap)
+
+    def boxes(
+        self,
+        image: Image,
+        sizes: Sequence[int],
+        *,
+        threshold: float | None = None,
+        widest: float = WIDEST_PX,
+    ) -> list[Detection]:
+        """Return the boxes of all passes as they come, doubles too.
+
+        Cards wider than `widest` pixels of a pass count in the smallest pass only.
+        """
+        least = self._threshold if threshold is None else threshold
+        found: list[Detection] = []
+        for size in sizes:
+            box = Letterbox.fit(image.shape[1], image.shape[0], size)
+            seen = decode(self._infer(box.apply(image)), box, least)
+            if size > min(sizes):
+                seen = [d for d in seen if short_side(d.quad) * box.scale <= widest]
+            found += seen
+        return found
+
+    def outlined(self, image: Image, found: Sequence[Detection]) -> list[Detection]:
+        """Return the detections with outlines nearer to the cards' own, where it can."""
+        if self._corners is None:
+            return list(found)
+        quads = self._corners(image, [d.quad for d in found])
+        return [replace(d, quad=quad) for d, quad in zip(found, quads, strict=True)]
 
 
 def decode(output: Tensor, box: Letterbox, threshold: float) -> list[Detection]:

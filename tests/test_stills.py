@@ -159,7 +159,7 @@ def test_read_says_what_it_could_not_read_once() -> None:
     """An unread card is said; a weak box, and a part of a card that is read, are not."""
     seen = Seen(
         Detection(box(20, 20, 100, 140), Kind.FACE, 0.9),
-        Detection(box(20, 90, 100, 140), Kind.FACE, 0.7),
+        Detection(box(20, 70, 100, 140), Kind.FACE, 0.7),
         Detection(box(200, 20, 100, 140), Kind.FACE, 0.8),
         Detection(box(200, 220, 100, 140), Kind.FACE, 0.2),
     )

@@ -22,6 +22,8 @@ from ultralytics.models import YOLO
 from datasets.overhead import overhead
 from datasets.scene import Still, stills
 from models.obb import Trainer
+from models.real_stills import outlined, views
+from vision.eyes import open_eyes
 from vision.sight.detector import KINDS, Kind
 from vision.sight.frame import Image, Points
 
@@ -46,6 +48,18 @@ def make(folder: Path, split: str, *, first: int, count: int) -> None:
             name = f"{number:06d}_{part}"
             (labels / f"{name}.txt").write_text("\n".join(labels_of) + "\n", "utf-8")
             cv2.imwrite(str(images / f"{name}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 92])
+
+
+def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> None:
+    """Add pieces of labelled photographs to the training part."""
+    rng = np.random.default_rng(1)
+    images, labels = folder / "images" / "train", folder / "labels" / "train"
+    for number, (image, quads) in enumerate(outlined(photographs, open_eyes(), part)):
+        for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
+            lines = [line for quad in moved if (line := line_of(Kind.FACE, quad, 0, 0))]
+            name = f"real_{number:04d}_{view}"
+            (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
+            cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
 
 
 def pieces(still: Still) -> Iterator[tuple[Image, list[str]]]:
@@ -185,6 +199,9 @@ def main() -> None:
     parser.add_argument("--data-only", action="store_true", help="render the stills and stop")
     parser.add_argument("--data", type=Path, help="the data.yaml of pieces made before")
     parser.add_argument("--folder", type=Path, default=RUNS / "data")
+    parser.add_argument(
+        "--real", type=Path, help="labelled photographs to mix in: see real_stills.py"
+    )
     arguments = parser.parse_args()
     data = arguments.data or make_all(
         arguments.folder,
@@ -192,6 +209,8 @@ def main() -> None:
         held_out=arguments.held_out,
         makers=arguments.makers,
     )
+    if arguments.real:
+        make_real(data.parent, arguments.real)
     if not arguments.data_only:
         print(export(train(data, arguments), RUNS / "detector.onnx"))
 

@@ -35,7 +35,7 @@ def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]
     write_log(tmp_path / "t.sqlite", events)
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
-        yield Replays(store, PREFIX, lambda message: message, clock), clock, said(events)
+        yield Replays(store, PREFIX, clock), clock, said(events)
 
 
 def ask(replays: Replays, **fields: Any) -> tuple[bool, str]:

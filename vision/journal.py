@@ -106,7 +106,7 @@ class Journal:
             self._closing = opening.pop_all()
         log = config.log
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
-        self._replays = Replays(self._store, self._desk.line.prefix, fill)
+        self._replays = Replays(self._store, self._desk.line.prefix)
         self._disk = SlowDisk()
         self._link: Publisher | None = None
 

@@ -27,15 +27,10 @@ class Replays:
         self,
         store: Store,
         prefix: str,
-        fill: Callable[[Message], Message],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic.
-
-        `fill` makes of a message that stands for a picture the one that is sent.
-        """
+        """Serve from the store; `prefix` begins every topic, the clock (seconds) is monotonic."""
         self._store = store
-        self._fill = fill
         self._prefix = prefix
         self._clock = clock
         self._ranges: deque[tuple[int, int]] = deque()
@@ -69,4 +64,4 @@ class Replays:
             self._ranges.appendleft((until + 1, last))
         found = self._store.said(first, until)
         self._paid_until += len(found) / RATE_PER_S
-        return [again(self._fill(message), self._prefix) for message in found]
+        return [again(message, self._prefix) for message in found]

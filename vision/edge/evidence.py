@@ -90,12 +90,7 @@ class Album:
         level = message.topic.split("/")[-2]
         if level not in {medium.level for medium in Medium}:
             return message
-        try:
-            content = json.loads(message.payload)
-        except ValueError:
-            # Said again on request, it is the picture already.
-            return message
-        return replace(message, payload=self._read(content))
+        return replace(message, payload=self._read(json.loads(message.payload)))
 
     def _read(self, content: dict[str, Any]) -> bytes:
         name = _name(content["at"][:10], content["id"], content["sha256"], Medium(content["kind"]))

@@ -7,6 +7,7 @@ card's class number, or `UNREADABLE` where a person could not tell. Must not tra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -23,6 +24,8 @@ CROP_SIZE = (96, 136)
 SEED_FAMILY = {"train": 1, "test": 2}
 _INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
 _FLAWED, _CLEAR = 17.0, 22.0
+# How often an outline is not the card's, and is to be told from one that is.
+_AMISS = 0.1
 
 
 def crops(
@@ -56,6 +59,8 @@ def crop(
     """
     while True:
         shot = snapshot(rng, decks, split=split, without=without)
+        if rng.random() < _AMISS:
+            return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), UNREADABLE
         label = label_of(shot)
         if label is not None:
             return cut(rng, shot, size), label
@@ -89,6 +94,39 @@ def cut(rng: Rng, shot: Snapshot, size: tuple[int, int]) -> Image:
     return np.asarray(rectify(shot.image, (found - 0.5).astype(np.float32), size))
 
 
+def amiss(rng: Rng, quad: Points) -> NDArray[np.float32]:
+    """Return an outline that is not the card's: a part of it, beside it, too large or turned.
+
+    An eight without its lower row is a six: what such an outline shows is not to be read.
+    """
+    low, high = np.zeros(2), np.ones(2)
+    kind, axis = int(rng.integers(4)), int(rng.integers(2))
+    if kind == 0:
+        high[axis] = rng.uniform(0.45, 0.78)
+    elif kind == 1:
+        beside = rng.uniform(0.22, 0.6)
+        low[axis], high[axis] = beside, 1 + beside
+    elif kind == 2:
+        low, high = -rng.uniform(0.3, 0.7, 2), 1 + rng.uniform(0.3, 0.7, 2)
+    unit = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
+    if rng.random() < 0.5:
+        unit = 1 - unit
+    if kind == 3:
+        angle = rng.uniform(0.3, np.pi - 0.3)
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        # In a card's own unit a step along counts 1.4 times one across.
+        unit = (unit - 0.5) * (1.0, 1.4) @ turn / (1.0, 1.4) + 0.5
+    return _at(unit, quad)
+
+
+def _at(unit: Points, quad: Points) -> NDArray[np.float32]:
+    """Return where points in a card's own unit lie in the picture."""
+    corners = np.array(CORNERS, np.float32)
+    matrix = cv2.getPerspectiveTransform(corners, quad.astype(np.float32))
+    moved = cv2.perspectiveTransform(unit.astype(np.float32)[None], matrix)[0]
+    return np.asarray(moved, np.float32)
+
+
 def smallest_box(quad: Points) -> NDArray[np.float32]:
     """Return the smallest turned rectangle around a quad, its corners in the quad's order."""
     box = cv2.boxPoints(cv2.minAreaRect(quad.astype(np.float32)))
@@ -99,9 +137,7 @@ def smallest_box(quad: Points) -> NDArray[np.float32]:
 
 def in_sight(shot: Snapshot, region: Points = CORNERS) -> float:
     """Return the share 0 to 1 of a region of the card (unit coordinates) that nothing covers."""
-    corners = np.array(CORNERS, np.float32)
-    matrix = cv2.getPerspectiveTransform(corners, shot.quad.astype(np.float32))
-    outline = cv2.perspectiveTransform(region.astype(np.float32)[None], matrix)[0]
+    outline = _at(region, shot.quad)
     mask = np.zeros(shot.clear.shape, np.uint8)
     cv2.fillConvexPoly(mask, np.round((outline - 0.5) * 16).astype(np.int32), 1, cv2.LINE_8, 4)
     area = max(float(cv2.contourArea(outline)), 1.0)

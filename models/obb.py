@@ -17,6 +17,7 @@ from ultralytics.models.yolo.obb import OBBTrainer
 from ultralytics.nn.tasks import OBBModel
 
 from models.restore import restore
+from vision.sight.detector import KINDS
 
 SAMPLE = 96
 
@@ -43,7 +44,7 @@ def _in_full(value: Any) -> Any:
 class Trainer(OBBTrainer):
     """Trains a `QuickOBB`, in the memory format that is quickest; from `exported` if it is given.
 
-    `exported` is an ONNX file of the same network.
+    `exported` is an ONNX file of the shipped detector's network, with its classes.
     """
 
     def __init__(self, *args: Any, exported: Path | None = None, **kwargs: Any) -> None:
@@ -59,7 +60,10 @@ class Trainer(OBBTrainer):
         if weights:
             net.load(weights)  # type: ignore[no-untyped-call]
         if self._exported is not None:
-            restore(net, self._exported, _sample(Path(self.data["train"])))
+            known = QuickOBB(cfg, nc=len(KINDS), ch=self.data["channels"], verbose=False)  # type: ignore[no-untyped-call]
+            restore(known, self._exported, _sample(Path(self.data["train"])))
+            # All but the last layers of the classes, where these are others than the exported.
+            net.load(known)  # type: ignore[no-untyped-call]
         return net
 
     def set_model_attributes(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, product
 from pathlib import Path
@@ -20,7 +20,7 @@ import torch
 from ultralytics.models import YOLO
 
 from datasets.overhead import overhead
-from datasets.scene import Still, stills
+from datasets.scene import Label, Still, stills
 from models.obb import Trainer
 from models.real_stills import outlined, views
 from vision.eyes import open_eyes
@@ -36,7 +36,19 @@ INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples 
 SEED_FAMILY = {"train": 0, "test": 500_000}
 
 
-def make(folder: Path, split: str, *, first: int, count: int) -> None:
+def kind_of(label: Label) -> int:
+    """Return the detector's class of a card."""
+    return KINDS.index(Kind(label.kind))
+
+
+def make(
+    folder: Path,
+    split: str,
+    *,
+    first: int,
+    count: int,
+    class_of: Callable[[Label], int] = kind_of,
+) -> None:
     """Render stills number `first` to `first + count`, five pieces each."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
@@ -44,7 +56,7 @@ def make(folder: Path, split: str, *, first: int, count: int) -> None:
     seed = SEED_FAMILY[split] + first
     made = mixed(seed, split)
     for number, still in zip(range(first, first + count), made, strict=False):
-        for part, (picture, labels_of) in enumerate(pieces(still)):
+        for part, (picture, labels_of) in enumerate(pieces(still, class_of)):
             name = f"{number:06d}_{part}"
             (labels / f"{name}.txt").write_text("\n".join(labels_of) + "\n", "utf-8")
             cv2.imwrite(str(images / f"{name}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 92])
@@ -56,20 +68,26 @@ def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> Non
     images, labels = folder / "images" / "train", folder / "labels" / "train"
     for number, (image, quads) in enumerate(outlined(photographs, open_eyes(), part)):
         for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
-            lines = [line for quad in moved if (line := line_of(Kind.FACE, quad, 0, 0))]
+            lines = [
+                line for quad in moved if (line := line_of(KINDS.index(Kind.FACE), quad, 0, 0))
+            ]
             name = f"real_{number:04d}_{view}"
             (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
             cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
 
 
-def pieces(still: Still) -> Iterator[tuple[Image, list[str]]]:
+def pieces(
+    still: Still, class_of: Callable[[Label], int] = kind_of
+) -> Iterator[tuple[Image, list[str]]]:
     """Yield a still's four corners, and all of it made smaller: there large cards are whole."""
+    cards = [(class_of(label), label.quad) for label in still.labels]
     for x, y in product((0, STILL - PIECE), repeat=2):
-        lines = [line for label in still.labels if (line := line_of(label.kind, label.quad, x, y))]
-        yield np.ascontiguousarray(still.image[y : y + PIECE, x : x + PIECE]), lines
+        lines = [line_of(number, quad, x, y) for number, quad in cards]
+        piece = np.ascontiguousarray(still.image[y : y + PIECE, x : x + PIECE])
+        yield piece, [line for line in lines if line]
     scale = PIECE / STILL
     whole = cv2.resize(still.image, (PIECE, PIECE), interpolation=cv2.INTER_AREA)
-    lines = [line_of(label.kind, label.quad * np.float32(scale), 0, 0) for label in still.labels]
+    lines = [line_of(number, quad * np.float32(scale), 0, 0) for number, quad in cards]
     yield np.asarray(whole, np.uint8), [line for line in lines if line]
 
 
@@ -81,8 +99,8 @@ def mixed(seed: int, split: str) -> Iterator[Still]:
         yield next(tables if number % 3 == 0 else anywhere)
 
 
-def line_of(kind: str, corners: Points, x: int, y: int) -> str:
-    """Return the label of a card in the piece at (x, y), as ultralytics reads it; "" if outside.
+def line_of(number: int, corners: Points, x: int, y: int) -> str:
+    """Return the label of a card in the piece at (x, y), "" if outside, as ultralytics reads it.
 
     A card that the edge cuts keeps the smallest rectangle round what is left of it.
     """
@@ -95,7 +113,7 @@ def line_of(kind: str, corners: Points, x: int, y: int) -> str:
     if inside < 0.999 * whole:
         quad = np.asarray(cv2.boxPoints(cv2.minAreaRect(left)), np.float32)
     numbers = " ".join(f"{v:.5f}" for v in (quad / PIECE).clip(0, 1).reshape(-1))
-    return f"{KINDS.index(Kind(kind))} {numbers}"
+    return f"{number} {numbers}"
 
 
 def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
@@ -107,9 +125,9 @@ def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
     return describe(folder)
 
 
-def describe(folder: Path) -> Path:
+def describe(folder: Path, classes: Sequence[str] = KINDS) -> Path:
     """Write the description of the data that ultralytics reads, and return its path."""
-    names = "\n".join(f"  {i}: {kind}" for i, kind in enumerate(KINDS))
+    names = "\n".join(f"  {i}: {name}" for i, name in enumerate(classes))
     path = folder / "data.yaml"
     path.write_text(
         f"path: {folder.resolve()}\ntrain: images/train\nval: images/test\nnames:\n{names}\n",
@@ -123,8 +141,8 @@ def _make(folder: Path, split: str, first: int, count: int) -> None:
     make(folder, split, first=first, count=count)
 
 
-def train(data: Path, arguments: argparse.Namespace) -> Path:
-    """Train within the time bound; return the best checkpoint."""
+def train(data: Path, arguments: argparse.Namespace, runs: Path = RUNS) -> Path:
+    """Train within the time bound, in a folder of `runs`; return the best checkpoint."""
     gpu = torch.cuda.is_available()
     begin = Path(arguments.resume) if arguments.resume else None
     exported = begin if begin and begin.suffix == ".onnx" else None
@@ -160,12 +178,12 @@ def train(data: Path, arguments: argparse.Namespace) -> Path:
         plots=False,
         val=True,
         seed=arguments.seed,
-        project=str(RUNS.resolve()),
+        project=str(runs.resolve()),
         name="train",
         exist_ok=True,
         verbose=True,
     )
-    return RUNS / "train" / "weights" / "best.pt"
+    return runs / "train" / "weights" / "best.pt"
 
 
 def export(checkpoint: Path, target: Path) -> Path:

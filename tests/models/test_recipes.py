@@ -114,16 +114,13 @@ def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
         assert torch.allclose(again.eval()(pictures), again.train()(pictures), atol=1e-2)
 
 
-def test_detector_trained_a_little_exports_to_the_same_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -> None:
     """Render, train, export: torch and ONNX give the same boxes through our own decoding."""
-    monkeypatch.setattr(train_detector, "RUNS", tmp_path)
     train_detector.make(tmp_path / "data", "train", first=0, count=4)
     train_detector.make(tmp_path / "data", "test", first=0, count=1)
     data = train_detector.describe(tmp_path / "data")
     arguments = argparse.Namespace(minutes=0.3, epochs=1, resume=None, seed=1, rate=1e-3)
-    checkpoint = train_detector.train(data, arguments)
+    checkpoint = train_detector.train(data, arguments, tmp_path)
     exported = train_detector.export(checkpoint, tmp_path / "detector.onnx")
     pictures = [still.image for still in itertools.islice(stills(9, decks=OWN_DECKS), 2)]
     parity = detector_parity(checkpoint, exported, pictures, threshold=0.001)

@@ -24,6 +24,7 @@ Points = NDArray[Any]  # float (n, 2) px
 Footprint = tuple[int, int, int, int, Image]
 
 _STEP = 2**-0.5
+_FAR = 1 << 28
 _SHIFT = 4
 _SOFTEST = 80.0
 
@@ -165,8 +166,10 @@ def _part(image: Image, window: tuple[int, int, int, int]) -> Image:
 def _mask(polygon: Points, window: tuple[int, int, int, int]) -> Image:
     x0, y0, x1, y1 = window
     mask = np.zeros((y1 - y0, x1 - x0), np.uint8)
-    local = np.round((polygon - (x0 + 0.5, y0 + 0.5)) * (1 << _SHIFT)).astype(np.int32)
-    cv2.fillPoly(mask, [local], 255, cv2.LINE_AA, _SHIFT)
+    local = np.round((polygon - (x0 + 0.5, y0 + 0.5)) * (1 << _SHIFT))
+    # What goes on towards the horizon is cut off long before whole numbers end.
+    within = local.clip(-_FAR, _FAR).astype(np.int32)
+    cv2.fillPoly(mask, [within], 255, cv2.LINE_AA, _SHIFT)
     return mask
 
 

@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import cv2
 import numpy as np
 
 from datasets.acts import Act, Carried
@@ -22,6 +21,7 @@ from datasets.motions import Leg, is_moving, pose_at
 from datasets.paint import Points
 from datasets.places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
 from vision.game.cards import points_of
+from vision.sight.polygons import shared_area
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
 _HAND = np.array(
@@ -159,10 +159,8 @@ def _is_covered(corners: Points, hand: Sequence[Leg], at: float) -> bool:
     way = toward(pose.centre, SHOULDER)
     cos, sin = float(way[1]), -float(way[0])
     outline = _HAND @ np.array([[cos, sin], [-sin, cos]]) + pose.centre
-    shared, _ = cv2.intersectConvexConvex(
-        cv2.convexHull(outline.astype(np.float32)), corners.astype(np.float32)
-    )
-    return float(shared) > _COVERED_MM2
+    shared = shared_area(outline.astype(np.float32), corners.astype(np.float32))
+    return shared > _COVERED_MM2
 
 
 def _ms(seconds: float) -> int:

@@ -22,6 +22,7 @@ from datasets.scene import Label, stills
 from models.card import HERE, write_card
 from models.network import onnx_runner
 from vision.sight.detector import KINDS, Detection, Detector
+from vision.sight.polygons import shared_area
 
 SEED = 70_001
 SIZE = 416
@@ -48,7 +49,7 @@ class Score:
 
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
     """Return the intersection over union of two convex quads (4 x 2 pixels)."""
-    area, _ = cv2.intersectConvexConvex(a.astype(np.float32), b.astype(np.float32))
+    area = shared_area(a, b)
     total = cv2.contourArea(a) + cv2.contourArea(b) - area
     return float(area / total) if total > 0 else 0.0
 

@@ -20,7 +20,8 @@ from vision.edge.board.viewfinder import Viewfinder
 from vision.errors import ConfigurationError, OutsideError
 from vision.placing import places_of, table_view
 from vision.sight.frame import Points
-from vision.sight.geometry import TableView, polygon
+from vision.sight.geometry import TableView
+from vision.sight.polygons import polygon
 from vision.table_file import TableFile
 
 MOST_POINTS = 32

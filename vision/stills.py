@@ -17,7 +17,7 @@ from vision.game.cards import Card
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Image, Points
-from vision.sight.geometry import shared_area
+from vision.sight.polygons import shared_area
 from vision.sight.proposals import proposals
 
 # The first passes find cards that fill a picture, the others small cards in large pictures.

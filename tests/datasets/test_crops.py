@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import islice
 
+import cv2
 import numpy as np
 import pytest
 
-from datasets.crops import UNREADABLE, crops, cut, label_of, smallest_box
+from datasets.crops import UNREADABLE, amiss, crops, cut, label_of, smallest_box
 from datasets.snapshot import Snapshot
+from vision.sight.polygons import shared_area
 
 OWN = {"train": ("harbour",)}
 QUAD = np.array([[20, 20], [80, 20], [80, 104], [20, 104]], np.float32)
@@ -79,3 +81,23 @@ def test_smallest_box_keeps_the_order_of_corners() -> None:
     assert np.abs(box - quad).max() < 20
     x, y = box.T
     assert np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) > 0
+
+
+def test_amiss_is_never_the_cards_own_outline() -> None:
+    """What is to be told from a good outline shares at most six sevenths with it, of either."""
+    rng = np.random.default_rng(5)
+    quad = np.array([[40, 30], [140, 36], [136, 176], [36, 170]], np.float32)
+    shares = []
+    for _ in range(400):
+        other = amiss(rng, quad)
+        shared = shared_area(quad, other)
+        shares.append(shared / (cv2.contourArea(quad) + cv2.contourArea(other) - shared))
+    assert max(shares) < 6 / 7
+    assert min(shares) > 0.1, "it is still about this card"
+
+
+def test_crop_with_an_outline_amiss_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clear card is no card where its outline is not its own."""
+    monkeypatch.setattr("datasets.crops._AMISS", 1.0)
+    labels = [label for _, label in islice(crops(3, decks=OWN["train"]), 8)]
+    assert labels == [UNREADABLE] * 8

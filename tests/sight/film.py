@@ -16,7 +16,8 @@ from vision.game.events import Slot
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Frame, Image, Points
-from vision.sight.geometry import Homography, Pose, TableView, box_around, shared_area
+from vision.sight.geometry import Homography, Pose, TableView, box_around
+from vision.sight.polygons import shared_area
 from vision.sight.track import blend
 
 WIDTH, HEIGHT = 640, 360

@@ -15,12 +15,10 @@ from vision.sight.geometry import (
     TableView,
     box_around,
     card_rectangle,
-    distance_inside,
     fit_rectangle,
-    polygon,
     rectify,
-    shared_area,
 )
+from vision.sight.polygons import distance_inside, polygon, shared_area
 
 TABLE = [[0, 0], [1400, 0], [1400, 800], [0, 800]]
 TILTED = [[330, 120], [1600, 140], [1860, 1010], [60, 990]]
@@ -114,6 +112,28 @@ def test_polygon_measures() -> None:
     assert shared_area(square(0, 0, 10), square(5, 5, 10)) == pytest.approx(25)
     with pytest.raises(ValueError, match="no area"):
         polygon([[0, 0], [5, 5], [9, 9]])
+
+
+@given(
+    st.floats(0, 6.3),
+    st.floats(0.2, 2),
+    st.floats(-1.5, 1.5),
+    st.tuples(st.floats(-300, 300), st.floats(-300, 300)),
+)
+def test_shared_area_of_cards_in_a_row_is_what_they_share(
+    angle: float, longer: float, along: float, corner: tuple[float, float]
+) -> None:
+    """Edges on one line are no trouble: what two cards of a column share is a matter of lengths."""
+    down = np.array([np.cos(angle), np.sin(angle)])
+    across = np.array([down[1], -down[0]])
+    one, two = (
+        np.array([begin, begin + across * 100, begin + across * 100 + down * length,
+                  begin + down * length], np.float32)
+        for begin, length in ((np.array(corner), 140), (corner + down * 140 * along, 140 * longer))
+    )  # fmt: skip
+    shared = max(0.0, min(1.0, along + longer) - max(0.0, along)) * 140 * 100
+    assert shared_area(one, two) == pytest.approx(shared, abs=1)
+    assert shared_area(two, one) == pytest.approx(shared, abs=1)
 
 
 @pytest.mark.parametrize("scale", [1, 3], ids=["same size", "three times as large"])

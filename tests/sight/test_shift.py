@@ -8,7 +8,8 @@ import pytest
 
 from vision.game.events import Slot
 from vision.sight.frame import Image
-from vision.sight.geometry import Homography, TableView, polygon
+from vision.sight.geometry import Homography, TableView
+from vision.sight.polygons import polygon
 from vision.sight.shift import Layout
 
 SIZE = (1280, 720)

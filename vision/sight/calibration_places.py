@@ -17,7 +17,8 @@ from vision.game.events import Slot
 from vision.sight.calibration_coups import Place, places_and_coups
 from vision.sight.calibration_play import Play
 from vision.sight.frame import Points
-from vision.sight.geometry import Homography, Pose, card_rectangle, shared_area
+from vision.sight.geometry import Homography, Pose, card_rectangle
+from vision.sight.polygons import shared_area
 
 Vector = NDArray[np.float64]
 Size = tuple[float, float]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from vision.game.events import Slot
 from vision.sight.frame import Image, Points
 from vision.sight.lens import Lens
+from vision.sight.polygons import distance_inside, shared_area
 
 POKER_MM = (63.0, 88.0)
 BRIDGE_MM = (57.0, 88.0)
@@ -131,26 +132,6 @@ def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> t
         fits.append((math.sqrt(sum(squares) / 4), math.degrees(cmath.phase(turn)) % 180.0))
     misfit, degrees = min(fits)
     return Pose(centre.real, centre.imag, degrees), misfit
-
-
-def polygon(points: ArrayLike) -> Points:
-    """Check and return a polygon (n x 2, n at least 3); ValueError when it encloses nothing."""
-    corners = np.asarray(points, np.float32)
-    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-        raise ValueError(f"a polygon needs three or more points, got numbers {corners.shape}")
-    if abs(cv2.contourArea(corners)) < 1.0:
-        raise ValueError("the polygon encloses no area")
-    return corners
-
-
-def distance_inside(point: Sequence[float], area: Points) -> float:
-    """Return how deep a point lies in a polygon: positive inside, negative outside, in its unit."""
-    return float(cv2.pointPolygonTest(area, (float(point[0]), float(point[1])), True))
-
-
-def shared_area(first: Points, second: Points) -> float:
-    """Return the area common to two convex polygons, in the square of their unit."""
-    return float(cv2.intersectConvexConvex(cv2.convexHull(first), cv2.convexHull(second))[0])
 
 
 def rectify(image: Image, quad: Points, size: tuple[int, int]) -> Image:

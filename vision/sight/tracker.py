@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from vision.sight.association import Sighting, match, sightings_of
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Image, Points
-from vision.sight.geometry import TableView, distance_inside, shared_area
+from vision.sight.geometry import TableView
 from vision.sight.ground import Ground, Sight
+from vision.sight.polygons import distance_inside, shared_area
 from vision.sight.track import Followed, Track
 
 MOUTH_MARGIN_MM = 25.0

@@ -159,6 +159,7 @@ def main() -> int:
     """Deal, read, compare, print; exit status 1 if any result was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--films", type=int, default=3, help="each with its own look and shoe")
+    parser.add_argument("--first", type=int, default=0, help="go on with this film")
     parser.add_argument("--coups", type=int, default=20, help="coups in each film")
     parser.add_argument("--fault-every", type=int, default=10, help="a fault in every n-th coup")
     parser.add_argument("--seed", type=int, default=4001)
@@ -176,8 +177,9 @@ def main() -> int:
         truth, messages = run_film(folder, options)
         return f"film {number} ({options[7]}, {options[9]})", truth, messages, folder
 
+    numbers = range(arguments.first, arguments.first + arguments.films)
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for name, truth, messages, folder in pool.map(deal, range(arguments.films)):
+        for name, truth, messages, folder in pool.map(deal, numbers):
             known = len(tally.notes)
             compare(truth, messages, tally, name)
             print(*tally.notes[known:], f"{name}, so far: {told(tally)}", sep="\n", flush=True)

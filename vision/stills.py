@@ -58,14 +58,15 @@ class StillCard:
 class _Reading:
     """What an outline reads as.
 
-    `seen` is the detector's best score for the place; `doubt` is how much else others of the same
-    place read as.
+    `seen` is the detector's best score for the place; `support` and `doubt` are how much others of
+    the same place read as the same, and as something else.
     """
 
     detection: Detection
     best: Card | None
     confidence: float
     seen: float
+    support: float = 0.0
     doubt: float = 0.0
 
     def lies_in(self, other: _Reading, share: float) -> bool:
@@ -84,13 +85,14 @@ class _Reading:
         """Return the card, named only if its risk is within the bound.
 
         The surest of many tries is not as sure as it says: every outline of the same place that
-        reads as something else adds its own confidence to the risk.
+        reads as something else adds its own confidence to the risk. Those that agree lessen it, by
+        their root only: outlines of one place are hardly independent.
         """
         kind, quad = self.detection.kind, self.detection.quad
         if self.best is None:
             return StillCard(quad, kind, None, self.seen)
-        risk = min(1.0, (1 - self.confidence) * (1 + self.doubt))
-        return StillCard(quad, kind, self.best if risk <= bound else None, 1 - risk)
+        risk = (1 - self.confidence) * (1 + self.doubt) / (1 + self.support) ** 0.5
+        return StillCard(quad, kind, self.best if risk <= bound else None, max(0.0, 1 - risk))
 
 
 def passes_for(image: Image) -> tuple[int, ...]:
@@ -152,7 +154,9 @@ def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
         rivals = [other for other in kept if one.rivals(other)]
         for other in rivals:
             other.seen = max(other.seen, one.seen)
-            if one.best is not None and one.best != other.best:
+            if one.best == other.best:
+                other.support += one.confidence
+            elif one.best is not None:
                 other.doubt += one.confidence
         if not rivals and not any(_again(one, other) for other in kept):
             kept.append(one)

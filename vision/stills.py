@@ -7,7 +7,7 @@ looks at many outlines of each card instead, and believes the one that reads bes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
@@ -18,7 +18,7 @@ from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Image, Points
 from vision.sight.polygons import shared_area
-from vision.sight.proposals import proposals
+from vision.sight.proposals import boxes, outlines, wholes
 
 # The first passes find cards that fill a picture, the others small cards in large pictures.
 PASSES = (128, 160, 224, 416, 832, 1248)
@@ -68,18 +68,36 @@ class _Reading:
     seen: float
     support: float = 0.0
     doubt: float = 0.0
+    area: float = field(init=False)
+    bounds: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Measure the outline once: it is compared with many."""
+        quad = self.detection.quad
+        self.area = float(cv2.contourArea(quad))
+        self.bounds = [*quad.min(axis=0).tolist(), *quad.max(axis=0).tolist()]
 
     def lies_in(self, other: _Reading, share: float) -> bool:
         """Whether more than a share of the smaller of the two is in the other."""
-        one, two = self.detection.quad, other.detection.quad
-        least = min(cv2.contourArea(one), cv2.contourArea(two))
-        return shared_area(one, two) > share * least
+        return self._shared(other) > share * min(self.area, other.area)
+
+    def covers(self, found: Detection) -> bool:
+        """Whether a box is of this card, or of a part of it."""
+        least = min(self.area, cv2.contourArea(found.quad))
+        return shared_area(self.detection.quad, found.quad) > PART_OF_READ * least
 
     def rivals(self, other: _Reading) -> bool:
         """Whether the two are outlines of one card."""
-        one, two = self.detection.quad, other.detection.quad
-        shared = shared_area(one, two)
-        return shared > ONE_PLACE * (cv2.contourArea(one) + cv2.contourArea(two) - shared)
+        if min(self.area, other.area) <= ONE_PLACE * max(self.area, other.area):
+            return False
+        shared = self._shared(other)
+        return shared > ONE_PLACE * (self.area + other.area - shared)
+
+    def _shared(self, other: _Reading) -> float:
+        (left, top, right, bottom), (x0, y0, x1, y1) = self.bounds, other.bounds
+        if right <= x0 or x1 <= left or bottom <= y0 or y1 <= top:
+            return 0.0
+        return shared_area(self.detection.quad, other.detection.quad)
 
     def said(self, bound: float) -> StillCard:
         """Return the card, named only if its risk is within the bound.
@@ -107,12 +125,12 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     A face is named only if the probability of error is at most `bound` (0 to 1).
     The cut card is no playing card and is left out.
     """
-    tried = [
-        found
-        for found in proposals(eyes.detector, image, passes_for(image))
-        if found.kind is not Kind.CUT
-    ]
-    chosen = _chosen(_readings(eyes, image, tried))
+    seen = [d for d in boxes(eyes.detector, image, passes_for(image)) if d.kind is not Kind.CUT]
+    readings = _readings(eyes, image, seen)
+    named = _named(readings, bound)
+    # Only where nothing is read yet may a box be a part of a card.
+    parts = [d for d in seen if not any(one.covers(d) for one in named)]
+    chosen = _chosen([*readings, *_readings(eyes, image, wholes(parts))])
     cards = [one.said(bound) for one in chosen]
     named = [one for one, card in zip(chosen, cards, strict=True) if card.card]
     own = {id(one) for one in _unread(chosen, named)}
@@ -132,7 +150,14 @@ def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Read
     return own
 
 
-def _readings(eyes: Eyes, image: Image, tried: Sequence[Detection]) -> list[_Reading]:
+def _named(readings: Sequence[_Reading], bound: float) -> list[_Reading]:
+    """Return the readings that are within the bound, one a place."""
+    return [one for one in _chosen(readings) if one.said(bound).card]
+
+
+def _readings(eyes: Eyes, image: Image, found: Sequence[Detection]) -> list[_Reading]:
+    """Return what the outlines that boxes may stand for read as."""
+    tried = outlines(eyes.detector, image, found)
     faces = [found for found in tried if found.kind is Kind.FACE]
     looks = iter(_from_both_ends(eyes, image, [face.quad for face in faces]))
     return [
@@ -151,6 +176,7 @@ def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
     """Return the surest reading of each place, with the doubt that the others there leave."""
     kept: list[_Reading] = []
     for one in sorted(readings, key=lambda reading: -reading.confidence):
+        one.support = one.doubt = 0.0
         rivals = [other for other in kept if one.rivals(other)]
         for other in rivals:
             other.seen = max(other.seen, one.seen)

@@ -1,7 +1,7 @@
 """Every outline that the cards of a lone picture may have, to be read before any is believed.
 
-A lone picture is worth more time than a frame: doubles are kept, weak boxes too, and where a box
-may be only a part of a card, the whole cards that it may belong to. Knows pixels only.
+A lone picture is worth more time than a frame: doubles are kept, weak boxes too, and a box may be
+only a part of a card, whose whole is then tried. Knows pixels only.
 """
 
 from __future__ import annotations
@@ -28,15 +28,23 @@ SUPPOSED = 1e-3
 NEARLY_SQUARE = 1.2
 
 
-def proposals(detector: Detector, image: Image, sizes: Sequence[int]) -> tuple[Detection, ...]:
-    """Return what may be a card in a picture (H x W x 3, BGR), several outlines of each."""
-    boxes = detector.boxes(image, sizes, threshold=THRESHOLD, widest=WIDEST_PX)
-    found = list(suppress(boxes, SAME_BOX))
-    found += _each(found, completed)
+def boxes(detector: Detector, image: Image, sizes: Sequence[int]) -> list[Detection]:
+    """Return the boxes of what may be a card in a picture (H x W x 3, BGR), doubles too."""
+    found = detector.boxes(image, sizes, threshold=THRESHOLD, widest=WIDEST_PX)
+    return list(suppress(found, SAME_BOX))
+
+
+def wholes(found: Sequence[Detection]) -> list[Detection]:
+    """Return the whole cards that faces of odd proportions may be a part of."""
+    return _each(found, completed)
+
+
+def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> list[Detection]:
+    """Return the outlines that boxes may stand for, bettered once and twice."""
     once = detector.outlined(image, found)
     twice = detector.outlined(image, once)
-    outlines = suppress([*once, *twice], SAME_OUTLINE)
-    return (*outlines, *_each(outlines, _turned))
+    kept = suppress([*once, *twice], SAME_OUTLINE)
+    return [*kept, *_each(kept, _turned)]
 
 
 def completed(quad: Points) -> list[Points]:

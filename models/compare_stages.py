@@ -123,6 +123,7 @@ def main() -> None:
     arguments = settings.parse_args()
     arguments.real = None
     torch.manual_seed(arguments.seed)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     make("test", bank_of("held_out", arguments.held_out), 0, 1)
     print("| stages | cards found and named | named right | ms |\n|---|---|---|---|", flush=True)
     for title, made in (("two", two_stages), ("one", one_stage)):

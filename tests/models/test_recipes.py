@@ -51,7 +51,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     """Train, export, open through our own loader: same logits, and it has learned something."""
     monkeypatch.setattr(train_classifier, "RUNS", tmp_path)
     arguments = argparse.Namespace(
-        minutes=0.25, steps=None, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
+        minutes=0.25, steps=60, bank=384, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1, real=None,
     )  # fmt: skip
     train_classifier.make("test", train_classifier.bank_of("held_out", 64), 0, 1)
@@ -80,7 +80,7 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     """Train, export, find: same shifts in torch and ONNX, and corners nearer than the boxes'."""
     monkeypatch.setattr(train_corners, "RUNS", tmp_path)
     arguments = argparse.Namespace(
-        minutes=0.3, steps=None, bank=256, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
+        minutes=0.3, steps=80, bank=256, held_out=64, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1,
     )  # fmt: skip
     train_corners.make("test", train_corners.bank_of("held_out", 64), 0, 1)

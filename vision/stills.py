@@ -127,16 +127,13 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     """
     seen = [d for d in boxes(eyes.detector, image, passes_for(image)) if d.kind is not Kind.CUT]
     readings = _readings(eyes, image, seen)
-    named = _named(readings, bound)
+    named = _named(_chosen(readings), bound)
     # Only where nothing is read yet may a box be a part of a card.
     parts = [d for d in seen if not any(one.covers(d) for one in named)]
     chosen = _chosen([*readings, *_readings(eyes, image, wholes(parts))])
-    cards = [one.said(bound) for one in chosen]
-    named = [one for one, card in zip(chosen, cards, strict=True) if card.card]
-    own = {id(one) for one in _unread(chosen, named)}
-    return tuple(
-        card for one, card in zip(chosen, cards, strict=True) if card.card or id(one) in own
-    )
+    named = _named(chosen, bound)
+    told = [*named, *_unread(chosen, named)]
+    return tuple(one.said(bound) for one in chosen if one in told)
 
 
 def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Reading]:
@@ -150,9 +147,9 @@ def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Read
     return own
 
 
-def _named(readings: Sequence[_Reading], bound: float) -> list[_Reading]:
-    """Return the readings that are within the bound, one a place."""
-    return [one for one in _chosen(readings) if one.said(bound).card]
+def _named(chosen: Sequence[_Reading], bound: float) -> list[_Reading]:
+    """Return the readings that are within the bound."""
+    return [one for one in chosen if one.said(bound).card]
 
 
 def _readings(eyes: Eyes, image: Image, found: Sequence[Detection]) -> list[_Reading]:

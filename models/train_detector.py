@@ -186,7 +186,7 @@ def train(data: Path, arguments: argparse.Namespace, runs: Path = RUNS) -> Path:
     return runs / "train" / "weights" / "best.pt"
 
 
-def export(checkpoint: Path, target: Path) -> Path:
+def export(checkpoint: Path, target: Path, classes: Sequence[str] = KINDS) -> Path:
     """Export a checkpoint to ONNX with free picture size, and put it at `target`."""
     made = YOLO(checkpoint).export(
         format="onnx", imgsz=STILL, dynamic=True, simplify=False, opset=17, device="cpu"
@@ -194,7 +194,7 @@ def export(checkpoint: Path, target: Path) -> Path:
     model = onnx.load(made)
     # The exporter's own notes name folders of the machine it ran on.
     del model.metadata_props[:]
-    facts = {"labels": " ".join(KINDS), "input": INPUT, "licence": "AGPL-3.0"}
+    facts = {"labels": " ".join(classes), "input": INPUT, "licence": "AGPL-3.0"}
     for key, value in facts.items():
         model.metadata_props.add(key=key, value=value)
     onnx.save(model, target)

@@ -8,7 +8,7 @@ model file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -168,16 +168,24 @@ class Detector:
 
 def decode(output: Tensor, box: Letterbox, threshold: float) -> list[Detection]:
     """Turn the network's output (1 x (5 + classes) x N) into detections in picture pixels."""
+    return [
+        Detection(quad, KINDS[number], score)
+        for quad, number, score in oriented(output, box, threshold)
+    ]
+
+
+def oriented(
+    output: Tensor, box: Letterbox, threshold: float
+) -> Iterator[tuple[Points, int, float]]:
+    """Yield quad (picture pixels), class number and score of each box at least so sure."""
     rows = output[0].T
-    scores = rows[:, 4 : 4 + len(KINDS)]
-    kinds = scores.argmax(axis=1)
-    best = scores[np.arange(len(rows)), kinds]
+    scores = rows[:, 4:-1]
+    numbers = scores.argmax(axis=1)
+    best = scores[np.arange(len(rows)), numbers]
     keep = best >= threshold
     quads = box.back(corners(rows[keep, :4], rows[keep, -1]))
-    return [
-        Detection(quad, KINDS[kind], float(score))
-        for quad, kind, score in zip(quads, kinds[keep], best[keep], strict=True)
-    ]
+    for quad, number, score in zip(quads, numbers[keep], best[keep], strict=True):
+        yield quad, int(number), float(score)
 
 
 def corners(boxes: Tensor, angles: Tensor) -> Points:
@@ -200,6 +208,13 @@ def short_side(quad: Points) -> float:
 def suppress(found: list[Detection], overlap: float) -> tuple[Detection, ...]:
     """Keep the surest of detections that cover the same place, whatever their kind."""
     found = sorted(found, key=lambda d: -d.score)
-    boxes = [cv2.minAreaRect(d.quad) for d in found]
-    kept = cv2.dnn.NMSBoxesRotated(boxes, [d.score for d in found], 0.0, overlap)
-    return tuple(found[i] for i in sorted(int(i) for i in np.asarray(kept).reshape(-1)))
+    return tuple(
+        found[i] for i in surest([d.quad for d in found], [d.score for d in found], overlap)
+    )
+
+
+def surest(quads: Sequence[Points], scores: Sequence[float], overlap: float) -> list[int]:
+    """Return, in order, the places of quads that no surer one overlaps by more than `overlap`."""
+    boxes = [cv2.minAreaRect(quad) for quad in quads]
+    kept = cv2.dnn.NMSBoxesRotated(boxes, list(scores), 0.0, overlap)
+    return sorted(int(i) for i in np.asarray(kept).reshape(-1))

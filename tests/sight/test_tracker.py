@@ -215,6 +215,22 @@ def test_card_lying_is_not_taken_along_by_one_that_passes_over_it() -> None:
     assert [track.slot for track in log.tracks] == [Slot.PUNTO_1, Slot.PUNTO_3]
 
 
+def test_card_seen_twice_as_it_is_laid_down_is_one() -> None:
+    """Half under the hand it is seen askew too; the one out of the mouth and it are the same."""
+    log = quiet()
+    goal = PLACES[Slot.BANCO_3]
+    askew = Pose(goal.x + 8, goal.y - 30, (goal.angle + 90) % 180)
+    held = replace(goal, x=goal.x + 2, y=goal.y - 6)
+    seen = [[Pose(1110, 240, 25)], [askew, held], *[[held]] * 3, [askew], *[[goal]] * 5]
+    at = log.stage.frame_number * 1000 // log.stage.fps
+    for number, poses in enumerate(seen, start=1):
+        detections = [log.stage._detection(pose, Kind.BACK) for pose in poses]
+        log.tracks = log.tracker.update(detections, at + 100 * number)
+        log.history.append(log.tracks)
+    assert len(log.ids) == 1
+    assert [track.slot for track in log.tracks] == [Slot.BANCO_3]
+
+
 def test_card_moved_to_another_slot_is_placed_again() -> None:
     """A card slid to another slot is the same card with a new place."""
     log = quiet()

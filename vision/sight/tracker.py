@@ -192,10 +192,14 @@ class Tracker:
         )
 
     def _seen_twice(self, card: Followed, at: int) -> Followed | None:
-        """Return the card in flight that this one covers: a blurred card is easily seen double."""
+        """Return the card that this one covers: a blurred or half hidden one is easily seen double.
+
+        It is still in flight, or was seen only after this one and not in the mouth.
+        """
         area = self._view.card_mm[0] * self._view.card_mm[1]
         for other in self._out():
-            recent = at - (other.out_at or 0) <= SAME_FLIGHT_MS and other.placed is None
+            flies = other.placed is None or (other.id > card.id and not other.from_mouth)
+            recent = at - (other.out_at or 0) <= SAME_FLIGHT_MS and flies
             if recent and shared_area(self._place(card), self._place(other)) > 0.35 * area:
                 return other
         return None

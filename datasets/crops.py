@@ -25,7 +25,7 @@ SEED_FAMILY = {"train": 1, "test": 2}
 _INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
 _FLAWED, _CLEAR = 17.0, 22.0
 # How often an outline is not the card's, and is to be told from one that is.
-_AMISS = 0.1
+_AMISS = 0.05
 
 
 def crops(

@@ -19,7 +19,7 @@ from datasets.courts import Color
 from datasets.designs import random_design
 from datasets.faces import Design, Sheet, index_mark, stamp_indices
 from datasets.glyphs import Image
-from vision.game.cards import DECK
+from vision.game.cards import DECK, Suit
 
 _WASH = (0.185, 0.265)  # part of width and height taken up by the old index
 _FONTS = Path("/usr/share/fonts")
@@ -74,8 +74,13 @@ def font_mark(rank: str, font: Path, height: int, width: int) -> Image:
 
 
 def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> NDArray[Any]:
-    """Return faces (52, h, w, 4) in card order, their indices replaced by random ones."""
+    """Return faces (52, h, w, 4) in card order, their indices replaced by random ones.
+
+    Half of the courts are drawn as another court of their suit: what a card is called is for its
+    index to say, and one maker's queen looks like another's king.
+    """
     rng = np.random.default_rng(seed)
+    art = art[_courts_mixed(np.random.default_rng([seed, 1]))]
     drawn = random_design(rng)
     fonts = index_fonts()
     font = fonts[int(rng.integers(len(fonts)))] if fonts and rng.random() < 0.75 else None
@@ -95,6 +100,14 @@ def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> ND
     return np.stack(
         [_one(face, str(card), design, font) for card, face in zip(DECK, art, strict=True)]
     )
+
+
+def _courts_mixed(rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return whose art each of the 52 cards gets: jack, queen and king of some suits change."""
+    places = np.arange(len(DECK)).reshape(-1, len(Suit))
+    for suit in Suit:
+        places[-3:, suit] = np.roll(places[-3:, suit], int(rng.choice([0, 0, 1, 2])))
+    return places.reshape(-1)
 
 
 def _ink(ace: Image) -> Color:

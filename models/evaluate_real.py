@@ -21,6 +21,9 @@ from vision.eyes import open_eyes
 from vision.game.cards import Card
 
 COLUMNS = ("right", "wrong", "abstained", "missed", "false", "back_read_as_face")
+# Narrower cards are counted apart: what a table camera gives is wider.
+WIDE_PX = 60
+ASPECT = 1.4
 
 
 def pictures(source: Path) -> list[Path]:
@@ -29,8 +32,8 @@ def pictures(source: Path) -> list[Path]:
     return sorted(p for p in (source / "images").glob("*") if p.suffix.lower() in kinds)
 
 
-def score_pictures(source: Path, scorer: Path, out: Path) -> dict[str, object]:
-    """Read every picture of a source and return what the scorer says."""
+def read_pictures(source: Path, out: Path) -> Path:
+    """Read every picture of a source; return the file of what was read."""
     reads = out / f"{source.name}.json"
     command = [
         sys.executable, "-m", "vision.cli", "read", "--json",
@@ -38,6 +41,11 @@ def score_pictures(source: Path, scorer: Path, out: Path) -> dict[str, object]:
     ]  # fmt: skip
     with reads.open("w", encoding="utf-8") as file:
         subprocess.run(command, check=True, stdout=file)  # noqa: S603
+    return reads
+
+
+def scored(reads: Path, source: Path, scorer: Path) -> dict[str, object]:
+    """Return what the scorer says of what was read."""
     said = subprocess.run(  # noqa: S603
         [sys.executable, str(scorer), str(reads), str(source), "--json"],
         check=True,
@@ -46,6 +54,46 @@ def score_pictures(source: Path, scorer: Path, out: Path) -> dict[str, object]:
     ).stdout
     result: dict[str, object] = json.loads(said)
     return result
+
+
+def narrow_ones_ignored(reads: Path, source: Path, folder: Path) -> Path:
+    """Write a source's labels anew, cards narrower than `WIDE_PX` to be ignored; return where."""
+    root = folder / source.name
+    for kind in ("labels", "labels_back", "labels_ignore"):
+        (root / kind).mkdir(parents=True, exist_ok=True)
+    for read in json.loads(reads.read_text("utf-8")):
+        name = f"{Path(read['image']).stem}.txt"
+        cards, backs, ignored = (
+            lines_of(source / kind / name) for kind in ("labels", "labels_back", "labels_ignore")
+        )
+        if cards is None:
+            continue
+        wide = [line for line in cards if width_of(line, read) >= WIDE_PX]
+        narrow = [line for line in cards if line not in wide]
+        written = {
+            "labels": wide, "labels_back": backs or [], "labels_ignore": [*(ignored or []), *narrow]
+        }  # fmt: skip
+        for kind, lines in written.items():
+            (root / kind / name).write_text("\n".join(lines), "utf-8")
+    return root
+
+
+def lines_of(path: Path) -> list[str] | None:
+    """Return the labels in a file, or None where there is no such file."""
+    if not path.exists():
+        return None
+    return [line for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def width_of(line: str, read: dict[str, int]) -> float:
+    """Return the width in pixels of a card, 1.4 times as long, that has the box of a label.
+
+    Turned by an angle with cosine c and sine s, its box measures w (c + 1.4 s) by w (s + 1.4 c).
+    """
+    across, down = (float(v) for v in line.split()[3:5])
+    across, down = across * read["width"], down * read["height"]
+    cosine, sine = max(ASPECT * down - across, 0.0), max(ASPECT * across - down, 0.0)
+    return float(np.hypot(cosine, sine)) / (ASPECT**2 - 1)
 
 
 def looks_at(source: Path) -> Outcome:
@@ -67,6 +115,12 @@ def looks_at(source: Path) -> Outcome:
             found.append((look.readable * float(np.exp(look.log_p[best])), best, truth.index))
     confidence, read, true = zip(*found, strict=True)
     return Outcome(np.array(confidence), np.array(read), np.array(true))
+
+
+def row_of(name: str, result: dict[str, object]) -> str:
+    """Return the row of a source of pictures."""
+    row = "".join(f"{result[column]!s:>11}" for column in COLUMNS)
+    return f"{name:34}{result['images']!s:>9}{result['cards']!s:>7}{row}"
 
 
 def row_of_crops(name: str, looks: Outcome, bound: float) -> str:
@@ -109,9 +163,13 @@ def main() -> None:
             continue
         name = f"{source.parent.name}/{source.name}"[:33]
         if (source / "labels").is_dir():
-            result = score_pictures(source, scorer, arguments.out)
-            row = "".join(f"{result[c]!s:>11}" for c in COLUMNS)
-            print(f"{name:34}{result['images']!s:>9}{result['cards']!s:>7}{row}", flush=True)
+            reads = read_pictures(source, arguments.out)
+            everything = scored(reads, source, scorer)
+            print(row_of(name, everything), flush=True)
+            wide_labels = narrow_ones_ignored(reads, source, arguments.out / "wide")
+            wide = scored(reads, wide_labels, scorer)
+            if wide["cards"] != everything["cards"]:
+                print(row_of(f"  of these from {WIDE_PX} px", wide), flush=True)
         elif (source / "crops").is_dir():
             looks = looks_at(source)
             print(row_of_crops(name, looks, 0.02), flush=True)

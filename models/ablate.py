@@ -19,9 +19,12 @@ from datasets.crops import crops
 from datasets.decks import deck_names
 from models.bank import Bank, fill
 from models.loop import parser
+from models.measure_classifier import export, seconds_per_card
+from models.network import WIDTHS, onnx_runner
 from models.real import COPIES, crops_of
 from models.train_classifier import RUNS, Training, bank_of, make, measure
 from vision.eyes import open_eyes
+from vision.sight.classifier import CROP_SIZE
 
 DESIGNS = (5, 10, 20, 40)
 PIXELS_OF = ("blur", "glare", "hands")
@@ -29,12 +32,16 @@ PIXELS_OF = ("blur", "glare", "hands")
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a run is trained on: which decks (none: all), what is left out, photographs or not."""
+    """What a run is trained on, and how wide the stages of its network are.
+
+    Which decks (none: all), what is left out, whether photographs are mixed in.
+    """
 
     name: str
     decks: tuple[str, ...] = ()
     without: frozenset[str] = field(default_factory=frozenset)
     photographs: bool = False
+    widths: tuple[int, ...] = WIDTHS
 
 
 def variants(*, photographs: bool) -> Iterator[Variant]:
@@ -48,13 +55,21 @@ def variants(*, photographs: bool) -> Iterator[Variant]:
         yield Variant(f"{count} designs", tuple(mixed[:count]))
     for thing in PIXELS_OF:
         yield Variant(f"without {thing}", without=frozenset({thing}))
+    for words, times in (("half the", 0.5), ("double the", 2)):
+        yield Variant(f"{words} width of all stages", widths=tuple(int(times * w) for w in WIDTHS))
 
 
 class Small(Training):
     """A run of the classifier on a bank and photographs of its own."""
 
-    def __init__(self, arguments: argparse.Namespace, bank: Bank, real: Bank | None) -> None:
-        super().__init__(arguments)
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        bank: Bank,
+        real: Bank | None,
+        widths: tuple[int, ...] = WIDTHS,
+    ) -> None:
+        super().__init__(arguments, widths)
         self.bank, self.real = bank, real
 
     def right_on(self, bank: Bank) -> float:
@@ -94,16 +109,30 @@ def main() -> None:
     real = halves(arguments.real) if arguments.real else None
     arguments.real = None
     make("test", bank_of("held_out", arguments.held_out), 0, 1)
-    print("| trained on | held-out crops right | photographs right |\n|---|---|---|", flush=True)
+    print(
+        "| trained on | held-out crops right | photographs right | ms a card |\n|---|---|---|---|"
+    )
     for variant in variants(photographs=real is not None):
         if arguments.only not in variant.name:
             continue
         torch.manual_seed(arguments.seed)
         learned = real[0] if real and variant.photographs else None
-        run = Small(arguments, stock(variant, arguments.bank), learned)
-        run.run(RUNS / "ablate.pt")
+        run = Small(arguments, stock(variant, arguments.bank), learned, variant.widths)
+        checkpoint = run.run(RUNS / "ablate.pt")
         seen = f"{run.right_on(real[1]):.1%}" if real else "-"
-        print(f"| {variant.name} | {run.right_on(run.held_out):.1%} | {seen} |", flush=True)
+        took = milliseconds(checkpoint, variant)
+        print(
+            f"| {variant.name} | {run.right_on(run.held_out):.1%} | {seen} | {took:.2f} |",
+            flush=True,
+        )
+
+
+def milliseconds(checkpoint: Path, variant: Variant) -> float:
+    """Return what one crop takes on one thread, exported."""
+    target = checkpoint.with_suffix(".onnx")
+    export(checkpoint, target, variant.widths)
+    _, infer = onnx_runner(target, threads=1)
+    return 1000 * seconds_per_card(infer, np.zeros((1, 3, *CROP_SIZE[::-1]), np.float32))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 OUTPUTS = 13 + 4 + 1
+WIDTHS = (16, 32, 64, 128)
 
 
 class Residual(nn.Module):
@@ -45,9 +46,9 @@ class Residual(nn.Module):
 
 
 class CardNet(nn.Module):
-    """The classifier; 0.7 million parameters."""
+    """The classifier; 0.7 million parameters with the usual widths of its stages."""
 
-    def __init__(self, widths: tuple[int, ...] = (16, 32, 64, 128)) -> None:
+    def __init__(self, widths: tuple[int, ...] = WIDTHS) -> None:
         super().__init__()
         stem, *stages = widths
         layers: list[nn.Module] = [

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from datasets.crops import crops
 from models.bank import Bank, fill
 from models.loop import Loop, parser, train
-from models.network import CardNet
+from models.network import WIDTHS, CardNet
 from models.real import crops_of
 from models.restore import restore
 from vision.eyes import open_eyes
@@ -62,8 +62,8 @@ def augment(pictures: Tensor, generator: torch.Generator, *, turned: bool = True
 class Training(Loop):
     """A run of the classifier."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        super().__init__(CardNet(), bank_of("train", arguments.bank), arguments)
+    def __init__(self, arguments: argparse.Namespace, widths: tuple[int, ...] = WIDTHS) -> None:
+        super().__init__(CardNet(widths), bank_of("train", arguments.bank), arguments)
         self.held_out = bank_of("held_out", arguments.held_out)
         self.real = real_bank(arguments.real) if arguments.real else None
         if arguments.resume:

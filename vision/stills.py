@@ -29,6 +29,8 @@ ONE_PLACE = 0.6
 # A reading that lies by more than this share in the same card's, or an unread face in a card that
 # is read, is a part of it.
 PART_OF_SAME, PART_OF_READ = 0.5, 0.5
+# An outline that lies by this share in a card and reads like it may owe its reading to it.
+PART_OF_BESIDE = 0.25
 # A box weaker than this is worth a word only if a card can be read in it.
 LEAST_UNREAD = 0.3
 # A detector's score for a back, against a classifier's confidence in a face.
@@ -58,8 +60,8 @@ class StillCard:
 class _Reading:
     """What an outline reads as.
 
-    `seen` is the detector's best score for the place; `support` and `doubt` are how much others of
-    the same place read as the same, and as something else.
+    `seen` is the detector's best score for the place; `support` is how much others of the same
+    place read as the same, `doubts` how surely as each other card.
     """
 
     detection: Detection
@@ -67,7 +69,7 @@ class _Reading:
     confidence: float
     seen: float
     support: float = 0.0
-    doubt: float = 0.0
+    doubts: dict[Card, float] = field(default_factory=dict)
     area: float = field(init=False)
     bounds: list[float] = field(init=False)
 
@@ -102,14 +104,14 @@ class _Reading:
     def said(self, bound: float) -> StillCard:
         """Return the card, named only if its risk is within the bound.
 
-        The surest of many tries is not as sure as it says: every outline of the same place that
-        reads as something else adds its own confidence to the risk. Those that agree lessen it, by
+        The surest of many tries is not as sure as it says: every other card that outlines of the
+        same place read as adds the most that it got to the risk. Those that agree lessen it, by
         their root only: outlines of one place are hardly independent.
         """
         kind, quad = self.detection.kind, self.detection.quad
         if self.best is None:
             return StillCard(quad, kind, None, self.seen)
-        risk = (1 - self.confidence) * (1 + self.doubt) / (1 + self.support) ** 0.5
+        risk = (1 - self.confidence) * (1 + sum(self.doubts.values())) / (1 + self.support) ** 0.5
         return StillCard(quad, kind, self.best if risk <= bound else None, max(0.0, 1 - risk))
 
 
@@ -173,22 +175,25 @@ def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
     """Return the surest reading of each place, with the doubt that the others there leave."""
     kept: list[_Reading] = []
     for one in sorted(readings, key=lambda reading: -reading.confidence):
-        one.support = one.doubt = 0.0
+        one.support, one.doubts = 0.0, {}
         rivals = [other for other in kept if one.rivals(other)]
+        # A box that reads as the card beside it, and is partly on it, says nothing of this one.
+        beside = any(_again(one, other, PART_OF_BESIDE) for other in kept)
         for other in rivals:
             other.seen = max(other.seen, one.seen)
             if one.best == other.best:
                 other.support += one.confidence
-            elif one.best is not None:
-                other.doubt += one.confidence
-        if not rivals and not any(_again(one, other) for other in kept):
+            elif one.best is not None and not beside:
+                # The surest comes first.
+                other.doubts.setdefault(one.best, one.confidence)
+        if not rivals and not any(_again(one, other, PART_OF_SAME) for other in kept):
             kept.append(one)
     return kept
 
 
-def _again(one: _Reading, other: _Reading) -> bool:
+def _again(one: _Reading, other: _Reading, share: float) -> bool:
     """Whether a reading is the same card as a surer one: a part of it, or it and more."""
-    return one.best is not None and one.best == other.best and one.lies_in(other, PART_OF_SAME)
+    return one.best is not None and one.best == other.best and one.lies_in(other, share)
 
 
 def _from_both_ends(eyes: Eyes, image: Image, quads: Sequence[Points]) -> list[Look]:

@@ -26,6 +26,7 @@ from models.real_stills import outlined, views
 from vision.eyes import open_eyes
 from vision.sight.detector import KINDS, Kind
 from vision.sight.frame import Image, Points
+from vision.sight.polygons import shared_area, shared_part
 
 RUNS = Path("runs/detector")
 # The network is fully convolutional: it is trained on pieces of stills, with cards as large (in
@@ -106,12 +107,11 @@ def line_of(number: int, corners: Points, x: int, y: int) -> str:
     """
     quad = corners - np.array([x, y], np.float32)
     frame = np.array([[0, 0], [PIECE, 0], [PIECE, PIECE], [0, PIECE]], np.float32)
-    inside, left = cv2.intersectConvexConvex(quad, frame)
-    whole = cv2.contourArea(quad)
+    inside, whole = shared_area(quad, frame), cv2.contourArea(quad)
     if inside < LEAST_IN_PIECE * whole:
         return ""
     if inside < 0.999 * whole:
-        quad = np.asarray(cv2.boxPoints(cv2.minAreaRect(left)), np.float32)
+        quad = np.asarray(cv2.boxPoints(cv2.minAreaRect(shared_part(quad, frame))), np.float32)
     numbers = " ".join(f"{v:.5f}" for v in (quad / PIECE).clip(0, 1).reshape(-1))
     return f"{number} {numbers}"
 

@@ -155,6 +155,35 @@ def test_read_of_outlines_that_disagree_is_no_card() -> None:
     assert doubted.confidence < agreed.confidence
 
 
+def test_read_of_a_card_is_not_doubted_for_the_card_beside_it() -> None:
+    """An outline that is partly on another card, and reads like that one, tells nothing of this."""
+    seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 115, 170)))
+
+    def look_at(quad: np.ndarray, beside: str) -> Look:
+        left = round(float(quad[:, 0].min()))
+        return {100: says("As", 0.985), 115: says("Kd", 0.98), 170: says(beside, 0.999)}[left]
+
+    for beside, named in (("Kd", {"As", "Kd"}), ("Kh", {"Kh"})):
+        found = read(seen, lambda quad, beside=beside: look_at(quad, beside))
+        assert {str(one.card) for one in found if one.card} == named
+
+
+def test_read_doubts_a_card_once_for_each_other_that_it_may_be() -> None:
+    """Two poor outlines that read as the same other card leave no more doubt than one."""
+    places = box(100, 100, 100, 140), box(100, 100, 110, 155), box(100, 100, 91, 127)
+    seen = Seen(*(Detection(place, Kind.FACE, 0.9) for place in places))
+
+    def look_at(quad: np.ndarray, others: tuple[str, str]) -> Look:
+        names = {100: "As", 110: others[0], 91: others[1]}
+        wide = round(float(np.ptp(quad[:, 0])))
+        return says(names[wide], 0.985 if wide == 100 else 0.3)
+
+    (same,) = read(seen, lambda quad: look_at(quad, ("Ac", "Ac")))
+    (more,) = read(seen, lambda quad: look_at(quad, ("Ac", "4s")))
+    assert str(same.card) == "As"
+    assert more.card is None
+
+
 def test_read_says_what_it_could_not_read_once() -> None:
     """An unread card is said; a weak box, and a part of a card that is read, are not."""
     seen = Seen(

@@ -30,18 +30,29 @@ def distance_inside(point: Sequence[float], area: Points) -> float:
 
 
 def shared_area(first: Points, second: Points) -> float:
-    """Return the area common to two convex polygons, in the square of their unit.
+    """Return the area common to two convex polygons, in the square of their unit."""
+    left = _shared(first, second)
+    following = [*left[1:], *left[:1]]
+    return sum((a.conjugate() * b).imag for a, b in zip(left, following, strict=True)) / 2
 
-    Each edge of the second cuts off what of the first is beyond it. OpenCV's own function is not
-    used: where edges lie on one line, as in cards that lie in a row, it errs by whole cards.
+
+def shared_part(first: Points, second: Points) -> Points:
+    """Return the corners (n x 2, none if apart) of what is common to two convex polygons."""
+    return np.array([(c.real, c.imag) for c in _shared(first, second)], np.float32).reshape(-1, 2)
+
+
+def _shared(first: Points, second: Points) -> list[complex]:
+    """Cut off, edge by edge of the second, what of the first is beyond it.
+
+    OpenCV's own function is not used: where edges lie on one line, as in cards that lie in a row,
+    it errs by whole cards.
     """
     left, edges = _around(first), _around(second)
     for start, end in zip(edges, [*edges[1:], edges[0]], strict=True):
         left = _within(left, start, end)
         if not left:
-            return 0.0
-    following = [*left[1:], left[0]]
-    return sum((a.conjugate() * b).imag for a, b in zip(left, following, strict=True)) / 2
+            break
+    return left
 
 
 def _around(points: Points) -> list[complex]:

@@ -217,7 +217,7 @@ def _random_body(design: Design, rng: np.random.Generator) -> Design:
     return replace(
         design,
         pip=float(rng.uniform(9, 15)),
-        pip_family=str(rng.choice(["round", "plain"])),
+        pip_family=_random_family(rng),
         columns=float(rng.uniform(0.17, 0.25)),
         rows=float(rng.uniform(0.27, 0.35)),
         ace=float(rng.uniform(13, 34)),
@@ -233,6 +233,12 @@ def _random_body(design: Design, rng: np.random.Generator) -> Design:
         frame=float(rng.choice([0.0, 0.25, 0.4, 0.5])),
         frame_color=_hsv(rng.integers(180), rng.uniform(60, 255), rng.uniform(20, 160)),
     )
+
+
+def _random_family(rng: np.random.Generator) -> str:
+    """Return a family of pips: most makers' clubs and spades are like no other's."""
+    base = str(rng.choice(["round", "plain"]))
+    return base if rng.random() < 0.2 else f"{base}-{rng.integers(10_000)}"
 
 
 def _random_pen(rng: np.random.Generator) -> Pen:

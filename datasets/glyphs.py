@@ -122,25 +122,56 @@ def rounded_mask(height: int, width: int, *, radius: float = CORNER, inset: floa
 
 @cache
 def pip(suit: str, height: int, width: int, family: str = "round") -> Image:
-    """Return the mask of a suit (`c d h s`) that fills height x width pixels."""
+    """Return the mask of a suit (`c d h s`) that fills height x width pixels.
+
+    A family is `round` or `plain`, or one of these with a number (`round-7`): bent at random.
+    """
+    base, _, number = family.partition("-")
+    rng = np.random.default_rng(int(number)) if number else None
     size = np.array([width, height], np.float64) * _OVER
     big = np.zeros((height * _OVER, width * _OVER), np.uint8)
     if suit == "c":
-        _club(big, size, family)
+        _club(big, size, base, rng)
     else:
-        fill(big, outline(PIPS[family][suit]) / 100 * size)
+        fill(big, outline(PIPS[base][suit]) / 100 * size)
+    if rng is not None:
+        big = _bent(big, rng)
     return np.asarray(cv2.resize(big, (width, height), interpolation=cv2.INTER_AREA))
 
 
-def _club(big: Image, size: NDArray[Any], family: str) -> None:
+def _club(big: Image, size: NDArray[Any], family: str, rng: np.random.Generator | None) -> None:
     radius, x, y = _CLUBS[family]
+    web = 0.0
+    if rng is not None:
+        # Leaves from small and apart to large and grown together.
+        radius, x, y = (float(rng.uniform(*of)) for of in ((20, 26), (72, 79), (57, 69)))
+        web = float(rng.uniform(0, 10)) if rng.random() < 0.4 else 0.0
     turn = np.linspace(0, 2 * np.pi, 49)[:, None]
     circle = np.hstack([np.cos(turn), np.sin(turn)]) * radius
     for centre in ((50, radius), (100 - x, y), (x, y)):
         fill(big, (circle + centre) / 100 * size)
     fill(big, outline("M42 34 L58 34 L66 66 L34 66 L42 34") / 100 * size)
+    if web:
+        grown = np.array([[50 - web, 26], [50 + web, 26], [50 + 2 * web, y], [50 - 2 * web, y]])
+        fill(big, grown / 100 * size)
     stem = "M47 60 " + _STEM + "L53 60" if family == "round" else "M48 60 L43 100 L57 100 L52 60"
     fill(big, outline(stem) / 100 * size)
+
+
+def _bent(mask: Image, rng: np.random.Generator) -> Image:
+    """Return the mask heavier or lighter, its middle higher or lower, bulging or drawn in."""
+    height, width = mask.shape
+    power, bulge = rng.uniform(0.85, 1.18), rng.uniform(0, 0.16)
+    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+    # A little smaller, for what is made heavier to stay whole.
+    down, across = (0.5 + 1.06 * ((v + 0.5) / n - 0.5) for v, n in ((y, height), (x, width)))
+    down = np.where(down < 0, -1, np.abs(down) ** np.float32(power)).astype(np.float32)
+    across = 0.5 + (across - 0.5) * (1 + np.float32(bulge) * np.sin(np.pi * down))
+    bent = cv2.remap(mask, across * width - 0.5, down * height - 0.5, cv2.INTER_LINEAR)
+    reach = round(float(rng.uniform(-0.035, 0.025)) * width)
+    kernel = np.ones((2 * abs(reach) + 1,) * 2, np.uint8)
+    change = cv2.dilate if reach > 0 else cv2.erode
+    return np.asarray(change(bent, kernel), np.uint8)
 
 
 @cache

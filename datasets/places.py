@@ -127,6 +127,13 @@ class Camera:
         return bent.astype(np.float32)
 
     def calibration(self) -> tuple[Points, Points]:
-        """Return four points on the table as pixels and as mm (4, 2), for the reader."""
+        """Return four points in sight on the table as pixels and as mm (4, 2), for the reader."""
         corners = np.array([[60.0, 50.0], [1140.0, 50.0], [1140.0, 630.0], [60.0, 630.0]])
-        return self.project(corners), corners
+        middle = np.array(FIELD_MM) / 2
+        # A lens with a tilt may push them out of the picture.
+        while not self._shows(pixels := self.project(corners)):
+            corners = middle + 0.97 * (corners - middle)
+        return pixels, corners
+
+    def _shows(self, pixels: Points) -> bool:
+        return bool((pixels >= 0).all() and (pixels <= np.array(self.size) - 1).all())

@@ -20,6 +20,7 @@ from vision.sight.blindness import Limits, Watch
 from vision.sight.classifier import Look
 from vision.sight.drift import Place, PlaceLimits, Trust, TrustLimits
 from vision.sight.enrolment import DeckClassifier
+from vision.sight.faces import faces_told
 from vision.sight.frame import Frame, Image, Points
 from vision.sight.geometry import TableView
 from vision.sight.motion import MotionGate
@@ -95,6 +96,7 @@ class Watcher:
         self._look_every_ms = 1000 / config.models.looks_per_s
         self._detector = eyes.detector
         self._gate = MotionGate()
+        self._view = view
         self._tracker = Tracker(view)
         self._classifier = eyes.classifier
         self._reader = Reader(
@@ -143,8 +145,15 @@ class Watcher:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        tracks = self._tracker.update(self._detector(frame.image), frame.at, frame.image)
+        found = faces_told(
+            frame.image, self._detector(frame.image), self._classifier, self._in_a_slot
+        )
+        tracks = self._tracker.update(found, frame.at, frame.image)
         return self._reader.update(tracks, frame)
+
+    def _in_a_slot(self, quad: Points) -> bool:
+        pose, _ = self._view.locate(quad)
+        return self._view.slot_of(pose) is not None
 
     def _classify(self, image: Image, quads: Sequence[Points]) -> Sequence[Look]:
         looks = self._classifier(image, quads)

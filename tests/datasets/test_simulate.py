@@ -166,6 +166,17 @@ def test_simulate_writes_a_folder_of_frames(tmp_path: Path) -> None:
     assert frame_ms(len(pictures) - 1, told["fps"]) <= told["coups"][-1]["end_ms"]
 
 
+@pytest.mark.parametrize("lens", [-0.08, 0.0, 0.08])
+@pytest.mark.parametrize("tilt", [0.0, 20.0, 35.0])
+def test_calibration_points_are_in_the_picture(tilt: float, lens: float) -> None:
+    """The table file can be used whatever the camera's lean and lens."""
+    camera = Camera((1280, 720), tilt, lens)
+    pixels, plane = camera.calibration()
+    assert (pixels >= 0).all()
+    assert (pixels <= (1279, 719)).all()
+    assert np.allclose(camera.project(plane), pixels)
+
+
 def test_interrupted_simulate_leaves_no_half_written_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

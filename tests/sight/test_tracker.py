@@ -256,6 +256,18 @@ def test_cards_swept_to_the_discard_are_gone() -> None:
     assert log.tracks == ()
 
 
+def test_card_never_seen_turned_goes_with_the_others() -> None:
+    """Its place is bare as theirs: the next card found in a slot is not taken for it."""
+    log = quiet()
+    stage = log.stage
+    for slot, kind in ((Slot.PUNTO_1, Kind.FACE), (Slot.BANCO_1, Kind.BACK)):
+        log.play(stage.deal(Prop(MOUTH, kind, ACE), PLACES[slot]))
+    log.play(stage.wait(1500))
+    stage.props.clear()
+    log.play(stage.wait(1500))
+    assert len(log.gone) == 2
+
+
 def test_tracker_bears_pauses_between_frames() -> None:
     """While the motion gate sleeps no frames come; cards at rest are the same afterwards."""
     log = quiet()

@@ -275,6 +275,8 @@ class Tracker:
             unseen = min(at - card.seen_at, self._ground.steady_ms(place, at))
             return sight is Sight.COVERED and unseen > COVER_STEADY_MS
         card.absent_since = card.absent_since if card.absent_since is not None else at
-        # A card whose face was never seen has been picked up to be turned, not cleared.
-        patience = BARE_MS if card.face_seen else BARE_UNTURNED_MS
+        # A card whose face was never seen has been picked up to be turned, not cleared, unless
+        # others have gone since.
+        cleared = self._cleared_at > card.absent_since
+        patience = BARE_MS if card.face_seen or cleared else BARE_UNTURNED_MS
         return at - max(card.absent_since, card.seen_at) >= patience

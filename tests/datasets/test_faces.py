@@ -83,6 +83,20 @@ def test_pip_fills_its_box_and_is_symmetrical(suit: str) -> None:
     assert np.abs(mask - mask[:, ::-1]).mean() < 3
 
 
+@pytest.mark.parametrize("number", range(40))
+def test_pips_of_a_random_make_stay_what_they_are(number: int) -> None:
+    """Whole, symmetrical, drawn alike each time, and clubs are no spades."""
+    family = f"{('round', 'plain')[number % 2]}-{number}"
+    masks = {suit: pip(suit, 60, 54, family) > 127 for suit in "cdhs"}
+    for suit, mask in masks.items():
+        assert np.array_equal(mask, pip.__wrapped__(suit, 60, 54, family) > 127)
+        assert 0.15 < mask.mean() < 0.8
+        assert (mask != mask[:, ::-1]).mean() < 0.03
+        assert mask[:, [0, -1]].mean() < 0.4
+    either = masks["c"] | masks["s"]
+    assert (masks["c"] != masks["s"]).sum() > 0.07 * either.sum()
+
+
 def test_random_designs_repeat_with_the_seed_and_differ_without() -> None:
     """The same seed gives the same design; other seeds give others, all drawable."""
     assert random_design(np.random.default_rng(5)) == random_design(np.random.default_rng(5))

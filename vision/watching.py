@@ -20,7 +20,7 @@ from vision.sight.blindness import Limits, Watch
 from vision.sight.classifier import Look
 from vision.sight.drift import Place, PlaceLimits, Trust, TrustLimits
 from vision.sight.enrolment import DeckClassifier
-from vision.sight.faces import faces_told
+from vision.sight.faces import Faces
 from vision.sight.frame import Frame, Image, Points
 from vision.sight.geometry import TableView
 from vision.sight.motion import MotionGate
@@ -99,6 +99,7 @@ class Watcher:
         self._view = view
         self._tracker = Tracker(view)
         self._classifier = eyes.classifier
+        self._faces = Faces(self._classifier, self._in_a_slot)
         self._reader = Reader(
             view,
             self._classify,
@@ -145,9 +146,7 @@ class Watcher:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        found = faces_told(
-            frame.image, self._detector(frame.image), self._classifier, self._in_a_slot
-        )
+        found = self._faces(frame, self._detector(frame.image))
         tracks = self._tracker.update(found, frame.at, frame.image)
         return self._reader.update(tracks, frame)
 

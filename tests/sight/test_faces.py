@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vision.game.cards import Card
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
-from vision.sight.faces import faces_told
-from vision.sight.frame import Image, Points
+from vision.sight.faces import AGAIN_MS, Faces
+from vision.sight.frame import Frame, Image, Points
 
 IMAGE = np.zeros((100, 100, 3), np.uint8)
 
@@ -31,8 +33,8 @@ def test_back_that_reads_as_a_card_is_a_face() -> None:
     said = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
     asked: list[float] = []
 
-    def classify(_: Image, quads: object) -> list[Look]:
-        lefts = [float(quad[0, 0]) for quad in quads]  # type: ignore[attr-defined]
+    def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
+        lefts = [float(quad[0, 0]) for quad in quads]
         asked.extend(lefts)
         return [said[round(left)] for left in lefts]
 
@@ -42,8 +44,23 @@ def test_back_that_reads_as_a_card_is_a_face() -> None:
     def worth_it(quad: Points) -> bool:
         return bool(quad[0, 0] < 350)
 
-    found = faces_told(IMAGE, [*backs, *others], classify, worth_it)
+    found = Faces(classify, worth_it)(Frame(IMAGE, 0, 0), [*backs, *others])
     kinds = [one.kind for one in found]
     assert kinds == [Kind.FACE, Kind.BACK, Kind.BACK, Kind.FACE, Kind.BACK, Kind.CUT]
     assert asked == [0, 100, 200]
     assert [one.quad[0, 0] for one in found] == [0, 100, 200, 300, 400, 500]
+
+
+def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
+    """What was said of a place holds until it is old or the card has moved."""
+    asked: list[float] = []
+
+    def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
+        asked.extend(float(quad[0, 0]) for quad in quads)
+        return [look(0.999, 0.999)] * len(quads)
+
+    faces = Faces(classify, lambda _: True)
+    for number, (at_ms, x) in enumerate(((0, 0), (100, 2), (200, 30), (AGAIN_MS, 1))):
+        (one,) = faces(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
+        assert one.kind is Kind.FACE
+    assert asked == [0, 30, 1]

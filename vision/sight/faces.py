@@ -7,34 +7,63 @@ face that nobody looks at is never read. Knows pixels only; it is given who look
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
-from vision.sight.frame import Image, Points
+from vision.sight.frame import Frame, Image, Points
 
 # A back is no face for a guess: it has to read as one card at full size.
 LEAST_SURE = 0.98
+# What was seen of a card that has hardly moved holds for a while: backs lie for seconds.
+AGAIN_MS = 400
+SAME_PLACE_PX = 4.0
 
 
-def faces_told(
-    image: Image,
-    found: Sequence[Detection],
-    classify: Callable[[Image, Sequence[Points]], Sequence[Look]],
-    worth_it: Callable[[Points], bool],
-) -> list[Detection]:
-    """Return the detections of a picture, backs that read as a card told as faces.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdict:
+    """Whether what lay at a place (2,) was a face, and when it was looked at."""
 
-    `worth_it` says of a quad (4 x 2 pixels) whether a face may lie there at all.
+    place: Points
+    at: int
+    face: bool
+
+
+class Faces:
+    """Tells backs that read as a card as faces.
+
+    `classify` looks at quads (4 x 2 pixels) of a picture; `worth_it` says of a quad whether a face
+    may lie there at all.
     """
-    backs = [one for one in found if one.kind is Kind.BACK and worth_it(one.quad)]
-    if not backs:
-        return list(found)
-    looks = classify(image, [one.quad for one in backs])
-    turned = {id(one) for one, look in zip(backs, looks, strict=True) if _reads(look)}
-    return [replace(one, kind=Kind.FACE) if id(one) in turned else one for one in found]
+
+    def __init__(
+        self,
+        classify: Callable[[Image, Sequence[Points]], Sequence[Look]],
+        worth_it: Callable[[Points], bool],
+    ) -> None:
+        self._classify = classify
+        self._worth_it = worth_it
+        self._known: list[_Verdict] = []
+
+    def __call__(self, frame: Frame, found: Sequence[Detection]) -> list[Detection]:
+        """Return what was found in a frame, with the kinds that are true at full size."""
+        self._known = [one for one in self._known if 0 <= frame.at - one.at < AGAIN_MS]
+        backs = [one for one in found if one.kind is Kind.BACK and self._worth_it(one.quad)]
+        new = [one.quad for one in backs if self._verdict(one.quad) is None]
+        looks = self._classify(frame.image, new) if new else ()
+        for quad, look in zip(new, looks, strict=True):
+            self._known.append(_Verdict(quad.mean(axis=0), frame.at, _reads(look)))
+        turned = {id(one) for one in backs if self._verdict(one.quad)}
+        return [replace(one, kind=Kind.FACE) if id(one) in turned else one for one in found]
+
+    def _verdict(self, quad: Points) -> bool | None:
+        place = quad.mean(axis=0)
+        for one in self._known:
+            if float(np.abs(one.place - place).max()) <= SAME_PLACE_PX:
+                return one.face
+        return None
 
 
 def _reads(look: Look) -> bool:

@@ -24,7 +24,7 @@ from models import measure_classifier, train_detector
 from models.ablate import Small, Variant, stock
 from models.card import HERE
 from models.loop import parser
-from models.measure_detector import LEAST_OVERLAP, overlap
+from models.measure_detector import LEAST_OVERLAP, SETTINGS, overlap
 from models.network import onnx_runner
 from models.train_classifier import bank_of, make
 from vision.eyes import open_eyes
@@ -41,7 +41,6 @@ LEAST_SURE = 0.4
 
 # The smallest costs what two stages do for a few cards, the largest sees every pixel.
 SIZES = (480, 832, SIDE)
-OVERLAP = 0.6
 
 Named = list[tuple[Points, str]]
 Ways = dict[str, Callable[[Image], Named]]
@@ -68,7 +67,7 @@ def one_stage(arguments: argparse.Namespace) -> Ways:
         def name(image: Image) -> Named:
             box = Letterbox.fit(image.shape[1], image.shape[0], size)
             found = list(oriented(infer(box.apply(image)), box, LEAST_SURE))
-            kept = surest([q for q, _, _ in found], [s for _, _, s in found], OVERLAP)
+            kept = surest([q for q, _, _ in found], [s for _, _, s in found], SETTINGS["overlap"])
             return [(found[i][0], CLASSES[found[i][1]]) for i in kept]
 
         return name

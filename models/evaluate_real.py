@@ -112,7 +112,7 @@ def looks_at(source: Path) -> Outcome:
                 quad = np.roll(quad, 1, axis=0)
             (look,) = eyes.classifier(np.asarray(image, np.uint8), [quad])
             best = int(look.log_p.argmax())
-            found.append((look.readable * float(np.exp(look.log_p[best])), best, truth.index))
+            found.append((look.confidence, best, truth.index))
     confidence, read, true = zip(*found, strict=True)
     return Outcome(np.array(confidence), np.array(read), np.array(true))
 

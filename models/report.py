@@ -61,7 +61,7 @@ class Sample:
     @property
     def confidence(self) -> float:
         """What the first look alone gives its reading, 0 to 1."""
-        return self.look.readable * self.sure_of_name
+        return self.look.confidence
 
 
 def samples(classifier: Classifier, count: int, looks: int) -> list[Sample]:

@@ -102,7 +102,7 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
         found = []
         for face, look in zip(faces, looks, strict=True):
             best = int(np.argmax(look.log_p))
-            sure = look.readable * float(np.exp(look.log_p[best])) > LEAST_SURE
+            sure = look.confidence > LEAST_SURE
             x, y = face.quad.mean(axis=0)
             found.append((str(Card.of(best)) if sure else "", float(x), float(y)))
         return found

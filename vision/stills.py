@@ -168,7 +168,7 @@ def _readings(eyes: Eyes, image: Image, found: Sequence[Detection]) -> list[_Rea
 
 
 def _read(found: Detection, look: Look) -> _Reading:
-    return _Reading(found, Card.of(int(np.argmax(look.log_p))), _confidence(look), found.score)
+    return _Reading(found, Card.of(int(np.argmax(look.log_p))), look.confidence, found.score)
 
 
 def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
@@ -205,11 +205,6 @@ def _from_both_ends(eyes: Eyes, image: Image, quads: Sequence[Points]) -> list[L
         pairs = zip(looks[: len(some)], looks[len(some) :], strict=True)
         found += [_mean(one, other) for one, other in pairs]
     return found
-
-
-def _confidence(look: Look) -> float:
-    """Return how sure a look is of its best face, 0 to 1."""
-    return look.readable * float(np.exp(look.log_p.max()))
 
 
 def _mean(one: Look, other: Look) -> Look:

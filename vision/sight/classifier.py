@@ -36,6 +36,11 @@ class Look:
     readable: float
     strange: float = 0.0
 
+    @property
+    def confidence(self) -> float:
+        """How sure the look is of its best face, 0 to 1."""
+        return self.readable * float(np.exp(self.log_p.max()))
+
 
 class Classifier:
     """Reads cards given by their quads from the full picture.

@@ -54,7 +54,7 @@ class Faces:
         new = [one.quad for one in backs if self._verdict(one.quad) is None]
         looks = self._classify(frame.image, new) if new else ()
         for quad, look in zip(new, looks, strict=True):
-            self._known.append(_Verdict(quad.mean(axis=0), frame.at, _reads(look)))
+            self._known.append(_Verdict(quad.mean(axis=0), frame.at, look.confidence >= LEAST_SURE))
         turned = {id(one) for one in backs if self._verdict(one.quad)}
         return [replace(one, kind=Kind.FACE) if id(one) in turned else one for one in found]
 
@@ -64,7 +64,3 @@ class Faces:
             if float(np.abs(one.place - place).max()) <= SAME_PLACE_PX:
                 return one.face
         return None
-
-
-def _reads(look: Look) -> bool:
-    return look.readable * float(np.exp(look.log_p.max())) >= LEAST_SURE

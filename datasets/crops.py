@@ -24,6 +24,9 @@ CROP_SIZE = (96, 136)
 SEED_FAMILY = {"train": 1, "test": 2}
 _INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
 _FLAWED, _CLEAR = 17.0, 22.0
+# How far corners are off, in widths, and how often so far where the card is in sight or covered.
+_LOOSE = (0.006, 0.014, 0.028, 0.06)
+_EXACT, _GUESSED = (0.25, 0.35, 0.3, 0.1), (0.1, 0.25, 0.35, 0.3)
 # How often an outline is not the card's, and is to be told from one that is.
 _AMISS = 0.05
 
@@ -80,11 +83,15 @@ def label_of(shot: Snapshot) -> int | None:
 
 
 def cut(rng: Rng, shot: Snapshot, size: tuple[int, int]) -> Image:
-    """Cut the card out by the corners that were found: rarely exact, at times the box's own."""
+    """Cut the card out by the corners that were found: rarely exact, at times the box's own.
+
+    Of a card partly covered they are guessed, and less exact.
+    """
     quad = shot.quad if rng.random() < 0.85 else smallest_box(shot.quad)
+    shares = _EXACT if in_sight(shot) > 0.7 else _GUESSED
     middle = quad.mean(axis=0)
     reach = float(np.hypot(*(quad[0] - quad[2]))) / 1.72
-    loose = float(rng.choice([0.006, 0.014, 0.028, 0.06], p=[0.25, 0.35, 0.3, 0.1]))
+    loose = float(rng.choice(_LOOSE, p=shares))
     common = rng.normal(0, loose, 2) * reach
     found = middle + (quad - middle) * np.exp(rng.normal(0.01, loose, 2).mean())
     found = found + common + rng.normal(0, 0.5 * loose, (4, 2)) * reach

@@ -50,7 +50,7 @@ class WithFeatures(torch.nn.Module):
         self.net = net
 
     def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return N x 18 logits and N x 256 features."""
+        """Return N x 18 logits and N x 384 features."""
         features = self.net.pooled(crops)
         return self.net.head(features), features
 
@@ -170,7 +170,7 @@ def main() -> None:
     card = {
         "name": "classifier",
         "task": "rank, suit and readability of a rectified card",
-        "network": "CardNet, residual, 0.7 million parameters",
+        "network": "CardNet, residual, 1.5 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
         "recipe": "python -m models.train_classifier && python -m models.measure_classifier",
         "trained": arguments.trained,

@@ -11,6 +11,7 @@ import itertools
 import shutil
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +19,11 @@ import cv2
 import numpy as np
 import onnxruntime as ort
 
-from datasets.scene import Label, stills
+from datasets.scene import Label, Still, stills
 from models.card import HERE, write_card
 from models.network import onnx_runner
 from vision.sight.detector import KINDS, Detection, Detector
+from vision.sight.frame import Image
 from vision.sight.polygons import shared_area
 
 SEED = 70_001
@@ -78,13 +80,18 @@ def corner_error(label: Label, quad: np.ndarray) -> float:
     return min(float(np.linalg.norm(label.quad - q, axis=1).mean()) for q in turns) / width
 
 
-def score(detector: Detector, count: int) -> Score:
-    """Run the detector over `count` held-out stills."""
+def held_out(count: int) -> Iterator[Still]:
+    """Yield stills that no detector was trained on."""
+    return itertools.islice(stills(SEED, split="test", size=(SIZE, SIZE)), count)
+
+
+def score(detector: Callable[[Image], tuple[Detection, ...]], shown: Iterable[Still]) -> Score:
+    """Run a detector over stills and compare with their labels."""
     tally: Counter[str] = Counter()
     wide: Counter[str] = Counter()
     hit: Counter[str] = Counter()
     errors: list[float] = []
-    for still in itertools.islice(stills(SEED, split="test", size=(SIZE, SIZE)), count):
+    for still in shown:
         labels = [label for label in still.labels if label.visible >= 0.25]
         found = detector(still.image)
         matched = pair(list(still.labels), found)
@@ -132,7 +139,7 @@ def main() -> None:
     session, run = onnx_runner(arguments.onnx, threads=1)
     result = score(
         Detector(run, threshold=SETTINGS["threshold"], overlap=SETTINGS["overlap"]),
-        arguments.stills,
+        held_out(arguments.stills),
     )
     target = HERE / "detector.onnx"
     if arguments.onnx.resolve() != target.resolve():

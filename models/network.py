@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 OUTPUTS = 13 + 4 + 1
-WIDTHS = (16, 32, 64, 128)
+WIDTHS = (24, 48, 96, 192)
 
 
 class Residual(nn.Module):
@@ -46,7 +46,7 @@ class Residual(nn.Module):
 
 
 class CardNet(nn.Module):
-    """The classifier; 0.7 million parameters with the usual widths of its stages."""
+    """The classifier; 1.5 million parameters with the usual widths of its stages."""
 
     def __init__(self, widths: tuple[int, ...] = WIDTHS) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class CardNet(nn.Module):
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * inputs, OUTPUTS))
 
     def pooled(self, x: Tensor) -> Tensor:
-        """Return N x 256 features: what is told from a card before it is named."""
+        """Return N x 384 features: what is told from a card before it is named."""
         # Normalisation travels inside the network: whoever runs it need not know it.
         features = self.features((x - 0.5) * 4.0)
         return torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)

@@ -1,4 +1,4 @@
-"""The detector's network and its trainer: ultralytics' own, made quick on a CPU.
+"""The detector's network and trainer, and the ones it is compared with: ultralytics' own, quicker.
 
 Convolutions run in bfloat16 while training where there is no GPU, twice as fast on processors that
 have it; losses and evaluation stay in 32 bits. A module of its own, since checkpoints name it.
@@ -13,8 +13,10 @@ import cv2
 import numpy as np
 import torch
 from torch import Tensor
+from ultralytics.models.yolo.detect import DetectionTrainer
 from ultralytics.models.yolo.obb import OBBTrainer
-from ultralytics.nn.tasks import OBBModel
+from ultralytics.models.yolo.pose import PoseTrainer
+from ultralytics.nn.tasks import BaseModel, OBBModel, PoseModel
 
 from models.restore import restore
 from vision.sight.detector import KINDS
@@ -22,8 +24,8 @@ from vision.sight.detector import KINDS
 SAMPLE = 96
 
 
-class QuickOBB(OBBModel):
-    """A YOLO with oriented boxes whose layers train in bfloat16 on a CPU."""
+class Quick(BaseModel):
+    """A YOLO whose layers train in bfloat16 on a CPU."""
 
     def predict(self, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Return what the parent returns, in 32 bits."""
@@ -31,6 +33,14 @@ class QuickOBB(OBBModel):
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=quick):
             output = super().predict(x, *args, **kwargs)  # type: ignore[no-untyped-call]
         return _in_full(output) if quick else output
+
+
+class QuickOBB(Quick, OBBModel):
+    """A YOLO with oriented boxes."""
+
+
+class QuickPose(Quick, PoseModel):
+    """A YOLO with upright boxes and keypoints."""
 
 
 def _in_full(value: Any) -> Any:
@@ -41,8 +51,24 @@ def _in_full(value: Any) -> Any:
     return type(value)(_in_full(part) for part in value)
 
 
-class Trainer(OBBTrainer):
-    """Trains a `QuickOBB`, in the memory format that is quickest; from `exported` if it is given.
+class InFormat(DetectionTrainer):
+    """Trains in the memory format that is quickest."""
+
+    def set_model_attributes(self) -> None:
+        """Set what the parent sets, and the memory format."""
+        super().set_model_attributes()  # type: ignore[no-untyped-call]
+        assert isinstance(self.model, torch.nn.Module)  # noqa: S101
+        self.model.to(memory_format=torch.channels_last)
+
+    def preprocess_batch(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the batch with its pictures in that format."""
+        batch = super().preprocess_batch(batch)
+        batch["img"] = batch["img"].contiguous(memory_format=torch.channels_last)
+        return batch
+
+
+class Trainer(InFormat, OBBTrainer):
+    """Trains a `QuickOBB`; from `exported` if it is given.
 
     `exported` is an ONNX file of the shipped detector's network, with its classes.
     """
@@ -66,17 +92,25 @@ class Trainer(OBBTrainer):
             net.load(known)  # type: ignore[no-untyped-call]
         return net
 
-    def set_model_attributes(self) -> None:
-        """Set what the parent sets, and the memory format."""
-        super().set_model_attributes()  # type: ignore[no-untyped-call]
-        assert isinstance(self.model, torch.nn.Module)  # noqa: S101
-        self.model.to(memory_format=torch.channels_last)
 
-    def preprocess_batch(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the batch with its pictures in that format."""
-        batch = super().preprocess_batch(batch)
-        batch["img"] = batch["img"].contiguous(memory_format=torch.channels_last)
-        return batch
+class CornersTrainer(InFormat, PoseTrainer):
+    """Trains a `QuickPose`; there is no exported file to go on from."""
+
+    def __init__(self, *args: Any, exported: Path | None = None, **kwargs: Any) -> None:
+        if exported is not None:
+            raise ValueError(f"{exported}: keypoints are trained from nothing")
+        super().__init__(*args, **kwargs)
+
+    def get_model(self, cfg: Any = None, weights: Any = None, verbose: bool = True) -> PoseModel:
+        """Return the network with the weights of a checkpoint, or none."""
+        shape = self.data["kpt_shape"]
+        net = QuickPose(  # type: ignore[no-untyped-call]
+            cfg, nc=self.data["nc"], ch=self.data["channels"], data_kpt_shape=shape, verbose=verbose
+        )
+        self.set_model_names_for_load(net)  # type: ignore[no-untyped-call]
+        if weights:
+            net.load(weights)  # type: ignore[no-untyped-call]
+        return net
 
 
 def _sample(folder: Path) -> Tensor:

@@ -2,6 +2,7 @@
 
 Export folds each batch normalisation into the convolution before it. Here the convolutions get the
 folded weights and each normalisation is set so that, on the pictures given, it changes nothing.
+A wider network takes over the weights of a narrower one and says the same until it learns more.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ WEIGHTED = {"Conv", "Gemm"}
 
 @torch.no_grad()
 def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
-    """Give `net` the weights of an ONNX file exported from one like it.
+    """Give `net` the weights of an ONNX file exported from one like it, or a narrower one.
 
     `pictures` (N x 3 x H x W, 0 to 1) are typical input: the normalisations take their statistics
     from them. ValueError if the file's layers are not those of `net`.
@@ -27,11 +28,11 @@ def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
     net.eval()
     layers = _layers_in_order(net, pictures[:1])
     stored = _weights_in_order(exported)
-    if [tuple(layer.weight.shape) for layer in layers] != [w.shape for w, _ in stored]:
+    if not _alike([tuple(layer.weight.shape) for layer in layers], [w.shape for w, _ in stored]):
         raise ValueError(f"{exported}: its layers are not those of the network to be trained")
     norms = _norms_by_layer(net)
     for layer, (weight, bias) in zip(layers, stored, strict=True):
-        layer.weight.copy_(torch.from_numpy(weight))
+        _take(layer, torch.from_numpy(weight))
         norm = norms.get(id(layer))
         target = layer.bias if norm is None else norm.bias
         if norm is not None:
@@ -39,8 +40,27 @@ def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
             norm.running_var.fill_(1 - norm.eps)  # type: ignore[union-attr]
             norm.weight.fill_(1.0)
         if target is not None and bias is not None:
-            target.copy_(torch.from_numpy(bias))
+            target[: len(bias)] = torch.from_numpy(bias)
     _settle(net, list(norms.values()), pictures)
+
+
+def _alike(wanted: list[tuple[int, ...]], stored: list[tuple[int, ...]]) -> bool:
+    """Whether the layers are the same ones, none of them narrower than what is stored."""
+    return len(wanted) == len(stored) and all(
+        len(one) == len(other) and one[2:] == other[2:] and min(np.subtract(one, other)) >= 0
+        for one, other in zip(wanted, stored, strict=True)
+    )
+
+
+def _take(layer: nn.Conv2d | nn.Linear, weight: Tensor) -> None:
+    """Set the weights stored for a layer; what is new of it adds nothing to what was there."""
+    # A linear layer behind features that are pooled twice has the new ones behind each pooling.
+    pools = 2 if isinstance(layer, nn.Linear) and layer.weight.shape != weight.shape else 1
+    mine = layer.weight.unflatten(1, (pools, -1))
+    given = weight.unflatten(1, (pools, -1))
+    outputs, _, inputs = given.shape[:3]
+    mine[:outputs] = 0
+    mine[:outputs, :, :inputs] = given
 
 
 def _layers_in_order(net: nn.Module, picture: Tensor) -> list[nn.Conv2d | nn.Linear]:

@@ -33,6 +33,7 @@ RUNS = Path("runs/detector")
 # pixels) as it will meet, at a third of the cost, and runs on whole ones.
 STILL, PIECE = 416, 256
 LEAST_IN_PIECE = 0.3
+NETWORK = "yolo11n-obb.yaml"
 INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32"
 SEED_FAMILY = {"train": 0, "test": 500_000}
 
@@ -141,14 +142,21 @@ def _make(folder: Path, split: str, first: int, count: int) -> None:
     make(folder, split, first=first, count=count)
 
 
-def train(data: Path, arguments: argparse.Namespace, runs: Path = RUNS) -> Path:
+def train(
+    data: Path,
+    arguments: argparse.Namespace,
+    runs: Path = RUNS,
+    *,
+    network: str | Path = NETWORK,
+    trainer: Callable[..., object] = Trainer,
+) -> Path:
     """Train within the time bound, in a folder of `runs`; return the best checkpoint."""
     gpu = torch.cuda.is_available()
     begin = Path(arguments.resume) if arguments.resume else None
     exported = begin if begin and begin.suffix == ".onnx" else None
-    model = YOLO("yolo11n-obb.yaml" if exported or not begin else begin)
+    model = YOLO(network if exported or not begin else begin)
     model.train(
-        trainer=partial(Trainer, exported=exported),
+        trainer=partial(trainer, exported=exported),
         data=str(data),
         imgsz=PIECE,
         epochs=arguments.epochs,

@@ -184,6 +184,30 @@ def test_read_doubts_a_card_once_for_each_other_that_it_may_be() -> None:
     assert more.card is None
 
 
+def test_read_names_both_of_two_sure_neighbours_in_a_fan() -> None:
+    """A card and the one that it half covers, both sure: two cards, not two tries at one."""
+    for shift, sure, named in ((22, 0.999, {"8d", "5d"}), (22, 0.98, {"8d"}), (8, 0.999, {"8d"})):
+        seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 100 + shift)))
+
+        def look_at(quad: np.ndarray, sure: float = sure) -> Look:
+            return says("8d", 0.9999) if quad[:, 0].min() < 104 else says("5d", sure)
+
+        assert {str(one.card) for one in read(seen, look_at) if one.card} == named
+
+
+def test_read_of_an_outline_across_two_surer_cards_must_be_surer() -> None:
+    """What lies nearly whole in two cards may have the rank of one and the suit of the other."""
+    seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 150, 200)))
+
+    def look_at(quad: np.ndarray, sure: float) -> Look:
+        left = round(float(quad[:, 0].min()))
+        return {100: says("As", 0.9999), 150: says("Ac", sure), 200: says("Kc", 0.9999)}[left]
+
+    for sure, named in ((0.988, {"As", "Kc"}), (0.999, {"As", "Ac", "Kc"})):
+        found = read(seen, lambda quad, sure=sure: look_at(quad, sure))
+        assert {str(one.card) for one in found if one.card} == named
+
+
 def test_read_says_what_it_could_not_read_once() -> None:
     """An unread card is said; a weak box, and a part of a card that is read, are not."""
     seen = Seen(

@@ -29,6 +29,13 @@ ONE_PLACE = 0.6
 # A reading that lies by more than this share in the same card's, or an unread face in a card that
 # is read, is a part of it.
 PART_OF_SAME, PART_OF_READ = 0.5, 0.5
+# Two readings this sure whose outlines share less than this of the smaller: neighbours in a fan.
+FAN_SURE, FAN_SHARED = 0.99, 0.85
+# What lies by this share in cards that read more surely may be made of two of them, the rank of one
+# and the suit of the other: it is named only within this share of the bound.
+COVERED, COVERED_BOUND = 0.9, 0.3
+# The side of the picture in which that share is counted, in pixels.
+COUNTED_PX = 64
 # An outline that lies by this share in a card and reads like it may owe its reading to it.
 PART_OF_BESIDE = 0.25
 # A box weaker than this is worth a word only if a card can be read in it.
@@ -90,10 +97,25 @@ class _Reading:
 
     def rivals(self, other: _Reading) -> bool:
         """Whether the two are outlines of one card."""
-        if min(self.area, other.area) <= ONE_PLACE * max(self.area, other.area):
+        smaller = min(self.area, other.area)
+        if smaller <= ONE_PLACE * max(self.area, other.area):
             return False
         shared = self._shared(other)
-        return shared > ONE_PLACE * (self.area + other.area - shared)
+        if shared <= ONE_PLACE * (self.area + other.area - shared):
+            return False
+        sure = self.best != other.best and min(self.confidence, other.confidence) > FAN_SURE
+        return not (sure and shared < FAN_SHARED * smaller)
+
+    def within(self, others: Sequence[_Reading]) -> float:
+        """Return the share of this outline that lies in any of the others."""
+        left, top, right, bottom = self.bounds
+        scale = COUNTED_PX / max(right - left, bottom - top)
+        own, theirs = np.zeros((2, COUNTED_PX, COUNTED_PX), np.uint8)
+        for mask, readings in ((own, [self]), (theirs, others)):
+            for one in readings:
+                placed = (one.detection.quad - (left, top)) * scale
+                cv2.fillConvexPoly(mask, placed.astype(np.int32), 1)
+        return float(np.count_nonzero(own & theirs) / np.count_nonzero(own))
 
     def _shared(self, other: _Reading) -> float:
         (left, top, right, bottom), (x0, y0, x1, y1) = self.bounds, other.bounds
@@ -101,18 +123,23 @@ class _Reading:
             return 0.0
         return shared_area(self.detection.quad, other.detection.quad)
 
-    def said(self, bound: float) -> StillCard:
-        """Return the card, named only if its risk is within the bound.
+    def risk(self) -> float:
+        """Return how likely the card is another one, 1 if none is read.
 
         The surest of many tries is not as sure as it says: every other card that outlines of the
         same place read as adds the most that it got to the risk. Those that agree lessen it, by
         their root only: outlines of one place are hardly independent.
         """
-        kind, quad = self.detection.kind, self.detection.quad
         if self.best is None:
-            return StillCard(quad, kind, None, self.seen)
-        risk = (1 - self.confidence) * (1 + sum(self.doubts.values())) / (1 + self.support) ** 0.5
-        return StillCard(quad, kind, self.best if risk <= bound else None, max(0.0, 1 - risk))
+            return 1.0
+        doubt = 1 + sum(self.doubts.values())
+        return min(1.0, (1 - self.confidence) * doubt / (1 + self.support) ** 0.5)
+
+    def said(self, *, named: bool) -> StillCard:
+        """Return the card as it is told."""
+        sure = self.seen if self.best is None else 1 - self.risk()
+        card = self.best if named else None
+        return StillCard(self.detection.quad, self.detection.kind, card, sure)
 
 
 def passes_for(image: Image) -> tuple[int, ...]:
@@ -135,7 +162,7 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     chosen = _chosen([*readings, *_readings(eyes, image, wholes(parts))])
     named = _named(chosen, bound)
     told = [*named, *_unread(chosen, named)]
-    return tuple(one.said(bound) for one in chosen if one in told)
+    return tuple(one.said(named=one in named) for one in chosen if one in told)
 
 
 def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Reading]:
@@ -150,8 +177,13 @@ def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Read
 
 
 def _named(chosen: Sequence[_Reading], bound: float) -> list[_Reading]:
-    """Return the readings that are within the bound."""
-    return [one for one in chosen if one.said(bound).card]
+    """Return the readings that are within the bound; `chosen` has the surest first."""
+    named: list[_Reading] = []
+    for one in chosen:
+        made_of_others = one.risk() <= bound and one.within(named) > COVERED
+        if one.risk() <= (COVERED_BOUND * bound if made_of_others else bound):
+            named.append(one)
+    return named
 
 
 def _readings(eyes: Eyes, image: Image, found: Sequence[Detection]) -> list[_Reading]:

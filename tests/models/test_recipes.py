@@ -114,6 +114,25 @@ def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
         assert torch.allclose(again.eval()(pictures), again.train()(pictures), atol=1e-2)
 
 
+def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
+    """Weights taken over from a narrower file say the same, and what is new can be learned."""
+    torch.manual_seed(4)
+    narrow, wide = CardNet((8, 16, 24, 32)), CardNet((12, 20, 24, 40))
+    checkpoint, exported = tmp_path / "net.pt", tmp_path / "net.onnx"
+    pictures = torch.rand(64, 3, 136, 96)
+    narrow(pictures)
+    torch.save(narrow.state_dict(), checkpoint)
+    measure_classifier.export(checkpoint, exported, (8, 16, 24, 32))
+    restore(wide, exported, pictures)
+    said = wide.eval()(pictures)
+    assert torch.allclose(narrow.eval()(pictures), said, atol=1e-3)
+    said.sum().backward()
+    head = wide.head[1].weight.grad
+    assert (head[:, 32:40] != 0).any()
+    with pytest.raises(ValueError, match="layers"):
+        restore(CardNet((8, 16, 24, 24)), exported, pictures)
+
+
 def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -> None:
     """Render, train, export: torch and ONNX give the same boxes through our own decoding."""
     train_detector.make(tmp_path / "data", "train", first=0, count=4)

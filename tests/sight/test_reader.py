@@ -138,10 +138,12 @@ class Desk:
         )
         self.p, self.card, self.readable = 0.99, SIX_CARDS[0], 1.0
         self.at, self.looks = 0, 0
+        self.ends: list[list[float]] = []
 
     def classify(self, _: Image, quads: Sequence[Points]) -> list[Look]:
         """Give the look set."""
         self.looks += len(quads)
+        self.ends += [quad[0].tolist() for quad in quads]
         log_p = np.full(52, np.log((1 - self.p) / 51))
         log_p[self.card.index] = np.log(self.p)
         return [Look(log_p.astype(np.float32), self.readable, self.strange) for _ in quads]
@@ -171,6 +173,15 @@ def test_reader_waits_for_the_bound_and_then_reads_once() -> None:
     assert 1 - 1e-5 <= said[0].confidence <= 1
     assert said[0].second not in (None, SIX_CARDS[0])
     assert not desk.reader.waiting
+
+
+def test_card_is_looked_at_from_both_ends_in_turn() -> None:
+    """Every second look begins at the card's other end, whatever the end the tracker found."""
+    desk = Desk()
+    desk.p = 0.5
+    desk.show(10)
+    quad = track(0).quad
+    assert desk.ends == [quad[2 * (number % 2)].tolist() for number in range(10)]
 
 
 def test_settled_card_is_looked_at_rarely() -> None:

@@ -163,7 +163,7 @@ class Reader:
         wanted = [track for track in tracks if self._wants_look(track, frame.at)]
         if not wanted:
             return []
-        looks = self._classify(frame.image, [track.quad for track in wanted])
+        looks = self._classify(frame.image, [self._end(track) for track in wanted])
         events: list[Event] = []
         for track, look in zip(wanted, looks, strict=True):
             card = self._open[track.id]
@@ -177,6 +177,13 @@ class Reader:
             elif not self._strangers.told(card.order):
                 events += self._conclude(card, frame.at)
         return events
+
+    def _end(self, track: Track) -> Points:
+        """Return the card's quad, begun at either end in turn.
+
+        A card is the same from both, and what misleads from one may not do so from the other.
+        """
+        return np.asarray(np.roll(track.quad, 2 * (self._open[track.id].tries % 2), axis=0))
 
     def _look_at_backs(self, tracks: Sequence[Track], frame: Frame) -> list[Event]:
         """Look at cards that rest on their faces, where a deck is enrolled."""

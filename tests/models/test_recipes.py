@@ -16,6 +16,7 @@ import torch
 from datasets.crops import crops
 from datasets.scene import stills
 from models import (
+    compare_detectors,
     measure_classifier,
     measure_corners,
     train_classifier,
@@ -29,6 +30,7 @@ from models.parity import classifier_parity, corners_parity, detector_parity
 from models.restore import restore
 from vision.edge.model import load
 from vision.sight.classifier import Classifier, batch
+from vision.sight.detector import Kind
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 OWN_DECKS = ("casino", "harbour")
@@ -156,3 +158,21 @@ def test_card_written_is_toml_with_the_hash_first(tmp_path: Path) -> None:
     )
     assert card["sha256"].startswith("ba7816bf")
     assert card["t"] == {"from 14 px": "1 of 2", "a": 1.5}
+
+
+def test_corners_as_keypoints_are_labelled_and_found_alike() -> None:
+    """A card's label is the same from whichever corner, and what a network says of it is found."""
+    quad = np.array([[0.5, 0.2], [0.6, 0.3], [0.4, 0.5], [0.3, 0.4]])
+
+    def line(turn: int) -> str:
+        numbers = np.roll(quad, turn, axis=0).reshape(-1)
+        return compare_detectors.corners_line("1 " + " ".join(map(str, numbers)))
+
+    assert len({line(turn) for turn in range(4)}) == 1
+    row = np.array([*map(float, line(0).split()[1:])], np.float32) * 416
+    output = np.concatenate([row[:4], [0.0, 0.9, 0.0], row[4:]]).astype(np.float32)
+    find = compare_detectors.corners_finder(lambda _: output.reshape(1, -1, 1))
+    (found,) = find(np.zeros((416, 416, 3), np.uint8))
+    assert (found.kind, found.score) == (Kind.BACK, pytest.approx(0.9))
+    assert np.linalg.norm(found.quad[1] - found.quad[0]) < 80
+    assert np.allclose(sorted(found.quad.tolist()), sorted((quad * 416).tolist()), atol=0.01)

@@ -162,7 +162,7 @@ def test_card_written_is_toml_with_the_hash_first(tmp_path: Path) -> None:
 
 def test_corners_as_keypoints_are_labelled_and_found_alike() -> None:
     """A card's label is the same from whichever corner, and what a network says of it is found."""
-    quad = np.array([[0.5, 0.2], [0.6, 0.3], [0.4, 0.5], [0.3, 0.4]])
+    quad = np.array([[0.5, 0.1], [0.6, 0.2], [0.4, 0.5], [0.3, 0.4]])
 
     def line(turn: int) -> str:
         numbers = np.roll(quad, turn, axis=0).reshape(-1)

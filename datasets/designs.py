@@ -232,6 +232,7 @@ def _random_body(design: Design, rng: np.random.Generator) -> Design:
         court_height=float(rng.uniform(66, 79)),
         frame=float(rng.choice([0.0, 0.25, 0.4, 0.5])),
         frame_color=_hsv(rng.integers(180), rng.uniform(60, 255), rng.uniform(20, 160)),
+        panel=float(rng.uniform(5, 21)) if rng.random() < 0.3 else 0.0,
     )
 
 

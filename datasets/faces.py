@@ -66,6 +66,7 @@ class Design:
     frame: float = 0.35  # line round the courts; 0 for none
     frame_color: Color = (120, 60, 20)
     border: float = 0.0  # line round every face, this far from the edge
+    panel: float = 0.0  # line round the pips, this far from the upper and lower edge
 
 
 class Sheet:
@@ -143,6 +144,8 @@ def _pips(sheet: Sheet, rank: str, suit: str, ink: Color) -> None:
     d = sheet.design
     w, h = d.size
     right, bottom = index_span(d)
+    if d.panel:
+        sheet.outline((right + 0.5, d.panel, w - right - 0.5, h - d.panel), ink, 0.3)
     if rank == "A" or d.lone_pip:
         engraved = rank == "A" and suit == "s"
         size = d.spade_ace if engraved else d.ace

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from datasets.designs import DESIGNS, random_design
-from datasets.faces import PIP_PLACES, Design, draw_deck, draw_face
+from datasets.faces import PIP_PLACES, Design, draw_deck, draw_face, index_span
 from datasets.foreign import foreign_faces
 from datasets.glyphs import Pen, glyph, pip
 
@@ -34,6 +34,19 @@ def test_pip_places_agree_with_the_rank(rank: str) -> None:
     """The table of pip places counts up to the rank."""
     twice, once = PIP_PLACES[rank]
     assert 2 * len(twice) + len(once) == "A23456789T".index(rank) + 1
+
+
+@pytest.mark.parametrize("card", ["As", "7d"])
+def test_panel_goes_round_the_pips_and_leaves_the_indices_alone(card: str) -> None:
+    """A line round the pips changes the middle of a face, not its corners."""
+    plain = draw_face(card, Design(), HEIGHT)
+    framed = draw_face(card, Design(panel=8.0), HEIGHT)
+    changed = np.argwhere((plain != framed).any(axis=2))
+    right, _ = index_span(Design())
+    scale = HEIGHT / Design().size[1]
+    assert len(changed) > 2 * HEIGHT / 2
+    assert changed[:, 1].min() > right * scale
+    assert changed[:, 0].min() > 7 * scale
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -30,7 +30,8 @@ FOLDER = Path("runs/compare_detectors")
 # Shares of the width of the largest network of the family; the shipped one has a quarter.
 WIDTHS = {"half the width": 0.125, "as it is": 0.25, "half as wide again": 0.375}
 LEAST = 0.02
-THRESHOLDS = np.geomspace(LEAST, 0.9, 40)
+# Above one nothing is found: the last of them is never false.
+THRESHOLDS = (*np.geomspace(LEAST, 0.9, 40), 1.01)
 
 Finder = Callable[[Image], tuple[Detection, ...]]
 
@@ -123,11 +124,15 @@ def short_first(quad: Points) -> Points:
 def at_one_false(finder: Finder, shown: Sequence[Still]) -> Score:
     """Return the score at the lowest threshold that gives at most one false card a still."""
     found = [finder(still.image) for still in shown]
-    scores = []
-    for threshold in THRESHOLDS:
-        kept = iter([tuple(d for d in some if d.score >= threshold) for some in found])
-        scores.append(score(lambda _, kept=kept: next(kept), shown))
-    return next((one for one in scores if one.false <= len(shown)), scores[-1])
+    scores = (_score_from(threshold, found, shown) for threshold in THRESHOLDS)
+    return next(one for one in scores if one.false <= len(shown))
+
+
+def _score_from(
+    threshold: float, found: Sequence[tuple[Detection, ...]], shown: Sequence[Still]
+) -> Score:
+    kept = iter([tuple(d for d in some if d.score >= threshold) for some in found])
+    return score(lambda _: next(kept), shown)
 
 
 def networks(data: Path) -> dict[str, Network]:

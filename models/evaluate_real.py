@@ -1,7 +1,8 @@
 """Score the reader on real photographs: `python -m models.evaluate_real FOLDER`.
 
 FOLDER holds `score.py` and sources under `train/` and `measure/`. Each picture is read once, alone,
-without enrolment, by `shoe-reader read`; rectified crops go straight to the classifier.
+without enrolment, by `shoe-reader read`; rectified crops go straight to the classifier. The last
+column counts the cards whose name was read in their picture, wherever the outline lies.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import astuple
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from models.measure_classifier import Outcome, calibration_error
 from vision.eyes import open_eyes
 from vision.game.cards import Card
 
-COLUMNS = ("right", "wrong", "abstained", "missed", "false", "back_read_as_face")
+COLUMNS = ("right", "wrong", "abstained", "missed", "false", "back_read_as_face", "named")
 # Narrower cards are counted apart: what a table camera gives is wider.
 WIDE_PX = 60
 ASPECT = 1.4
@@ -53,7 +55,22 @@ def scored(reads: Path, source: Path, scorer: Path) -> dict[str, object]:
         text=True,
     ).stdout
     result: dict[str, object] = json.loads(said)
+    result["named"] = sum(
+        (Counter(names_of(source / "labels", read)) & Counter(named(read))).total()
+        for read in json.loads(reads.read_text("utf-8"))
+    )
     return result
+
+
+def names_of(labels: Path, read: dict[str, str]) -> list[str]:
+    """Return the names of the cards that are labelled in a picture that was read."""
+    lines = lines_of(labels / f"{Path(read['image']).stem}.txt") or []
+    return [str(Card.of(int(line.split()[0]))) for line in lines]
+
+
+def named(read: dict[str, list[dict[str, str]]]) -> list[str]:
+    """Return the names that were read in a picture."""
+    return [card["card"] for card in read["cards"] if card["card"]]
 
 
 def narrow_ones_ignored(reads: Path, source: Path, folder: Path) -> Path:

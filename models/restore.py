@@ -56,8 +56,7 @@ def _take(layer: nn.Conv2d | nn.Linear, weight: Tensor) -> None:
     """Set the weights stored for a layer; what is new of it adds nothing to what was there."""
     # A linear layer behind features that are pooled twice has the new ones behind each pooling.
     pools = 2 if isinstance(layer, nn.Linear) and layer.weight.shape != weight.shape else 1
-    mine = layer.weight.unflatten(1, (pools, -1))
-    given = weight.unflatten(1, (pools, -1))
+    mine, given = (torch.unflatten(tensor, 1, (pools, -1)) for tensor in (layer.weight, weight))
     outputs, _, inputs = given.shape[:3]
     mine[:outputs] = 0
     mine[:outputs, :, :inputs] = given

@@ -6,6 +6,7 @@ looks at many outlines of each card instead, and believes the one that reads bes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -133,7 +134,7 @@ class _Reading:
         if self.best is None:
             return 1.0
         doubt = 1 + sum(self.doubts.values())
-        return min(1.0, (1 - self.confidence) * doubt / (1 + self.support) ** 0.5)
+        return min(1.0, (1 - self.confidence) * doubt / math.sqrt(1 + self.support))
 
     def said(self, *, named: bool) -> StillCard:
         """Return the card as it is told."""

@@ -125,20 +125,20 @@ class _Reading:
         return shared_area(self.detection.quad, other.detection.quad)
 
     def risk(self) -> float:
-        """Return how likely the card is another one, 1 if none is read.
+        """Return how likely the card is another one; a bad guess has above 1, none read infinity.
 
         The surest of many tries is not as sure as it says: every other card that outlines of the
         same place read as adds the most that it got to the risk. Those that agree lessen it, by
         their root only: outlines of one place are hardly independent.
         """
         if self.best is None:
-            return 1.0
+            return math.inf
         doubt = 1 + sum(self.doubts.values())
-        return min(1.0, (1 - self.confidence) * doubt / math.sqrt(1 + self.support))
+        return (1 - self.confidence) * doubt / math.sqrt(1 + self.support)
 
     def said(self, *, named: bool) -> StillCard:
         """Return the card as it is told."""
-        sure = self.seen if self.best is None else 1 - self.risk()
+        sure = self.seen if self.best is None else max(0.0, 1 - self.risk())
         card = self.best if named else None
         return StillCard(self.detection.quad, self.detection.kind, card, sure)
 

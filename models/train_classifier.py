@@ -28,12 +28,14 @@ REAL_IN_BATCH = 5
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean loss: rank and suit where a card is readable, readability everywhere."""
+    """Return the mean loss: rank and suit where a card is readable, readability everywhere.
+
+    Labels are not smoothed: that would teach every clear card the same doubt as a covered one.
+    """
     readable = labels < 52
     target = labels[readable]
-    smooth = 0.02
-    ranks = nn.functional.cross_entropy(logits[readable, :13], target // 4, label_smoothing=smooth)
-    suits = nn.functional.cross_entropy(logits[readable, 13:17], target % 4, label_smoothing=smooth)
+    ranks = nn.functional.cross_entropy(logits[readable, :13], target // 4)
+    suits = nn.functional.cross_entropy(logits[readable, 13:17], target % 4)
     gate = nn.functional.binary_cross_entropy_with_logits(logits[:, 17], readable.float())
     return ranks + suits + gate
 

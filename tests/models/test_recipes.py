@@ -23,6 +23,7 @@ from models import (
     train_corners,
     train_detector,
 )
+from models.average import average
 from models.bank import Bank, fill
 from models.card import write_card
 from models.network import CardNet
@@ -133,6 +134,30 @@ def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
     assert (head[:, 32:40] != 0).any()
     with pytest.raises(ValueError, match="layers"):
         restore(CardNet((8, 16, 24, 24)), exported, pictures)
+
+
+def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) -> None:
+    """Two files that differ in their last layer alone average to the mean of what they say."""
+    torch.manual_seed(5)
+    widths = (8, 16, 24, 32)
+    net, pictures = CardNet(widths), torch.rand(64, 3, 136, 96)
+    net(pictures)
+    files = [tmp_path / "one.onnx", tmp_path / "other.onnx", tmp_path / "wider.onnx"]
+    said = []
+    for file, raised in zip(files[:2], (0.0, 2.0), strict=True):
+        with torch.no_grad():
+            net.head[1].bias += raised
+            said.append(net.eval()(pictures))
+        torch.save(net.state_dict(), tmp_path / "net.pt")
+        measure_classifier.export(tmp_path / "net.pt", file, widths)
+    mean = CardNet(widths)
+    average(files[:2], mean, pictures)
+    with torch.no_grad():
+        assert torch.allclose(mean.eval()(pictures), (said[0] + said[1]) / 2, atol=1e-3)
+    torch.save(CardNet((8, 16, 24, 40)).state_dict(), tmp_path / "net.pt")
+    measure_classifier.export(tmp_path / "net.pt", files[2], (8, 16, 24, 40))
+    with pytest.raises(ValueError, match="one network"):
+        average(files, mean, pictures)
 
 
 def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -> None:

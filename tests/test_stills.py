@@ -208,6 +208,18 @@ def test_read_of_an_outline_across_two_surer_cards_must_be_surer() -> None:
         assert {str(one.card) for one in found if one.card} == named
 
 
+def test_read_of_a_part_of_a_card_is_no_card() -> None:
+    """Half a ten, cut across, looks like a nine however sure: cards are of one size."""
+    for left, height, named in ((20, 78, {"Tc"}), (60, 120, {"Tc", "9d"})):
+        places = box(20, 20, 100, 140), box(left, 20, 100, height)
+        seen = Seen(*(Detection(place, Kind.FACE, 0.9) for place in places))
+
+        def look_at(quad: np.ndarray) -> Look:
+            return says("Tc", 0.9999) if np.ptp(quad[:, 1]) > 130 else says("9d", 0.9998)
+
+        assert {str(one.card) for one in read(seen, look_at) if one.card} == named
+
+
 def test_read_says_what_it_could_not_read_once() -> None:
     """An unread card is said; a weak box, and a part of a card that is read, are not."""
     seen = Seen(

@@ -35,6 +35,9 @@ FAN_SURE, FAN_SHARED = 0.99, 0.85
 # What lies by this share in cards that read more surely may be made of two of them, the rank of one
 # and the suit of the other: it is named only within this share of the bound.
 COVERED, COVERED_BOUND = 0.9, 0.3
+# Cards are of one size: what lies by the first share in a surer card, and has less than the second
+# share of its area, is a part of it, whatever it reads as: half a ten looks like a nine.
+PIECE_IN, PIECE_AREA = 0.8, 0.7
 # The side of the picture in which that share is counted, in pixels.
 COUNTED_PX = 64
 # An outline that lies by this share in a card and reads like it may owe its reading to it.
@@ -106,6 +109,10 @@ class _Reading:
             return False
         sure = self.best != other.best and min(self.confidence, other.confidence) > FAN_SURE
         return not (sure and shared < FAN_SHARED * smaller)
+
+    def piece_of(self, other: _Reading) -> bool:
+        """Whether this can only be a part of the other: no card is so much smaller than another."""
+        return self.area < PIECE_AREA * other.area and self.lies_in(other, PIECE_IN)
 
     def within(self, others: Sequence[_Reading]) -> float:
         """Return the share of this outline that lies in any of the others."""
@@ -181,6 +188,8 @@ def _named(chosen: Sequence[_Reading], bound: float) -> list[_Reading]:
     """Return the readings that are within the bound; `chosen` has the surest first."""
     named: list[_Reading] = []
     for one in chosen:
+        if any(one.piece_of(card) for card in named):
+            continue
         made_of_others = one.risk() <= bound and one.within(named) > COVERED
         if one.risk() <= (COVERED_BOUND * bound if made_of_others else bound):
             named.append(one)

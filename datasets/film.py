@@ -29,11 +29,13 @@ _STEP_PX = 6.0
 _MOST_STEPS = 8
 _SHADOW_PX = 26.0
 _NOISE_ROOM = 96
+# The camera looks on for a while: a table is seen to be empty only after the last card has left.
+_LAST_LOOK_S = 2.0
 
 
 def frame_count(acts: Sequence[Act], fps: float) -> int:
     """Return how many frames a film of the acts has."""
-    return int(acts[-1].end * fps) + 1
+    return int((acts[-1].end + _LAST_LOOK_S) * fps) + 1
 
 
 def frame_ms(index: int, fps: float) -> int:

@@ -92,6 +92,13 @@ def test_film_is_empty_table_before_the_first_card_and_after_the_clearing() -> N
     assert np.abs(frames[0].astype(int) - frames[-1].astype(int)).max() <= 8
 
 
+def test_film_goes_on_until_the_table_can_be_seen_to_be_empty() -> None:
+    """A card due and not drawn is told when the hands are cleared, in the last coup too."""
+    told = show(coups=1, pace=1.6).truth()
+    last = max(card["removed_ms"] for card in told["cards"])
+    assert 1000 * told["frames"] / told["fps"] > last + 1500
+
+
 def test_card_looks_the_same_lying_and_moving() -> None:
     """Nothing jumps when a card comes to rest: painted on a part or on the whole, it is one."""
     shown = show(coups=1)

@@ -55,7 +55,10 @@ def main() -> None:
     net = CardNet()
     bank = bank_of("held_out", PICTURES)
     make("test", bank, 0, 1)
-    average(arguments.exported, net, bank.slice(0, PICTURES)[0])
+    try:
+        average(arguments.exported, net, bank.slice(0, PICTURES)[0])
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     torch.save(net.state_dict(), arguments.out)
     print(arguments.out)
 

@@ -35,11 +35,11 @@ FAN_SURE, FAN_SHARED = 0.99, 0.85
 # What lies by this share in cards that read more surely may be made of two of them, the rank of one
 # and the suit of the other: it is named only within this share of the bound.
 COVERED, COVERED_BOUND = 0.9, 0.3
+# The side of the picture in which that share is counted, in pixels.
+COUNTED_PX = 64
 # Cards are of one size: what lies by the first share in a surer card, and has less than the second
 # share of its area, is a part of it, whatever it reads as: half a ten looks like a nine.
 PIECE_IN, PIECE_AREA = 0.8, 0.7
-# The side of the picture in which that share is counted, in pixels.
-COUNTED_PX = 64
 # An outline that lies by this share in a card and reads like it may owe its reading to it.
 PART_OF_BESIDE = 0.25
 # A box weaker than this is worth a word only if a card can be read in it.

@@ -18,7 +18,7 @@ from vision.game.cards import Card
 from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Image, Points
-from vision.sight.polygons import overlap, shared_area
+from vision.sight.polygons import shared_area
 from vision.sight.proposals import SUPPOSED, beside, boxes, outlines, wholes
 
 # The first passes find cards that fill a picture, the others small cards in large pictures.
@@ -173,11 +173,8 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     parts = [d for d in seen if not any(one.covers(d) for one in named)]
     readings += _readings(eyes, image, outlines(detector, image, wholes(parts)))
     named = _named(_chosen(readings), bound)
-    near = [
-        d
-        for d in beside(detector, image, _crowded(named, seen))
-        if all(overlap(d.quad, card.detection.quad) <= ONE_PLACE for card in named)
-    ]
+    known = [one.detection for one in named]
+    near = beside(detector, image, _crowded(known, seen), known, ONE_PLACE)
     readings += [
         one
         for one in _readings(eyes, image, near)
@@ -189,15 +186,14 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     return tuple(one.said(named=one in named) for one in chosen if one in told)
 
 
-def _crowded(named: Sequence[_Reading], seen: Sequence[Detection]) -> list[Detection]:
+def _crowded(cards: Sequence[Detection], seen: Sequence[Detection]) -> list[Detection]:
     """Return the cards that another may cover, or lie under: those that boxes reach out of."""
     faces = [d.quad for d in seen if d.kind is Kind.FACE]
     return [
-        one.detection
-        for one in named
+        card
+        for card in cards
         if any(
-            0 < shared_area(one.detection.quad, face) < REACHES_OUT * cv2.contourArea(face)
-            for face in faces
+            0 < shared_area(card.quad, face) < REACHES_OUT * cv2.contourArea(face) for face in faces
         )
     ]
 

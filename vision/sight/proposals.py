@@ -16,6 +16,7 @@ import numpy as np
 
 from vision.sight.detector import Detection, Detector, Kind, suppress
 from vision.sight.frame import Image, Points
+from vision.sight.polygons import overlap
 
 THRESHOLD = 0.1
 WIDEST_PX = 150
@@ -55,15 +56,22 @@ def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> li
     return [*kept, *_each(kept, _turned)]
 
 
-def beside(detector: Detector, image: Image, found: Sequence[Detection]) -> list[Detection]:
+def beside(
+    detector: Detector,
+    image: Image,
+    found: Sequence[Detection],
+    known: Sequence[Detection],
+    same: float,
+) -> list[Detection]:
     """Return outlines of the cards that may cover those found, or lie half under them.
 
-    Doubles are left out, but not what is one of those found again.
+    What shares more than `same` (intersection over union) with one known is that one again.
     """
     tried = _each(found, _moved)
     for _ in range(BETTERED):
         tried = detector.outlined(image, tried)
-    return list(suppress(tried, SAME_BOX))
+    fresh = [d for d in tried if all(overlap(d.quad, one.quad) <= same for one in known)]
+    return list(suppress(fresh, SAME_BOX))
 
 
 def completed(quad: Points) -> list[Points]:

@@ -231,6 +231,23 @@ def test_card_seen_twice_as_it_is_laid_down_is_one() -> None:
     assert [track.slot for track in log.tracks] == [Slot.BANCO_3]
 
 
+def test_hand_seen_as_a_card_beside_the_one_it_lays_down_is_none() -> None:
+    """Palm and card together look like a card a few times: no second one flies with the first."""
+    log = quiet()
+    goal = PLACES[Slot.BANCO_3]
+    ways = ((42, -39), (5, -8), (1, 0)), ((42, -110), (-8, -52), (-9, -50))
+    card, palm = ([replace(goal, x=goal.x + x, y=goal.y + y) for x, y in way] for way in ways)
+    palm = [replace(pose, angle=(goal.angle + 90) % 180) for pose in palm]
+    seen = [*zip(card, palm, strict=True), *[(goal,)] * 4]
+    at = log.stage.frame_number * 1000 // log.stage.fps
+    for number, poses in enumerate(seen, start=1):
+        detections = [log.stage._detection(pose, Kind.FACE) for pose in poses]
+        log.tracks = log.tracker.update(detections, at + 100 * number)
+        log.history.append(log.tracks)
+    assert len(log.ids) == 1
+    assert [track.slot for track in log.tracks] == [Slot.BANCO_3]
+
+
 def test_card_moved_to_another_slot_is_placed_again() -> None:
     """A card slid to another slot is the same card with a new place."""
     log = quiet()

@@ -127,7 +127,8 @@ class Tracker:
             return
         if self._left_the_mouth(card) or self._flies_from_the_shoe(card, at):
             same = self._seen_twice(card, at) or self._lost_in_flight(card, at, SAME_FLIGHT_MS)
-            self._come_out(card, same, at)
+            if same or not self._touches_the_last(card, at):
+                self._come_out(card, same, at)
         elif self._lies_on_the_layout(card, at):
             self._come_out(card, self._lost_in_flight(card, at) or self._carried(card), at)
 
@@ -203,6 +204,17 @@ class Tracker:
             if recent and shared_area(self._place(card), self._place(other)) > 0.35 * area:
                 return other
         return None
+
+    def _touches_the_last(self, card: Followed, at: int) -> bool:
+        """Whether it lies partly on a card that has just come out: the hand on that one may.
+
+        A card is one soon enough: it flies on alone.
+        """
+        mine = self._place(card)
+        return any(
+            at - (other.out_at or 0) <= SAME_FLIGHT_MS and shared_area(mine, self._place(other)) > 0
+            for other in self._out()
+        )
 
     def _lost_in_flight(
         self, found: Followed, at: int, since_out_ms: int | None = None

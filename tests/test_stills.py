@@ -104,16 +104,6 @@ def says(name: str, share: float) -> Look:
     return Look(log_p, 0.9999)
 
 
-NOTHING = says("As", 1 / 52)
-
-
-def place(quad: np.ndarray) -> int:
-    """Return the left edge of an upright quad 100 pixels down, in pixels; of others -1."""
-    left, top = quad.min(axis=0)
-    upright = abs(quad[0, 1] - quad[1, 1]) < 1 and round(float(top)) == 100
-    return round(float(left)) if upright else -1
-
-
 def read(seen: Seen, look_at: Callable[[np.ndarray], Look]) -> tuple[StillCard, ...]:
     """Read a black picture with eyes made of two functions."""
 
@@ -170,8 +160,8 @@ def test_read_of_a_card_is_not_doubted_for_the_card_beside_it() -> None:
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 115, 170)))
 
     def look_at(quad: np.ndarray, beside: str) -> Look:
-        said = {100: says("As", 0.985), 115: says("Kd", 0.98), 170: says(beside, 0.999)}
-        return said.get(place(quad), NOTHING)
+        left = round(float(quad[:, 0].min()))
+        return {100: says("As", 0.985), 115: says("Kd", 0.98), 170: says(beside, 0.999)}[left]
 
     for beside, named in (("Kd", {"As", "Kd"}), ("Kh", {"Kh"})):
         found = read(seen, lambda quad, beside=beside: look_at(quad, beside))
@@ -210,33 +200,12 @@ def test_read_of_an_outline_across_two_surer_cards_must_be_surer() -> None:
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 150, 200)))
 
     def look_at(quad: np.ndarray, sure: float) -> Look:
-        said = {100: says("As", 0.9999), 150: says("Ac", sure), 200: says("Kc", 0.9999)}
-        return said.get(place(quad), NOTHING)
+        left = round(float(quad[:, 0].min()))
+        return {100: says("As", 0.9999), 150: says("Ac", sure), 200: says("Kc", 0.9999)}[left]
 
     for sure, named in ((0.988, {"As", "Kc"}), (0.999, {"As", "Ac", "Kc"})):
         found = read(seen, lambda quad, sure=sure: look_at(quad, sure))
         assert {str(one.card) for one in found if one.card} == named
-
-
-def test_read_finds_a_card_half_under_another_that_no_box_shows() -> None:
-    """Beside a card that a box reaches out of another is looked for; it reads unlike that one."""
-    card = Detection(box(100, 100, 100, 140), Kind.FACE, 0.9)
-    reaching = Detection(box(160, 110, 60, 120), Kind.FACE, 0.9)
-    for boxed, beside, named in (
-        ((card,), "7d", ["Ks"]),
-        ((card, reaching), "7d", ["7d", "Ks"]),
-        # What reads as the card that it is partly on owes its reading to that.
-        ((card, reaching), "Ks", ["Ks"]),
-    ):
-
-        def look_at(quad: np.ndarray, beside: str = beside) -> Look:
-            if np.ptp(quad, axis=0).tolist() != pytest.approx([100, 140]):
-                return NOTHING
-            said = {100: says("Ks", 0.999), 150: says(beside, 0.9999)}
-            return said.get(place(quad), NOTHING)
-
-        found = read(Seen(*boxed), look_at)
-        assert sorted(str(one.card) for one in found if one.card) == named
 
 
 def test_read_of_a_part_of_a_card_is_no_card() -> None:
@@ -261,7 +230,7 @@ def test_read_says_what_it_could_not_read_once() -> None:
     )
 
     def look_at(quad: np.ndarray) -> Look:
-        first = quad.min(axis=0).tolist() == [20, 20] and quad[:, 1].max() == 160
+        first = quad[:, 0].max() < 150 and quad[:, 1].min() < 50
         return says("2h", 0.999 if first else 1 / 52)
 
     named, unread = read(seen, look_at)
@@ -269,7 +238,9 @@ def test_read_says_what_it_could_not_read_once() -> None:
     assert unread.quad[:, 0].min() == 200
 
 
-@pytest.mark.parametrize(("side", "passes"), [(90, 1), (320, 4), (640, 5), (1080, 6), (4000, 6)])
+@pytest.mark.parametrize(
+    ("side", "passes"), [(90, 1), (320, 4), (640, 5), (1080, 6), (1920, 7), (4000, 8), (9000, 8)]
+)
 def test_passes_never_enlarge_a_picture_much(side: int, passes: int) -> None:
     """A small picture is not searched for cards it cannot hold."""
     assert passes_for(np.zeros((side // 2, side, 3), np.uint8)) == PASSES[:passes]

@@ -19,10 +19,11 @@ from vision.sight.classifier import Look
 from vision.sight.detector import Detection, Kind
 from vision.sight.frame import Image, Points
 from vision.sight.polygons import shared_area
-from vision.sight.proposals import SUPPOSED, beside, boxes, outlines, wholes
+from vision.sight.proposals import boxes, outlines, wholes
 
-# The first passes find cards that fill a picture, the others small cards in large pictures.
-PASSES = (128, 160, 224, 416, 832, 1248)
+# The first passes find cards that fill a picture, the others small cards in large pictures; those
+# beyond a tile of the detector's go over it in tiles.
+PASSES: tuple[int, ...] = (128, 160, 224, 416, 832, 1248, 2496, 4992)
 # Crops that are classified at once: enough to be quick, few enough for a small memory.
 AT_ONCE = 64
 # Outlines that share more than this (intersection over union) are of one card.
@@ -37,9 +38,6 @@ FAN_SURE, FAN_SHARED = 0.99, 0.85
 COVERED, COVERED_BOUND = 0.9, 0.3
 # The side of the picture in which that share is counted, in pixels.
 COUNTED_PX = 64
-# A box that lies on a card by less than this share of its own area may be of another card, on that
-# one or under it.
-REACHES_OUT = 0.75
 # An outline that lies by this share in a card and reads like it may owe its reading to it.
 PART_OF_BESIDE = 0.25
 # A box weaker than this is worth a word only if a card can be read in it.
@@ -72,7 +70,7 @@ class _Reading:
     """What an outline reads as.
 
     `seen` is the detector's best score for the place; `support` is how much others of the same
-    place, that boxes show, read as the same, `doubts` how surely as each other card.
+    place read as the same, `doubts` how surely as each other card.
     """
 
     detection: Detection
@@ -165,37 +163,15 @@ def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ..
     A face is named only if the probability of error is at most `bound` (0 to 1).
     The cut card is no playing card and is left out.
     """
-    detector = eyes.detector
-    seen = [d for d in boxes(detector, image, passes_for(image)) if d.kind is not Kind.CUT]
-    readings = _readings(eyes, image, outlines(detector, image, seen))
+    seen = [d for d in boxes(eyes.detector, image, passes_for(image)) if d.kind is not Kind.CUT]
+    readings = _readings(eyes, image, seen)
     named = _named(_chosen(readings), bound)
     # Only where nothing is read yet may a box be a part of a card.
     parts = [d for d in seen if not any(one.covers(d) for one in named)]
-    readings += _readings(eyes, image, outlines(detector, image, wholes(parts)))
-    named = _named(_chosen(readings), bound)
-    known = [one.detection for one in named]
-    near = beside(detector, image, _crowded(known, seen), known, ONE_PLACE)
-    readings += [
-        one
-        for one in _readings(eyes, image, near)
-        if not any(_again(one, card, PART_OF_BESIDE) for card in named)
-    ]
-    chosen = _chosen(readings)
+    chosen = _chosen([*readings, *_readings(eyes, image, wholes(parts))])
     named = _named(chosen, bound)
     told = [*named, *_unread(chosen, named)]
     return tuple(one.said(named=one in named) for one in chosen if one in told)
-
-
-def _crowded(cards: Sequence[Detection], seen: Sequence[Detection]) -> list[Detection]:
-    """Return the cards that another may cover, or lie under: those that boxes reach out of."""
-    faces = [d.quad for d in seen if d.kind is Kind.FACE]
-    return [
-        card
-        for card in cards
-        if any(
-            0 < shared_area(card.quad, face) < REACHES_OUT * cv2.contourArea(face) for face in faces
-        )
-    ]
 
 
 def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Reading]:
@@ -221,8 +197,9 @@ def _named(chosen: Sequence[_Reading], bound: float) -> list[_Reading]:
     return named
 
 
-def _readings(eyes: Eyes, image: Image, tried: Sequence[Detection]) -> list[_Reading]:
-    """Return what outlines read as."""
+def _readings(eyes: Eyes, image: Image, found: Sequence[Detection]) -> list[_Reading]:
+    """Return what the outlines that boxes may stand for read as."""
+    tried = outlines(eyes.detector, image, found)
     faces = [found for found in tried if found.kind is Kind.FACE]
     looks = iter(_from_both_ends(eyes, image, [face.quad for face in faces]))
     return [
@@ -248,8 +225,7 @@ def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
         for other in rivals:
             other.seen = max(other.seen, one.seen)
             if one.best == other.best:
-                # What no box shows was tried because of the others: it is no witness.
-                other.support += one.confidence if one.seen > SUPPOSED else 0.0
+                other.support += one.confidence
             elif one.best is not None and not beside:
                 # The surest comes first.
                 other.doubts.setdefault(one.best, one.confidence)

@@ -2,10 +2,13 @@
 
 import math
 
+import cv2
 import numpy as np
 import pytest
 
 from vision.sight.detector import (
+    STRIDE,
+    TILE_PX,
     Detection,
     Detector,
     Kind,
@@ -13,6 +16,7 @@ from vision.sight.detector import (
     Tensor,
     corners,
     decode,
+    spans,
     suppress,
 )
 
@@ -114,3 +118,40 @@ def test_detector_believes_a_large_card_only_in_the_smallest_pass() -> None:
 
     (card,) = Detector(infer, sizes=(416, 832))(np.zeros((1600, 1600, 3), np.uint8))
     assert np.allclose(card.quad.mean(axis=0), (800, 800), atol=1)
+
+
+@pytest.mark.parametrize("length", [1, 99, 100, 101, 180, 181, 260, 1000])
+def test_spans_own_every_place_once_and_show_what_lies_about_it(length: int) -> None:
+    """Half the shared part lies between a tile's own places and its edge, or the picture ends."""
+    found = spans(length, 100, 20)
+    for place in np.arange(0.5, length):
+        (own,) = [span for span in found if span.own[0] <= place < span.own[1]]
+        assert own.start == 0 or place - own.start >= 9.5
+        assert own.end == length or own.end - place >= 9.5
+    assert all(0 <= span.start < span.end <= length for span in found)
+
+
+def test_detector_goes_over_a_large_picture_in_tiles() -> None:
+    """Small cards are found once each, also where tiles meet and at the picture's edges."""
+    image = np.zeros((1500, 2400, 3), np.uint8)
+    middles = [(60, 60), (1152, 700), (1200, 750), (1248, 700), (2360, 1450), (1300, 60)]
+    for x, y in middles:
+        image[y - 14 : y + 14, x - 10 : x + 10] = 255
+    sizes: list[tuple[int, ...]] = []
+
+    def blobs(tensor: Tensor) -> Tensor:
+        sizes.append(tensor.shape[2:])
+        white = (tensor[0, 0] > 0.7).astype(np.uint8)
+        _, _, stats, centres = cv2.connectedComponentsWithStats(white)
+        rows = [
+            [*centre, stat[cv2.CC_STAT_WIDTH], stat[cv2.CC_STAT_HEIGHT], 0.9, 0, 0, 0]
+            for stat, centre in zip(stats[1:], centres[1:], strict=True)
+        ]
+        return np.array(rows or np.zeros((0, 8)), np.float32).T.reshape(1, 8, -1)
+
+    found = Detector(blobs)(image, (2400,))
+    assert sorted(tuple(np.round(d.quad.mean(axis=0), -1).astype(int)) for d in found) == sorted(
+        (round(x, -1), round(y, -1)) for x, y in middles
+    )
+    assert len(sizes) > 1
+    assert max(side for size in sizes for side in size) <= TILE_PX + STRIDE

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise, product
 
 import cv2
 import numpy as np
@@ -24,6 +25,9 @@ Infer = Callable[[Tensor], Tensor]
 
 STRIDE = 32
 PADDING = 114
+# A pass larger than this goes over the picture in tiles of this size, which overlap by the second:
+# a card of `WIDEST_PX` that is cut by the edge of one is whole in the next.
+TILE_PX, SHARED_PX = 1248, 256
 # Cards wider than this in the network's input are larger than those it was trained on: where a
 # smaller pass sees them too, that one is believed.
 WIDEST_PX = 90
@@ -94,6 +98,26 @@ class Letterbox:
         return ((points - offset) / np.float32(self.scale)).astype(np.float32)
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A tile along one side of a picture, in pixels; what has its middle in `own` is its own."""
+
+    start: int
+    end: int
+    own: tuple[float, float]
+
+
+def spans(length: int, tile: int, shared: int) -> list[Span]:
+    """Cut a length into tiles that overlap by at least `shared`; every place is one tile's own."""
+    if length <= tile:
+        return [Span(0, length, (-math.inf, math.inf))]
+    count = math.ceil((length - shared) / (tile - shared))
+    starts = [round(i * (length - tile) / (count - 1)) for i in range(count)]
+    bounds = [(later + start + tile) / 2 for start, later in pairwise(starts)]
+    owned = pairwise([-math.inf, *bounds, math.inf])
+    return [Span(start, start + tile, own) for start, own in zip(starts, owned, strict=True)]
+
+
 class Detector:
     """Finds cards; one pass over the picture for each of `sizes` (longer side, pixels).
 
@@ -151,11 +175,25 @@ class Detector:
         least = self._threshold if threshold is None else threshold
         found: list[Detection] = []
         for size in sizes:
-            box = Letterbox.fit(image.shape[1], image.shape[0], size)
-            seen = decode(self._infer(box.apply(image)), box, least)
+            scale = size / max(image.shape[:2])
+            seen = self._pass(image, scale, least)
             if size > min(sizes):
-                seen = [d for d in seen if short_side(d.quad) * box.scale <= widest]
+                seen = [d for d in seen if short_side(d.quad) * scale <= widest]
             found += seen
+        return found
+
+    def _pass(self, image: Image, scale: float, least: float) -> list[Detection]:
+        """Return the boxes of one pass, in tiles where the scaled picture is a large one."""
+        tile, shared = round(TILE_PX / scale), round(SHARED_PX / scale)
+        found: list[Detection] = []
+        for down, across in product(*(spans(side, tile, shared) for side in image.shape[:2])):
+            part = image[down.start : down.end, across.start : across.end]
+            box = Letterbox.fit(part.shape[1], part.shape[0], round(scale * max(part.shape[:2])))
+            for seen in decode(self._infer(box.apply(part)), box, least):
+                quad = seen.quad + np.array((across.start, down.start), np.float32)
+                x, y = quad.mean(axis=0)
+                if across.own[0] <= x < across.own[1] and down.own[0] <= y < down.own[1]:
+                    found.append(replace(seen, quad=quad))
         return found
 
     def outlined(self, image: Image, found: Sequence[Detection]) -> list[Detection]:

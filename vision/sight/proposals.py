@@ -1,22 +1,19 @@
 """Every outline that the cards of a lone picture may have, to be read before any is believed.
 
-A lone picture is worth more time than a frame: doubles are kept, weak boxes too, a box may be only
-a part of a card, whose whole is then tried, and a card may lie half under another without a box of
-its own. Knows pixels only.
+A lone picture is worth more time than a frame: doubles are kept, weak boxes too, and a box may be
+only a part of a card, whose whole is then tried. Knows pixels only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
 
 import cv2
 import numpy as np
 
 from vision.sight.detector import Detection, Detector, Kind, suppress
 from vision.sight.frame import Image, Points
-from vision.sight.polygons import overlap
 
 THRESHOLD = 0.1
 WIDEST_PX = 150
@@ -27,12 +24,6 @@ SAME_BOX, SAME_OUTLINE = 0.85, 0.92
 LENGTH, ODD = 1.4, 1.12
 # The score of an outline that no box shows: next to nothing.
 SUPPOSED = 1e-3
-# Where a card may lie that covers another or lies under it: so many of its widths across, so many
-# of its lengths along, turned by so many degrees. The corner finder, asked so often, does the rest.
-ACROSS = (-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75)
-ALONG = (-0.5, -0.25, 0.0, 0.25, 0.5)
-TURNED = (-12.0, 0.0, 12.0)
-BETTERED = 3
 # An outline of less than this length to width may be one that lies across.
 NEARLY_SQUARE = 1.2
 
@@ -56,24 +47,6 @@ def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> li
     return [*kept, *_each(kept, _turned)]
 
 
-def beside(
-    detector: Detector,
-    image: Image,
-    found: Sequence[Detection],
-    known: Sequence[Detection],
-    same: float,
-) -> list[Detection]:
-    """Return outlines of the cards that may cover those found, or lie half under them.
-
-    What shares more than `same` (intersection over union) with one known is that one again.
-    """
-    tried = _each(found, _moved)
-    for _ in range(BETTERED):
-        tried = detector.outlined(image, tried)
-    fresh = [d for d in tried if all(overlap(d.quad, one.quad) <= same for one in known)]
-    return list(suppress(fresh, SAME_BOX))
-
-
 def completed(quad: Points) -> list[Points]:
     """Return the whole cards that a box of odd proportions may be a part of.
 
@@ -95,18 +68,6 @@ def completed(quad: Points) -> list[Points]:
 def _turned(quad: Points) -> list[Points]:
     """Return the outline from its other side where it cannot be told which is the short one."""
     return [np.roll(quad, 1, axis=0)] if _ratio(quad) < NEARLY_SQUARE else []
-
-
-def _moved(quad: Points) -> list[Points]:
-    """Return outlines of the same size, moved and turned."""
-    middle = quad.mean(axis=0)
-    wide, long = quad[1] - quad[0], quad[3] - quad[0]
-    moves = [across * wide + along * long for across, along in product(ACROSS, ALONG)]
-    turns = [cv2.getRotationMatrix2D((0.0, 0.0), angle, 1.0)[:, :2] for angle in TURNED]
-    return [
-        ((quad - middle) @ turn.T + middle + move).astype(np.float32)
-        for turn, move in product(turns, moves)
-    ]
 
 
 def _ratio(quad: Points) -> float:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from datasets import art, courts, designs, faces, glyphs, reindex, sheets
 from datasets.backs import back_names, cut_card, load_back
+from datasets.files import picture, save
 from datasets.foreign import foreign_faces
 from datasets.glyphs import Image
 from vision.errors import ConfigurationError
@@ -237,7 +238,7 @@ def contact_sheet(faces_shown: Sequence[Image], *, height: int = 140) -> Image:
 def main(argv: Sequence[str] | None = None) -> int:
     """List the decks, or write pictures of all faces of the decks named."""
     parser = argparse.ArgumentParser(prog="python -m datasets.decks", description=main.__doc__)
-    parser.add_argument("--sheet", metavar="OUT.png", help="write the faces to this picture")
+    parser.add_argument("--sheet", metavar="OUT.png", type=picture, help="write the faces there")
     parser.add_argument("names", nargs="*", help="decks or folders; also backs, foreign")
     args = parser.parse_args(argv)
     if not args.sheet:
@@ -245,17 +246,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{name:24} {entry.split:6} {entry.licence}")
         return 0
     shown: list[Image] = []
-    for name in args.names or deck_names():
-        if name == "backs":
-            shown += [load_back(back) for back in back_names()]
-        elif name == "foreign":
-            shown += [cut_card(), *foreign_faces().values()]
-        else:
-            shown += list(load_deck(name).faces.values())
-        shown += [np.zeros((8, 6, 4), np.uint8)] * (-len(shown) % 13)
-    if not cv2.imwrite(args.sheet, contact_sheet(shown)):
-        raise ConfigurationError(f"{args.sheet}: not written; give a .png in a folder that exists")
+    try:
+        for name in args.names or deck_names():
+            shown += _pictures(name)
+            shown += [np.zeros((8, 6, 4), np.uint8)] * (-len(shown) % 13)
+        save(args.sheet, contact_sheet(shown))
+    except ConfigurationError as error:
+        parser.error(str(error))
     return 0
+
+
+def _pictures(name: str) -> list[Image]:
+    """Return the faces of a deck, all backs, or what is no face of ours."""
+    if name == "backs":
+        return [load_back(back) for back in back_names()]
+    if name == "foreign":
+        return [cut_card(), *foreign_faces().values()]
+    return list(load_deck(name).faces.values())
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 from itertools import islice
-from pathlib import Path
 
 import cv2
 import numpy as np
 
 from datasets.crops import UNREADABLE, crops
+from datasets.files import picture, save
 from datasets.paint import Image
 from datasets.scene import Still, stills
 from vision.game.cards import Card
@@ -52,19 +52,21 @@ def main() -> None:
     """Write the sheet the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m datasets.sheet", description=__doc__)
     parser.add_argument("what", choices=("stills", "crops"))
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=picture, metavar="OUT.png")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--count", type=int, default=12, help="of pictures, 1 or more")
     parser.add_argument("--split", choices=("train", "test"), default="train")
     parser.add_argument("--plain", action="store_true", help="draw no labels")
     args = parser.parse_args()
+    if args.count < 1:
+        parser.error(f"--count {args.count}: at least one")
     tiles: list[Image]
     if args.what == "crops":
         tiles = [named(*pair) for pair in islice(crops(args.seed, split=args.split), args.count)]
     else:
         chosen = islice(stills(args.seed, split=args.split), args.count)
         tiles = [still.image if args.plain else drawn(still) for still in chosen]
-    cv2.imwrite(str(args.out), montage(tiles, 16 if args.what == "crops" else 4))
+    save(args.out, montage(tiles, 16 if args.what == "crops" else 4))
 
 
 if __name__ == "__main__":

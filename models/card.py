@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+
+
+def checkpoint_file(text: str) -> Path:
+    """Return the path of a checkpoint, for `argparse`; ArgumentTypeError if there is none.
+
+    A default is checked too if it is given as text.
+    """
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{path}: no checkpoint; train first, or name one")
+    return path
 
 
 def write_card(model: Path, card: dict[str, Any]) -> Path:

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from datasets.decks import deck_names
-from models.card import HERE, write_card
+from models.card import HERE, checkpoint_file, write_card
 from models.network import WIDTHS, CardNet, onnx_runner
 from models.train_classifier import RUNS, bank_of, make
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
@@ -144,7 +144,8 @@ def seconds_per_card(run: Infer, crop: Tensor) -> float:
 def main() -> None:
     """Export, calibrate, measure, write the card, print it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkpoint", type=Path, nargs="?", default=RUNS / "classifier.pt")
+    default = str(RUNS / "classifier.pt")
+    parser.add_argument("checkpoint", type=checkpoint_file, nargs="?", default=default)
     parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()

@@ -17,7 +17,7 @@ import torch
 
 from datasets.crops import smallest_box
 from datasets.scene import stills
-from models.card import HERE, write_card
+from models.card import HERE, checkpoint_file, write_card
 from models.measure_detector import corner_error
 from models.network import CornerNet, onnx_runner
 from vision.sight.corners import INPUT_SIZE, CornerFinder
@@ -82,7 +82,9 @@ def errors(finder: CornerFinder, count: int) -> dict[str, tuple[list[float], lis
 def main() -> None:
     """Export, measure, write the card, print it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkpoint", type=Path, nargs="?", default=RUNS / "corners.pt")
+    parser.add_argument(
+        "checkpoint", type=checkpoint_file, nargs="?", default=str(RUNS / "corners.pt")
+    )
     parser.add_argument("--stills", type=int, default=200)
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()

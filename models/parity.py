@@ -18,7 +18,7 @@ from ultralytics.models import YOLO
 
 from datasets.crops import crops
 from datasets.scene import stills
-from models.card import HERE
+from models.card import HERE, checkpoint_file
 from models.network import CardNet, CornerNet, onnx_runner
 from vision.sight.classifier import batch
 from vision.sight.corners import INPUT_SIZE
@@ -28,6 +28,11 @@ from vision.sight.polygons import overlap
 
 SEED = 80_001
 SAME_SHIFT = 1e-4
+CHECKPOINTS = {
+    "detector": "runs/detector/train/weights/best.pt",
+    "corners": "runs/corners/corners.pt",
+    "classifier": "runs/classifier/classifier.pt",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +107,8 @@ def corners_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -> P
 def main() -> None:
     """Compare the checkpoints of `runs/` with the shipped files on fixed pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    runs = Path("runs")
-    parser.add_argument("--detector", type=Path, default=runs / "detector/train/weights/best.pt")
-    parser.add_argument("--corners", type=Path, default=runs / "corners/corners.pt")
-    parser.add_argument("--classifier", type=Path, default=runs / "classifier/classifier.pt")
+    for network, default in CHECKPOINTS.items():
+        parser.add_argument(f"--{network}", type=checkpoint_file, default=default)
     arguments = parser.parse_args()
     scenes = [s.image for s in itertools.islice(stills(SEED, split="test"), 20)]
     faces = [crop for crop, _ in itertools.islice(crops(SEED, split="test"), 200)]

@@ -100,7 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--deck", help="face design (one of our own of the split)")
     add("--back", help="card back")
     add("--table", help="table cloth")
-    add("--size", type=_size, default=(1920, 1080), metavar="WxH", help="picture (1920x1080)")
+    add(
+        "--size", type=picture_size, default=(1920, 1080), metavar="WxH", help="picture (1920x1080)"
+    )
     add("--fps", type=_between(1, 60), default=15.0, help="frames a second (15)")
     add("--tilt", type=_between(0, 25), default=8.0, metavar="DEG", help="lean of the camera (8)")
     add("--lens", type=_between(-0.15, 0.15), default=0.0, metavar="K", help="lens distortion (0)")
@@ -111,7 +113,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _size(text: str) -> tuple[int, int]:
+def picture_size(text: str) -> tuple[int, int]:
+    """Parse 'WIDTHxHEIGHT', for `argparse`; ArgumentTypeError if it cannot be filmed."""
     try:
         width, height = (int(part) for part in text.lower().split("x"))
     except ValueError:

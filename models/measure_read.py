@@ -18,11 +18,11 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-import vision.stills
 from datasets.scene import Label, Still, stills
+from datasets.simulate import picture_size
+from models.measure_detector import overlap
 from vision.eyes import open_eyes
 from vision.sight.detector import Kind
-from vision.sight.polygons import overlap
 from vision.stills import PASSES, StillCard, read_still
 
 SEED = 80_001
@@ -71,30 +71,23 @@ def count(labels: list[Label], said: tuple[StillCard, ...], tally: Counter[str])
             tally[f"{band} right"] += any(lies_on(card, label) for card in named)
 
 
-def size(text: str) -> tuple[int, int]:
-    """Parse 'WIDTHxHEIGHT'."""
-    width, height = text.split("x")
-    return int(width), int(height)
-
-
 def main() -> None:
     """Read the stills and print what was named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stills", type=int, default=40)
     parser.add_argument("--grid", type=int, default=1)
-    parser.add_argument(
-        "--size", type=size, default=(1280, 960), help="WIDTHxHEIGHT of a still in pixels"
-    )
+    parser.add_argument("--size", type=picture_size, default=(1280, 960), metavar="WxH")
     parser.add_argument("--passes", type=int, default=len(PASSES))
     arguments = parser.parse_args()
+    if min(arguments.stills, arguments.grid, arguments.passes) < 1:
+        parser.error("--stills, --grid and --passes: at least one")
     cv2.setNumThreads(1)
-    vision.stills.PASSES = PASSES[: arguments.passes]
     eyes, tally, seconds = open_eyes(), Counter[str](), 0.0
     shown = stills(SEED, split="test", size=arguments.size)
     for _ in range(arguments.stills):
         still = joined(shown, arguments.grid)
         begun = time.perf_counter()
-        said = read_still(eyes, still.image, bound=BOUND)
+        said = read_still(eyes, still.image, bound=BOUND, passes=PASSES[: arguments.passes])
         seconds += time.perf_counter() - begun
         count(list(still.labels), said, tally)
     bands = [f"from {w} px" for w in WIDTHS_PX] + [f"from {s:.0%} in sight" for s in SHARES]

@@ -23,7 +23,7 @@ from vision.sight.proposals import boxes, outlines, wholes
 
 # The first passes find cards that fill a picture, the others small cards in large pictures; those
 # beyond a tile of the detector's go over it in tiles.
-PASSES: tuple[int, ...] = (128, 160, 224, 416, 832, 1248, 2496, 4992)
+PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
 # Crops that are classified at once: enough to be quick, few enough for a small memory.
 AT_ONCE = 64
 # Outlines that share more than this (intersection over union) are of one card.
@@ -151,19 +151,24 @@ class _Reading:
         return StillCard(self.detection.quad, self.detection.kind, card, sure)
 
 
-def passes_for(image: Image) -> tuple[int, ...]:
-    """Return the detector sizes worth running on a picture: never far beyond its own size."""
+def passes_for(image: Image, passes: Sequence[int] = PASSES) -> tuple[int, ...]:
+    """Return those of the detector's passes worth running: never far beyond a picture's size."""
     longest = max(image.shape[:2])
-    return tuple(size for size in PASSES if size <= max(PASSES[0], 1.3 * longest))
+    return tuple(size for size in passes if size <= max(PASSES[0], 1.3 * longest))
 
 
-def read_still(eyes: Eyes, image: Image, *, bound: float) -> tuple[StillCard, ...]:
+def read_still(
+    eyes: Eyes, image: Image, *, bound: float, passes: Sequence[int] = PASSES
+) -> tuple[StillCard, ...]:
     """Find and read the cards of a picture (H x W x 3, BGR).
 
-    A face is named only if the probability of error is at most `bound` (0 to 1).
+    A face is named only if the probability of error is at most `bound` (0 to 1). Of the detector's
+    `passes` those are run that are worth it.
     The cut card is no playing card and is left out.
     """
-    seen = [d for d in boxes(eyes.detector, image, passes_for(image)) if d.kind is not Kind.CUT]
+    seen = [
+        d for d in boxes(eyes.detector, image, passes_for(image, passes)) if d.kind is not Kind.CUT
+    ]
     readings = _readings(eyes, image, seen)
     named = _named(_chosen(readings), bound)
     # Only where nothing is read yet may a box be a part of a card.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -42,6 +42,14 @@ class Log:
     def play(self, script: Iterator[None]) -> None:
         """Play a script to its end."""
         play(self.stage, script, self.see)
+
+    def show(self, seen: Iterable[Sequence[tuple[Pose, Kind]]]) -> None:
+        """Give the tracker frames, 100 ms apart, of what is seen where."""
+        at = self.stage.frame_number * 1000 // self.stage.fps
+        for number, things in enumerate(seen, start=1):
+            detections = [self.stage._detection(pose, kind) for pose, kind in things]
+            self.tracks = self.tracker.update(detections, at + 100 * number)
+            self.history.append(self.tracks)
 
     @property
     def ids(self) -> list[int]:
@@ -207,10 +215,7 @@ def test_card_lying_is_not_taken_along_by_one_that_passes_over_it() -> None:
     over = [replace(lies, x=lies.x - 1, y=lies.y + 16), replace(lies, x=lies.x + 9)]
     seen = [[(over[0], Kind.FACE), (over[1], Kind.BACK)]]
     seen += [[(lies, Kind.FACE), (goal, Kind.BACK)] for _ in range(8)]
-    at = log.stage.frame_number * 1000 // log.stage.fps
-    for number, poses in enumerate(seen, start=1):
-        detections = [log.stage._detection(pose, kind) for pose, kind in poses]
-        log.tracks = log.tracker.update(detections, at + 100 * number)
+    log.show(seen)
     assert log.tracks[0].id == first[0]
     assert [track.slot for track in log.tracks] == [Slot.PUNTO_1, Slot.PUNTO_3]
 
@@ -222,11 +227,7 @@ def test_card_seen_twice_as_it_is_laid_down_is_one() -> None:
     askew = Pose(goal.x + 8, goal.y - 30, (goal.angle + 90) % 180)
     held = replace(goal, x=goal.x + 2, y=goal.y - 6)
     seen = [[Pose(1110, 240, 25)], [askew, held], *[[held]] * 3, [askew], *[[goal]] * 5]
-    at = log.stage.frame_number * 1000 // log.stage.fps
-    for number, poses in enumerate(seen, start=1):
-        detections = [log.stage._detection(pose, Kind.BACK) for pose in poses]
-        log.tracks = log.tracker.update(detections, at + 100 * number)
-        log.history.append(log.tracks)
+    log.show([(pose, Kind.BACK) for pose in poses] for poses in seen)
     assert len(log.ids) == 1
     assert [track.slot for track in log.tracks] == [Slot.BANCO_3]
 
@@ -239,11 +240,7 @@ def test_hand_seen_as_a_card_beside_the_one_it_lays_down_is_none() -> None:
     card, palm = ([replace(goal, x=goal.x + x, y=goal.y + y) for x, y in way] for way in ways)
     palm = [replace(pose, angle=(goal.angle + 90) % 180) for pose in palm]
     seen = [*zip(card, palm, strict=True), *[(goal,)] * 4]
-    at = log.stage.frame_number * 1000 // log.stage.fps
-    for number, poses in enumerate(seen, start=1):
-        detections = [log.stage._detection(pose, Kind.FACE) for pose in poses]
-        log.tracks = log.tracker.update(detections, at + 100 * number)
-        log.history.append(log.tracks)
+    log.show([(pose, Kind.FACE) for pose in poses] for poses in seen)
     assert len(log.ids) == 1
     assert [track.slot for track in log.tracks] == [Slot.BANCO_3]
 

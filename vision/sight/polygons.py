@@ -36,13 +36,6 @@ def shared_area(first: Points, second: Points) -> float:
     return sum((a.conjugate() * b).imag for a, b in zip(left, following, strict=True)) / 2
 
 
-def overlap(first: Points, second: Points) -> float:
-    """Return the intersection over union (0 to 1) of two convex polygons; 0 if both are empty."""
-    shared = shared_area(first, second)
-    whole = cv2.contourArea(first) + cv2.contourArea(second) - shared
-    return float(shared / whole) if whole > 0 else 0.0
-
-
 def shared_part(first: Points, second: Points) -> Points:
     """Return the corners (n x 2, none if apart) of what is common to two convex polygons."""
     return np.array([(c.real, c.imag) for c in _shared(first, second)], np.float32).reshape(-1, 2)

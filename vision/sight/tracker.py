@@ -206,9 +206,9 @@ class Tracker:
         return None
 
     def _touches_the_last(self, card: Followed, at: int) -> bool:
-        """Whether it lies partly on a card that has just come out: the hand on that one may.
+        """Whether it lies partly on a card that has just come out, as the hand on that one does.
 
-        A card is one soon enough: it flies on alone.
+        A card that is one flies on alone, and is told a moment later.
         """
         mine = self._place(card)
         return any(

@@ -1,7 +1,8 @@
 """Export and measure the network that finds a card's corners, and write its card.
 
 `python -m models.measure_corners [CHECKPOINT]`. Cards of held-out designs, in boxes as far off
-as a detector's, go through ONNX Runtime and the same code as at the table.
+as a detector's, go through ONNX Runtime and the same code as at the table. A file that is exported
+already (.onnx) is measured only.
 """
 
 from __future__ import annotations
@@ -79,6 +80,29 @@ def errors(finder: CornerFinder, count: int) -> dict[str, tuple[list[float], lis
     return dict(sorted(found.items()))
 
 
+def measure(model: Path, count: int) -> dict[str, dict[str, str | int | float]]:
+    """Return what a model card says of an exported file, by table."""
+    _, run = onnx_runner(model, threads=1)
+    found = errors(CornerFinder(run), count)
+    one = np.random.default_rng(1).random((1, 3, INPUT_SIZE[1], INPUT_SIZE[0]), np.float32)
+    begun = time.perf_counter()
+    for _ in range(50):
+        run(one)
+    per_card = (time.perf_counter() - begun) / 50
+    return {
+        "measured": {
+            "command": f"python -m models.measure_corners models/corners.onnx --stills {count}",
+            "cards": sum(len(before) for before, _ in found.values()),
+            "ms_per_card_one_thread": round(1000 * per_card, 2),
+        },
+        "median_corner_error_pct_of_width": {
+            share: f"{len(before)} cards: boxes {100 * np.median(before):.1f}, "
+            f"outlines {100 * np.median(after):.1f}"
+            for share, (before, after) in found.items()
+        },
+    }
+
+
 def main() -> None:
     """Export, measure, write the card, print it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,14 +112,11 @@ def main() -> None:
     parser.add_argument("--stills", type=int, default=200)
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
+    if arguments.checkpoint.suffix == ".onnx":
+        for table in measure(arguments.checkpoint, arguments.stills).values():
+            print(*(f"{key}: {value}" for key, value in table.items()), sep="\n")
+        return
     export(arguments.checkpoint, TARGET)
-    _, run = onnx_runner(TARGET, threads=1)
-    found = errors(CornerFinder(run), arguments.stills)
-    one = np.random.default_rng(1).random((1, 3, INPUT_SIZE[1], INPUT_SIZE[0]), np.float32)
-    begun = time.perf_counter()
-    for _ in range(50):
-        run(one)
-    per_card = (time.perf_counter() - begun) / 50
     card = {
         "name": "corners",
         "task": "the true corners of a card that a detector has boxed",
@@ -105,16 +126,7 @@ def main() -> None:
         "trained": arguments.trained,
         "input": INPUT,
         "labels": LABELS,
-        "measured": {
-            "command": f"python -m models.measure_corners --stills {arguments.stills}",
-            "cards": sum(len(before) for before, _ in found.values()),
-            "ms_per_card_one_thread": round(1000 * per_card, 2),
-        },
-        "median_corner_error_pct_of_width": {
-            share: f"{len(before)} cards: boxes {100 * np.median(before):.1f}, "
-            f"outlines {100 * np.median(after):.1f}"
-            for share, (before, after) in found.items()
-        },
+        **measure(TARGET, arguments.stills),
     }
     print(write_card(TARGET, card).read_text("utf-8"))
 

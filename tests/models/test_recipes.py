@@ -78,7 +78,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
 
 
 def test_corner_finder_trained_a_little_exports_to_the_same_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Train, export, find: same shifts in torch and ONNX, and corners nearer than the boxes'."""
     monkeypatch.setattr(train_corners, "RUNS", tmp_path)
@@ -97,6 +97,10 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
     parity = corners_parity(checkpoint, exported, pictures)
     assert parity.unmatched == 0
+    monkeypatch.setattr("sys.argv", ["measure_corners", str(exported), "--stills", "3"])
+    measure_corners.main()
+    assert "boxes" in capsys.readouterr().out
+    assert not exported.with_suffix(".toml").exists()
 
 
 def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:

@@ -91,7 +91,6 @@ def measure(model: Path, count: int) -> dict[str, dict[str, str | int | float]]:
     per_card = (time.perf_counter() - begun) / 50
     return {
         "measured": {
-            "command": f"python -m models.measure_corners models/corners.onnx --stills {count}",
             "cards": sum(len(before) for before, _ in found.values()),
             "ms_per_card_one_thread": round(1000 * per_card, 2),
         },
@@ -117,6 +116,9 @@ def main() -> None:
             print(*(f"{key}: {value}" for key, value in table.items()), sep="\n")
         return
     export(arguments.checkpoint, TARGET)
+    tables = measure(TARGET, arguments.stills)
+    command = f"python -m models.measure_corners models/corners.onnx --stills {arguments.stills}"
+    tables["measured"] = {"command": command, **tables["measured"]}
     card = {
         "name": "corners",
         "task": "the true corners of a card that a detector has boxed",
@@ -126,7 +128,7 @@ def main() -> None:
         "trained": arguments.trained,
         "input": INPUT,
         "labels": LABELS,
-        **measure(TARGET, arguments.stills),
+        **tables,
     }
     print(write_card(TARGET, card).read_text("utf-8"))
 

@@ -1,7 +1,8 @@
 """Export, calibrate and measure the card classifier, and write its card.
 
 `python -m models.measure_classifier [CHECKPOINT]`. Temperatures are fitted on one half of the
-held-out crops and everything is measured on the other, through ONNX Runtime.
+held-out crops and everything is measured on the other, through ONNX Runtime. A file that is
+exported already (.onnx) is measured only.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -141,19 +143,12 @@ def seconds_per_card(run: Infer, crop: Tensor) -> float:
     return float(np.median(times))
 
 
-def main() -> None:
-    """Export, calibrate, measure, write the card, print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    default = str(RUNS / "classifier.pt")
-    parser.add_argument("checkpoint", type=checkpoint_file, nargs="?", default=default)
-    parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
-    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
-    arguments = parser.parse_args()
-    export(arguments.checkpoint, TARGET)
-    _, run = onnx_runner(TARGET, threads=1)
-    bank = bank_of("measure", arguments.crops)
+def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
+    """Return what a model card says of an exported file, by table, from `count` held-out crops."""
+    _, run = onnx_runner(model, threads=1)
+    bank = bank_of("measure", count)
     make("test", bank, 0, 1, seed=SEED)
-    crops, labels = bank.slice(0, arguments.crops)
+    crops, labels = bank.slice(0, count)
     logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
     truth = labels.numpy()
     half = len(truth) // 2
@@ -168,21 +163,14 @@ def main() -> None:
     readable = result.truth < 52
     covered, wrong = coverage_at(result, 0.02)
     per_card = seconds_per_card(run, crops[:1].numpy())
-    card = {
-        "name": "classifier",
-        "task": "rank, suit and readability of a rectified card",
-        "network": "CardNet, residual, 1.5 million parameters",
-        "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train_classifier && python -m models.measure_classifier",
-        "trained": arguments.trained,
-        "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
-        "labels": [*RANK_LETTERS, *SUIT_LETTERS, "readable"],
+    return {
         "settings": {
             "temperature": round(temperature, 4),
             "readable_temperature": round(gate, 4),
         },
         "measured": {
-            "command": f"python -m models.measure_classifier --crops {arguments.crops}",
+            "command": f"python -m models.measure_classifier models/classifier.onnx "
+            f"--crops {count}",
             "held_out_decks": list(deck_names("test")),
             "crops": len(result.truth),
             "readable_crops": int(readable.sum()),
@@ -192,6 +180,32 @@ def main() -> None:
             "calibration_error_pct": round(100 * calibration_error(result), 2),
             "ms_per_card_one_thread": round(1000 * per_card, 2),
         },
+    }
+
+
+def main() -> None:
+    """Export, calibrate, measure, write the card, print it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = str(RUNS / "classifier.pt")
+    parser.add_argument("checkpoint", type=checkpoint_file, nargs="?", default=default)
+    parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
+    arguments = parser.parse_args()
+    if arguments.checkpoint.suffix == ".onnx":
+        for table in measure(arguments.checkpoint, arguments.crops).values():
+            print(*(f"{key}: {value}" for key, value in table.items()), sep="\n")
+        return
+    export(arguments.checkpoint, TARGET)
+    card = {
+        "name": "classifier",
+        "task": "rank, suit and readability of a rectified card",
+        "network": "CardNet, residual, 1.5 million parameters",
+        "licence": "Apache-2.0; trained without ultralytics",
+        "recipe": "python -m models.train_classifier && python -m models.measure_classifier",
+        "trained": arguments.trained,
+        "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
+        "labels": [*RANK_LETTERS, *SUIT_LETTERS, "readable"],
+        **measure(TARGET, arguments.crops),
     }
     print(write_card(TARGET, card).read_text("utf-8"))
 

@@ -250,3 +250,15 @@ def test_detection_kinds_are_the_networks_classes_in_order() -> None:
     """The order of `Kind` is the order of the network's scores."""
     assert [str(kind) for kind in Kind] == ["face", "back", "cut"]
     assert Detection(np.zeros((4, 2), np.float32), Kind.CUT, 0.5).kind == "cut"
+
+
+@pytest.mark.parametrize(("side", "told"), [(20, 1), (60, 2)])
+def test_read_of_a_box_far_smaller_than_the_cards_is_no_card(side: int, told: int) -> None:
+    """Cards are of one size: a speck beside one that is read is not told as an unread card."""
+
+    def look_at(quad: np.ndarray) -> Look:
+        return says("7d", 0.999 if quad[:, 0].max() < 200 else 1 / 52)
+
+    card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
+    other = Detection(box(250, 50, side, round(1.4 * side)), Kind.FACE, 0.8)
+    assert len(read(Seen(card, other), look_at)) == told

@@ -40,8 +40,9 @@ COVERED, COVERED_BOUND = 0.9, 0.3
 COUNTED_PX = 64
 # An outline that lies by this share in a card and reads like it may owe its reading to it.
 PART_OF_BESIDE = 0.25
-# A box weaker than this is worth a word only if a card can be read in it.
-LEAST_UNREAD = 0.3
+# A box weaker than this is worth a word only if a card can be read in it; so is one smaller than
+# this share of every card that is read: cards are of one size, and no table is so deep.
+LEAST_UNREAD, LEAST_AREA = 0.3, 0.1
 # A detector's score for a back, against a classifier's confidence in a face.
 BACK_WORTH = 0.9
 
@@ -182,8 +183,9 @@ def read_still(
 def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Reading]:
     """Return what is a card though it is not named: no part of one, and no bad guess."""
     taken, own = list(named), []
+    least = LEAST_AREA * min((card.area for card in named), default=0.0)
     for one in sorted(chosen, key=lambda reading: -reading.seen):
-        strong = one.seen >= LEAST_UNREAD
+        strong = one.seen >= LEAST_UNREAD and one.area >= least
         if strong and not any(one is card or one.lies_in(card, PART_OF_READ) for card in taken):
             own.append(one)
             taken.append(one)

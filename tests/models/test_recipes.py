@@ -49,7 +49,7 @@ def test_bank_opened_at_another_size_keeps_its_pictures(tmp_path: Path) -> None:
 
 
 def test_classifier_trained_a_little_exports_to_the_same_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Train, export, open through our own loader: same logits, and it has learned something."""
     monkeypatch.setattr(train_classifier, "RUNS", tmp_path)
@@ -70,6 +70,10 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     parity = classifier_parity(checkpoint, exported, pictures)
     assert parity.unmatched == 0
     assert parity.largest_gap < 1e-3
+    monkeypatch.setattr("sys.argv", ["measure_classifier", str(exported), "--crops", "64"])
+    measure_classifier.main()
+    assert "calibration_error_pct" in capsys.readouterr().out
+    assert not exported.with_suffix(".toml").exists()
     write_card(exported, {"name": "classifier", "labels": ["x"], "settings": {"temperature": 1.5}})
     model = load(exported)
     assert model.settings == {"temperature": 1.5}

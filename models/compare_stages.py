@@ -24,7 +24,7 @@ from models import measure_classifier, train_detector
 from models.ablate import Small, Variant, stock
 from models.card import HERE
 from models.loop import parser
-from models.measure_detector import LEAST_OVERLAP, SETTINGS, overlap
+from models.measure_detector import LEAST_OVERLAP, SETTINGS
 from models.network import onnx_runner
 from models.train_classifier import bank_of, make
 from vision.eyes import open_eyes
@@ -32,6 +32,7 @@ from vision.game.cards import Card
 from vision.sight.classifier import Classifier
 from vision.sight.detector import KINDS, Kind, Letterbox, oriented, surest
 from vision.sight.frame import Image, Points
+from vision.sight.polygons import overlap
 
 FOLDER = Path("runs/stages")
 FACES = [str(Card.of(number)) for number in range(52)]

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 import onnxruntime as ort
 
@@ -24,7 +23,7 @@ from models.card import HERE, write_card
 from models.network import onnx_runner
 from vision.sight.detector import KINDS, Detection, Detector
 from vision.sight.frame import Image
-from vision.sight.polygons import shared_area
+from vision.sight.polygons import overlap
 
 SEED = 70_001
 SIZE = 416
@@ -47,13 +46,6 @@ class Score:
     false: int
     by_width: dict[str, tuple[int, int]]
     corner_error: float
-
-
-def overlap(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the intersection over union of two convex quads (4 x 2 pixels)."""
-    area = shared_area(a, b)
-    total = cv2.contourArea(a) + cv2.contourArea(b) - area
-    return float(area / total) if total > 0 else 0.0
 
 
 def pair(labels: list[Label], found: tuple[Detection, ...]) -> dict[int, int]:

@@ -20,9 +20,9 @@ import numpy as np
 
 from datasets.scene import Label, Still, stills
 from datasets.simulate import picture_size
-from models.measure_detector import overlap
 from vision.eyes import open_eyes
 from vision.sight.detector import Kind
+from vision.sight.polygons import overlap
 from vision.stills import PASSES, StillCard, read_still
 
 SEED = 80_001

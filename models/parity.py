@@ -19,12 +19,12 @@ from ultralytics.models import YOLO
 from datasets.crops import crops
 from datasets.scene import stills
 from models.card import HERE, checkpoint_file
-from models.measure_detector import overlap
 from models.network import CardNet, CornerNet, onnx_runner
 from vision.sight.classifier import batch
 from vision.sight.corners import INPUT_SIZE
 from vision.sight.detector import Detection, Detector, Letterbox
 from vision.sight.frame import Image
+from vision.sight.polygons import overlap
 
 SEED = 80_001
 SAME_SHIFT = 1e-4

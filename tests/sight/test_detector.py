@@ -86,6 +86,13 @@ def test_suppress_keeps_the_surer_of_two_on_one_place_whatever_the_kind() -> Non
     assert suppress([], 0.6) == ()
 
 
+def test_suppress_keeps_a_card_that_lies_whole_in_a_surer_box_of_two() -> None:
+    """What a box shares with a much larger one around it is little of that: both stay."""
+    both = Detection(quad(115, 100, 64, 46), Kind.FACE, 0.9)
+    card = Detection(quad(100, 100, 30, 42), Kind.FACE, 0.6)
+    assert len(suppress([both, card], 0.6)) == 2
+
+
 def test_detector_runs_one_pass_for_each_size_and_joins_them() -> None:
     """The same card found in two passes is one card, in pixels of the picture."""
     seen: list[tuple[int, ...]] = []

@@ -1,9 +1,12 @@
 """Outlines that a box may stand for."""
 
+from typing import cast
+
 import numpy as np
 import pytest
 
-from vision.sight.proposals import completed
+from vision.sight.detector import Detection, Detector, Kind
+from vision.sight.proposals import MOST_TRIED, boxes, completed
 
 
 def box(width: float, height: float) -> np.ndarray:
@@ -41,3 +44,22 @@ def test_completed_of_a_box_that_may_lie_across_tries_that_too() -> None:
     sides = [np.linalg.norm(q[2] - q[1]) / np.linalg.norm(q[1] - q[0]) for q in found]
     assert len(found) == 4
     assert sides == pytest.approx([1.4] * 4, abs=0.01)
+
+
+def test_boxes_of_a_picture_full_of_clutter_are_the_surest() -> None:
+    """Thousands of weak boxes take minutes: only so many are tried, and those are the best."""
+
+    class Cluttered:
+        """A detector that sees cards everywhere, hardly any of them surely."""
+
+        def boxes(self, *_: object, **__: object) -> list[Detection]:
+            """Return more boxes than are tried."""
+            corner = np.array([[0, 0], [5, 0], [5, 7], [0, 7]], np.float32)
+            return [
+                Detection(corner + 10 * np.array(divmod(i, 40), np.float32), Kind.FACE, i / 1000)
+                for i in range(MOST_TRIED + 100)
+            ]
+
+    found = boxes(cast(Detector, Cluttered()), np.zeros((8, 8, 3), np.uint8), [8])
+    assert len(found) == MOST_TRIED
+    assert min(one.score for one in found) == pytest.approx(0.1)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vision.sight.corners import CornerFinder
 from vision.sight.frame import Image, Points
+from vision.sight.polygons import overlap
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]
@@ -243,16 +244,26 @@ def short_side(quad: Points) -> float:
     return float(np.linalg.norm(quad[1] - quad[0]))
 
 
-def suppress(found: list[Detection], overlap: float) -> tuple[Detection, ...]:
+def suppress(found: list[Detection], most: float) -> tuple[Detection, ...]:
     """Keep the surest of detections that cover the same place, whatever their kind."""
     found = sorted(found, key=lambda d: -d.score)
-    return tuple(
-        found[i] for i in surest([d.quad for d in found], [d.score for d in found], overlap)
-    )
+    return tuple(found[i] for i in surest([d.quad for d in found], [d.score for d in found], most))
 
 
-def surest(quads: Sequence[Points], scores: Sequence[float], overlap: float) -> list[int]:
-    """Return, in order, the places of quads that no surer one overlaps by more than `overlap`."""
-    boxes = [cv2.minAreaRect(quad) for quad in quads]
-    kept = cv2.dnn.NMSBoxesRotated(boxes, list(scores), 0.0, overlap)
-    return sorted(int(i) for i in np.asarray(kept).reshape(-1))
+def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> list[int]:
+    """Return, in order, the places of quads that no surer one overlaps by more than `most`.
+
+    OpenCV's own function is not used: to it a quad that lies whole in another is the same one,
+    a card the same as a box of two cards.
+    """
+    places = np.asarray(quads, np.float32).reshape(-1, 4, 2)
+    low, high = places.min(axis=1), places.max(axis=1)
+    areas = np.array([cv2.contourArea(place) for place in places])
+    kept: list[int] = []
+    for i in np.argsort(-np.asarray(scores), kind="stable").tolist():
+        # What lies apart, or differs more in size, cannot overlap so far: that is quickly seen.
+        near = (low[kept] < high[i]).all(axis=1) & (high[kept] > low[i]).all(axis=1)
+        near &= np.minimum(areas[kept], areas[i]) > most * np.maximum(areas[kept], areas[i])
+        if not any(overlap(places[i], places[kept[j]]) > most for j in np.flatnonzero(near)):
+            kept.append(i)
+    return sorted(kept)

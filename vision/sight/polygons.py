@@ -36,6 +36,13 @@ def shared_area(first: Points, second: Points) -> float:
     return sum((a.conjugate() * b).imag for a, b in zip(left, following, strict=True)) / 2
 
 
+def overlap(first: Points, second: Points) -> float:
+    """Return the area common to two convex polygons as a share of what either covers, 0 to 1."""
+    areas = cv2.contourArea(first), cv2.contourArea(second)
+    shared = shared_area(first, second) if all(areas) else 0.0
+    return shared / (sum(areas) - shared) if shared else 0.0
+
+
 def shared_part(first: Points, second: Points) -> Points:
     """Return the corners (n x 2, none if apart) of what is common to two convex polygons."""
     return np.array([(c.real, c.imag) for c in _shared(first, second)], np.float32).reshape(-1, 2)

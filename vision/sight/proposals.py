@@ -17,6 +17,8 @@ from vision.sight.frame import Image, Points
 
 THRESHOLD = 0.1
 WIDEST_PX = 150
+# A picture full of clutter has thousands of weak boxes: the surest are tried.
+MOST_TRIED = 600
 # Boxes, and in the end outlines, that share more than this (intersection over union) are the same.
 SAME_BOX, SAME_OUTLINE = 0.85, 0.92
 # A card is so many times as long as it is wide; a box that differs by more than this factor may
@@ -29,14 +31,20 @@ NEARLY_SQUARE = 1.2
 
 
 def boxes(detector: Detector, image: Image, sizes: Sequence[int]) -> list[Detection]:
-    """Return the boxes of what may be a card in a picture (H x W x 3, BGR), doubles too."""
+    """Return the boxes of what may be a card in a picture (H x W x 3, BGR), doubles too.
+
+    The surest come first.
+    """
     found = detector.boxes(image, sizes, threshold=THRESHOLD, widest=WIDEST_PX)
-    return list(suppress(found, SAME_BOX))
+    return list(suppress(found, SAME_BOX))[:MOST_TRIED]
 
 
 def wholes(found: Sequence[Detection]) -> list[Detection]:
-    """Return the whole cards that faces of odd proportions may be a part of."""
-    return _each(found, completed)
+    """Return the whole cards that faces of odd proportions may be a part of.
+
+    `found` has the surest first.
+    """
+    return _each(found, completed)[:MOST_TRIED]
 
 
 def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> list[Detection]:

@@ -10,6 +10,7 @@ import argparse
 import itertools
 import shutil
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -133,9 +134,12 @@ def main() -> None:
         Detector(run, threshold=SETTINGS["threshold"], overlap=SETTINGS["overlap"]),
         held_out(arguments.stills),
     )
-    target = HERE / "detector.onnx"
+    target, trained = HERE / "detector.onnx", arguments.trained
     if arguments.onnx.resolve() != target.resolve():
         shutil.copy(arguments.onnx, target)
+    elif not trained:
+        # The file stays what it was; so does how it was trained.
+        trained = tomllib.loads(target.with_suffix(".toml").read_text("utf-8"))["trained"]
     measured = {
         "command": f"python -m models.measure_detector --stills {arguments.stills}",
         "stills": arguments.stills,
@@ -153,7 +157,7 @@ def main() -> None:
         "network": "YOLO11n, oriented boxes, 3 classes",
         "licence": LICENCE,
         "recipe": "python -m models.train_detector",
-        "trained": arguments.trained,
+        "trained": trained,
         "input": "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32",
         "labels": [str(kind) for kind in KINDS],
         "settings": SETTINGS,

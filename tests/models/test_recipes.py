@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -19,13 +20,14 @@ from models import (
     compare_detectors,
     measure_classifier,
     measure_corners,
+    measure_detector,
     train_classifier,
     train_corners,
     train_detector,
 )
 from models.average import average
 from models.bank import Bank, fill
-from models.card import write_card
+from models.card import HERE, write_card
 from models.network import CardNet
 from models.parity import classifier_parity, corners_parity, detector_parity
 from models.restore import restore
@@ -105,6 +107,23 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     measure_corners.main()
     assert "boxes" in capsys.readouterr().out
     assert not exported.with_suffix(".toml").exists()
+
+
+def test_detector_measured_again_keeps_what_its_card_says_of_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who only measures the shipped file cannot know how it was trained: the card still says it."""
+    for name in ("detector.onnx", "detector.toml"):
+        shutil.copy(HERE / name, tmp_path)
+    monkeypatch.setattr(measure_detector, "HERE", tmp_path)
+    monkeypatch.setattr(
+        "sys.argv", ["measure_detector", str(tmp_path / "detector.onnx"), "--stills", "2"]
+    )
+    before = tomllib.loads((HERE / "detector.toml").read_text("utf-8"))
+    measure_detector.main()
+    after = tomllib.loads((tmp_path / "detector.toml").read_text("utf-8"))
+    assert after["trained"] == before["trained"]
+    assert after["measured"]["stills"] == 2
 
 
 def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:

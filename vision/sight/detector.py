@@ -259,11 +259,16 @@ def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> lis
     places = np.asarray(quads, np.float32).reshape(-1, 4, 2)
     low, high = places.min(axis=1), places.max(axis=1)
     areas = np.array([cv2.contourArea(place) for place in places])
+    left = np.ones(len(places), bool)
     kept: list[int] = []
     for i in np.argsort(-np.asarray(scores), kind="stable").tolist():
+        if not left[i]:
+            continue
+        kept.append(i)
+        left[i] = False
         # What lies apart, or differs more in size, cannot overlap so far: that is quickly seen.
-        near = (low[kept] < high[i]).all(axis=1) & (high[kept] > low[i]).all(axis=1)
-        near &= np.minimum(areas[kept], areas[i]) > most * np.maximum(areas[kept], areas[i])
-        if not any(overlap(places[i], places[kept[j]]) > most for j in np.flatnonzero(near)):
-            kept.append(i)
+        near = left & (low < high[i]).all(axis=1) & (high > low[i]).all(axis=1)
+        near &= np.minimum(areas, areas[i]) > most * np.maximum(areas, areas[i])
+        for j in np.flatnonzero(near).tolist():
+            left[j] = overlap(places[i], places[j]) <= most
     return sorted(kept)

@@ -22,6 +22,11 @@ def checkpoint_file(text: str) -> Path:
     return path
 
 
+def told(tables: dict[str, dict[str, Any]]) -> str:
+    """Return the tables of a card as lines, where a file is measured only and gets no card."""
+    return "\n".join(f"{k}: {v}" for table in tables.values() for k, v in table.items())
+
+
 def write_card(model: Path, card: dict[str, Any]) -> Path:
     """Write `NAME.toml` beside `NAME.onnx` with the file's SHA-256; tables come last."""
     plain = {key: value for key, value in card.items() if not isinstance(value, dict)}

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from datasets.decks import deck_names
-from models.card import HERE, checkpoint_file, write_card
+from models.card import HERE, checkpoint_file, told, write_card
 from models.network import WIDTHS, CardNet, onnx_runner
 from models.train_classifier import RUNS, bank_of, make
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
@@ -169,8 +169,6 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
             "readable_temperature": round(gate, 4),
         },
         "measured": {
-            "command": f"python -m models.measure_classifier models/classifier.onnx "
-            f"--crops {count}",
             "held_out_decks": list(deck_names("test")),
             "crops": len(result.truth),
             "readable_crops": int(readable.sum()),
@@ -192,10 +190,14 @@ def main() -> None:
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
     if arguments.checkpoint.suffix == ".onnx":
-        for table in measure(arguments.checkpoint, arguments.crops).values():
-            print(*(f"{key}: {value}" for key, value in table.items()), sep="\n")
+        print(told(measure(arguments.checkpoint, arguments.crops)))
         return
     export(arguments.checkpoint, TARGET)
+    tables = measure(TARGET, arguments.crops)
+    command = (
+        f"python -m models.measure_classifier models/classifier.onnx --crops {arguments.crops}"
+    )
+    tables["measured"] = {"command": command, **tables["measured"]}
     card = {
         "name": "classifier",
         "task": "rank, suit and readability of a rectified card",
@@ -205,7 +207,7 @@ def main() -> None:
         "trained": arguments.trained,
         "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
         "labels": [*RANK_LETTERS, *SUIT_LETTERS, "readable"],
-        **measure(TARGET, arguments.crops),
+        **tables,
     }
     print(write_card(TARGET, card).read_text("utf-8"))
 

@@ -18,7 +18,7 @@ import torch
 
 from datasets.crops import smallest_box
 from datasets.scene import stills
-from models.card import HERE, checkpoint_file, write_card
+from models.card import HERE, checkpoint_file, told, write_card
 from models.measure_detector import corner_error
 from models.network import CornerNet, onnx_runner
 from vision.sight.corners import INPUT_SIZE, CornerFinder
@@ -112,8 +112,7 @@ def main() -> None:
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
     if arguments.checkpoint.suffix == ".onnx":
-        for table in measure(arguments.checkpoint, arguments.stills).values():
-            print(*(f"{key}: {value}" for key, value in table.items()), sep="\n")
+        print(told(measure(arguments.checkpoint, arguments.stills)))
         return
     export(arguments.checkpoint, TARGET)
     tables = measure(TARGET, arguments.stills)

@@ -246,12 +246,11 @@ def short_side(quad: Points) -> float:
 
 def suppress(found: list[Detection], most: float) -> tuple[Detection, ...]:
     """Keep the surest of detections that cover the same place, whatever their kind."""
-    found = sorted(found, key=lambda d: -d.score)
     return tuple(found[i] for i in surest([d.quad for d in found], [d.score for d in found], most))
 
 
 def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> list[int]:
-    """Return, in order, the places of quads that no surer one overlaps by more than `most`.
+    """Return which quads no surer one overlaps by more than `most`, the surest first.
 
     OpenCV's own function is not used: to it a quad that lies whole in another is the same one,
     a card the same as a box of two cards.
@@ -271,4 +270,4 @@ def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> lis
         near &= np.minimum(areas, areas[i]) > most * np.maximum(areas, areas[i])
         for j in np.flatnonzero(near).tolist():
             left[j] = overlap(places[i], places[j]) <= most
-    return sorted(kept)
+    return kept

@@ -245,6 +245,23 @@ def test_hand_seen_as_a_card_beside_the_one_it_lays_down_is_none() -> None:
     assert [track.slot for track in log.tracks] == [Slot.BANCO_3]
 
 
+def test_card_lost_in_flight_is_the_one_that_comes_to_rest_where_it_was_last_seen() -> None:
+    """Seen double for one frame it rests as the double: the next card is not taken for it."""
+    log = quiet()
+    goal, end = PLACES[Slot.BANCO_1], PLACES[Slot.PUNTO_2]
+
+    def beside(x: float, y: float, turn: float = 0) -> Pose:
+        return Pose(goal.x + x, goal.y + y, (goal.angle + turn) % 180)
+
+    card = [[beside(153, -42, -10)], [beside(54, -12), beside(-10, 0)], [beside(6, -2)]]
+    passing = [[goal, beside(155, -64, -12)], [beside(-4, 1), beside(0, 25, 87)]]
+    on = [[goal, replace(end, x=end.x + x)] for x in (290, 120, 20, 0, 0, 0)]
+    seen = [*card, *[[goal]] * 6, *passing, *on]
+    log.show([(pose, Kind.BACK) for pose in poses] for poses in seen)
+    assert len(log.ids) == 2
+    assert [track.slot for track in log.tracks] == [Slot.BANCO_1, Slot.PUNTO_2]
+
+
 def test_card_moved_to_another_slot_is_placed_again() -> None:
     """A card slid to another slot is the same card with a new place."""
     log = quiet()

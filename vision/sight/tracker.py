@@ -182,7 +182,10 @@ class Tracker:
         return at - card.rest_since >= (FOUND_DOUBTFUL_MS if doubtful else FOUND_MS)
 
     def _beside_another(self, card: Followed) -> bool:
-        """Whether a known card lies at the same place: then this may be that card, seen twice."""
+        """Whether a known card lies at the same place: then this may be that card, seen twice.
+
+        Not one that was last seen there in flight and is out of sight: this is that card.
+        """
         mine, area = self._place(card), self._view.card_mm[0] * self._view.card_mm[1]
         slot = self._view.slot_of(card.rest or card.pose)
         return any(
@@ -190,6 +193,7 @@ class Tracker:
             or shared_area(mine, self._place(other)) > 0.35 * area
             for other in self._cards
             if other is not card and other.out_at is not None and not other.gone
+            if other.placed is not None or other.seen_at == self._at
         )
 
     def _seen_twice(self, card: Followed, at: int) -> Followed | None:

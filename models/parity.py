@@ -1,7 +1,9 @@
 """Parity of the training framework and ONNX Runtime: `python -m models.parity`.
 
 The same fixed pictures go through the checkpoint in torch and through the exported file with this
-project's own letterbox, decoding and suppression; what comes out must be the same cards.
+project's own letterbox, decoding and suppression; what comes out must be the same cards. Without
+checkpoints, as in a fresh clone, `--restored` gives torch the weights of the exported files: that
+shows that both compute the same, not that the weights are those once trained.
 """
 
 from __future__ import annotations
@@ -14,15 +16,20 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
+from torch import nn
 from ultralytics.models import YOLO
 
 from datasets.crops import crops
 from datasets.scene import stills
 from models.card import HERE, checkpoint_file
+from models.measure_detector import SIZE
 from models.network import CardNet, CornerNet, onnx_runner
-from vision.sight.classifier import batch
+from models.obb import QuickOBB
+from models.restore import restore
+from models.train_detector import NETWORK
+from vision.sight.classifier import Tensor, batch
 from vision.sight.corners import INPUT_SIZE
-from vision.sight.detector import Detection, Detector, Letterbox
+from vision.sight.detector import KINDS, Detection, Detector, Letterbox
 from vision.sight.frame import Image
 from vision.sight.polygons import overlap
 
@@ -33,6 +40,7 @@ CHECKPOINTS = {
     "corners": "runs/corners/corners.pt",
     "classifier": "runs/classifier/classifier.pt",
 }
+FILES = [HERE / f"{network}.onnx" for network in CHECKPOINTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +52,40 @@ class Parity:
     unmatched: int
 
 
+def trained(net: nn.Module, checkpoint: Path) -> nn.Module:
+    """Return the network with the weights of a checkpoint."""
+    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
+    return net
+
+
+def trained_detector(checkpoint: Path) -> nn.Module:
+    """Return the network of a checkpoint of ultralytics."""
+    model = YOLO(checkpoint).model
+    assert isinstance(model, nn.Module)  # noqa: S101
+    return model.float()
+
+
+def restored(net: nn.Module, exported: Path, pictures: Tensor) -> nn.Module:
+    """Return the network with the weights of an exported file; pictures as for `restore`."""
+    restore(net, exported, torch.from_numpy(pictures))
+    return net
+
+
 def detector_parity(
-    checkpoint: Path, exported: Path, pictures: list[Image], *, threshold: float = 0.4
+    net: nn.Module, exported: Path, pictures: list[Image], *, threshold: float = 0.4
 ) -> Parity:
     """Compare raw outputs (largest absolute gap) and final cards of both runs on BGR pictures."""
-    model = YOLO(checkpoint).model
-    assert isinstance(model, torch.nn.Module)  # noqa: S101
-    model = model.float().eval()
+    net.eval()
     _, run = onnx_runner(exported, threads=1)
 
     def in_torch(tensor: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            output = model(torch.from_numpy(tensor))
+            output = net(torch.from_numpy(tensor))
         return np.asarray((output[0] if isinstance(output, tuple) else output).numpy())
 
     gap, cards, unmatched = 0.0, 0, 0
     for picture in pictures:
-        box = Letterbox.fit(picture.shape[1], picture.shape[0], 416)
-        tensor = box.apply(picture)
+        tensor = letterboxed(picture)
         gap = max(gap, float(np.abs(in_torch(tensor) - run(tensor)).max()))
         ours = Detector(run, threshold=threshold)(picture)
         theirs = Detector(in_torch, threshold=threshold)(picture)
@@ -71,14 +95,17 @@ def detector_parity(
     return Parity(gap, cards, unmatched)
 
 
+def letterboxed(picture: Image) -> Tensor:
+    """Return a picture as the detector sees it, 1 x 3 x H x W."""
+    return Letterbox.fit(picture.shape[1], picture.shape[0], SIZE).apply(picture)
+
+
 def _same(a: Detection, b: Detection) -> bool:
     return a.kind == b.kind and abs(a.score - b.score) < 1e-3 and overlap(a.quad, b.quad) > 0.99
 
 
-def classifier_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -> Parity:
+def classifier_parity(net: nn.Module, exported: Path, pictures: list[Image]) -> Parity:
     """Compare the logits (largest absolute gap) and the best reads of both runs on BGR crops."""
-    net = CardNet()
-    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
     net.eval()
     _, run = onnx_runner(exported, threads=1)
     tensor = batch(pictures)
@@ -92,34 +119,59 @@ def classifier_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -
     return Parity(float(np.abs(found - expected).max()), len(pictures), differ)
 
 
-def corners_parity(checkpoint: Path, exported: Path, pictures: list[Image]) -> Parity:
+def corners_parity(net: nn.Module, exported: Path, pictures: list[Image]) -> Parity:
     """Compare the shifts of corners (largest absolute gap) of both runs on pictures of cards."""
-    net = CornerNet()
-    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
     net.eval()
     _, run = onnx_runner(exported, threads=1)
-    tensor = batch([np.asarray(cv2.resize(p, INPUT_SIZE), np.uint8) for p in pictures])
+    tensor = corners_input(pictures)
     with torch.no_grad():
         gaps = np.abs(net(torch.from_numpy(tensor)).numpy() - run(tensor)).max(axis=1)
     return Parity(float(gaps.max()), len(pictures), int((gaps > SAME_SHIFT).sum()))
 
 
+def corners_input(pictures: list[Image]) -> Tensor:
+    """Return pictures of cards as the corner finder sees them, N x 3 x H x W."""
+    return batch([np.asarray(cv2.resize(p, INPUT_SIZE), np.uint8) for p in pictures])
+
+
+def checkpoints(arguments: argparse.Namespace) -> tuple[nn.Module, nn.Module, nn.Module]:
+    """Return detector, corner finder and classifier as trained; ArgumentTypeError if one lacks."""
+    paths = [checkpoint_file(str(getattr(arguments, network))) for network in CHECKPOINTS]
+    corners, classifier = trained(CornerNet(), paths[1]), trained(CardNet(), paths[2])
+    return trained_detector(paths[0]), corners, classifier
+
+
+def shipped(scenes: list[Image], faces: list[Image]) -> tuple[nn.Module, nn.Module, nn.Module]:
+    """Return the same three with the weights of the shipped files."""
+    seen = np.concatenate([letterboxed(scene) for scene in scenes])
+    detector = QuickOBB(NETWORK, nc=len(KINDS), verbose=False)  # type: ignore[no-untyped-call]
+    return (
+        restored(detector, FILES[0], seen),
+        restored(CornerNet(), FILES[1], corners_input(faces)),
+        restored(CardNet(), FILES[2], batch(faces)),
+    )
+
+
 def main() -> None:
-    """Compare the checkpoints of `runs/` with the shipped files on fixed pictures."""
+    """Compare the networks in torch with the shipped files on fixed pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     for network, default in CHECKPOINTS.items():
-        parser.add_argument(f"--{network}", type=checkpoint_file, default=default)
+        parser.add_argument(f"--{network}", type=Path, default=default, help="its checkpoint")
+    parser.add_argument("--restored", action="store_true", help="weights of the shipped files")
     arguments = parser.parse_args()
+    try:
+        networks = None if arguments.restored else checkpoints(arguments)
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"{error}, or say --restored")
     scenes = [s.image for s in itertools.islice(stills(SEED, split="test"), 20)]
     faces = [crop for crop, _ in itertools.islice(crops(SEED, split="test"), 200)]
-    found = detector_parity(arguments.detector, HERE / "detector.onnx", scenes)
-    print(f"detector: {found.cards} cards, {found.unmatched} differ, gap {found.largest_gap:.2g}")
-    shifted = corners_parity(arguments.corners, HERE / "corners.onnx", faces)
-    print(
-        f"corners: {shifted.cards} cards, {shifted.unmatched} differ, gap {shifted.largest_gap:.2g}"
-    )
-    read = classifier_parity(arguments.classifier, HERE / "classifier.onnx", faces)
-    print(f"classifier: {read.cards} crops, {read.unmatched} differ, gap {read.largest_gap:.2g}")
+    detector, corners, classifier = networks or shipped(scenes, faces)
+    for name, found in (
+        ("detector", detector_parity(detector, FILES[0], scenes)),
+        ("corners", corners_parity(corners, FILES[1], faces)),
+        ("classifier", classifier_parity(classifier, FILES[2], faces)),
+    ):
+        print(f"{name}: {found.cards} cards, {found.unmatched} differ, gap {found.largest_gap:.2g}")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,16 @@ from models import (
 from models.average import average
 from models.bank import Bank, fill
 from models.card import HERE, write_card
-from models.network import CardNet
-from models.parity import classifier_parity, corners_parity, detector_parity
+from models.network import CardNet, CornerNet
+from models.parity import (
+    FILES,
+    classifier_parity,
+    corners_parity,
+    detector_parity,
+    shipped,
+    trained,
+    trained_detector,
+)
 from models.restore import restore
 from vision.edge.model import load
 from vision.sight.classifier import Classifier, batch
@@ -69,7 +77,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     exported = tmp_path / "classifier.onnx"
     measure_classifier.export(checkpoint, exported)
     pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
-    parity = classifier_parity(checkpoint, exported, pictures)
+    parity = classifier_parity(trained(CardNet(), checkpoint), exported, pictures)
     assert parity.unmatched == 0
     assert parity.largest_gap < 1e-3
     monkeypatch.setattr("sys.argv", ["measure_classifier", str(exported), "--crops", "64"])
@@ -101,7 +109,7 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     exported = tmp_path / "corners.onnx"
     measure_corners.export(checkpoint, exported)
     pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
-    parity = corners_parity(checkpoint, exported, pictures)
+    parity = corners_parity(trained(CornerNet(), checkpoint), exported, pictures)
     assert parity.unmatched == 0
     monkeypatch.setattr("sys.argv", ["measure_corners", str(exported), "--stills", "3"])
     measure_corners.main()
@@ -196,9 +204,21 @@ def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -
     checkpoint = train_detector.train(data, arguments, tmp_path)
     exported = train_detector.export(checkpoint, tmp_path / "detector.onnx")
     pictures = [still.image for still in itertools.islice(stills(9, decks=OWN_DECKS), 2)]
-    parity = detector_parity(checkpoint, exported, pictures, threshold=0.001)
+    parity = detector_parity(trained_detector(checkpoint), exported, pictures, threshold=0.001)
     assert parity.largest_gap < 0.05
     assert parity.cards > 0
+
+
+def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:
+    """Without checkpoints: the files' weights, back in torch, give the same cards."""
+    scenes = [still.image for still in itertools.islice(stills(11, decks=OWN_DECKS), 4)]
+    faces = [crop for crop, _ in itertools.islice(crops(11, decks=OWN_DECKS), 32)]
+    detector, corners, classifier = shipped(scenes, faces)
+    found = detector_parity(detector, FILES[0], scenes)
+    assert found.cards > 0
+    assert found.unmatched == 0
+    assert corners_parity(corners, FILES[1], faces).unmatched == 0
+    assert classifier_parity(classifier, FILES[2], faces).unmatched == 0
 
 
 def test_card_written_is_toml_with_the_hash_first(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def test_hand_seen_as_a_card_beside_the_one_it_lays_down_is_none() -> None:
 
 
 def test_card_lost_in_flight_is_the_one_that_comes_to_rest_where_it_was_last_seen() -> None:
-    """Seen double for one frame it rests as the double: the next card is not taken for it."""
+    """Its empty slot looked like a card for a frame: the next card is not taken for it."""
     log = quiet()
     goal, end = PLACES[Slot.BANCO_1], PLACES[Slot.PUNTO_2]
 

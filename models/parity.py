@@ -40,7 +40,7 @@ CHECKPOINTS = {
     "corners": "runs/corners/corners.pt",
     "classifier": "runs/classifier/classifier.pt",
 }
-FILES = [HERE / f"{network}.onnx" for network in CHECKPOINTS]
+FILES = {network: HERE / f"{network}.onnx" for network in CHECKPOINTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +136,12 @@ def corners_input(pictures: list[Image]) -> Tensor:
 
 def checkpoints(arguments: argparse.Namespace) -> tuple[nn.Module, nn.Module, nn.Module]:
     """Return detector, corner finder and classifier as trained; ArgumentTypeError if one lacks."""
-    paths = [checkpoint_file(str(getattr(arguments, network))) for network in CHECKPOINTS]
-    corners, classifier = trained(CornerNet(), paths[1]), trained(CardNet(), paths[2])
-    return trained_detector(paths[0]), corners, classifier
+    path = {network: checkpoint_file(str(getattr(arguments, network))) for network in CHECKPOINTS}
+    return (
+        trained_detector(path["detector"]),
+        trained(CornerNet(), path["corners"]),
+        trained(CardNet(), path["classifier"]),
+    )
 
 
 def shipped(scenes: list[Image], faces: list[Image]) -> tuple[nn.Module, nn.Module, nn.Module]:
@@ -146,9 +149,9 @@ def shipped(scenes: list[Image], faces: list[Image]) -> tuple[nn.Module, nn.Modu
     seen = np.concatenate([letterboxed(scene) for scene in scenes])
     detector = QuickOBB(NETWORK, nc=len(KINDS), verbose=False)  # type: ignore[no-untyped-call]
     return (
-        restored(detector, FILES[0], seen),
-        restored(CornerNet(), FILES[1], corners_input(faces)),
-        restored(CardNet(), FILES[2], batch(faces)),
+        restored(detector, FILES["detector"], seen),
+        restored(CornerNet(), FILES["corners"], corners_input(faces)),
+        restored(CardNet(), FILES["classifier"], batch(faces)),
     )
 
 
@@ -167,9 +170,9 @@ def main() -> None:
     faces = [crop for crop, _ in itertools.islice(crops(SEED, split="test"), 200)]
     detector, corners, classifier = networks or shipped(scenes, faces)
     for name, found in (
-        ("detector", detector_parity(detector, FILES[0], scenes)),
-        ("corners", corners_parity(corners, FILES[1], faces)),
-        ("classifier", classifier_parity(classifier, FILES[2], faces)),
+        ("detector", detector_parity(detector, FILES["detector"], scenes)),
+        ("corners", corners_parity(corners, FILES["corners"], faces)),
+        ("classifier", classifier_parity(classifier, FILES["classifier"], faces)),
     ):
         print(f"{name}: {found.cards} cards, {found.unmatched} differ, gap {found.largest_gap:.2g}")
 

@@ -214,11 +214,11 @@ def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:
     scenes = [still.image for still in itertools.islice(stills(11, decks=OWN_DECKS), 4)]
     faces = [crop for crop, _ in itertools.islice(crops(11, decks=OWN_DECKS), 32)]
     detector, corners, classifier = shipped(scenes, faces)
-    found = detector_parity(detector, FILES[0], scenes)
+    found = detector_parity(detector, FILES["detector"], scenes)
     assert found.cards > 0
     assert found.unmatched == 0
-    assert corners_parity(corners, FILES[1], faces).unmatched == 0
-    assert classifier_parity(classifier, FILES[2], faces).unmatched == 0
+    assert corners_parity(corners, FILES["corners"], faces).unmatched == 0
+    assert classifier_parity(classifier, FILES["classifier"], faces).unmatched == 0
 
 
 def test_card_written_is_toml_with_the_hash_first(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from tests.table_log import PLAYS, write_log
-from vision.edge.log_file import read_log, write_export
+from vision.storage.log_reader import read_log, write_export
 
 REPLAYS = Path(__file__).parent / "replays"
 

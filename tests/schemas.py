@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from vision.wire import Message
+from vision.wire.messages import Message
 
 SCHEMAS = files("vision") / "schemas"
 

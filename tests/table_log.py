@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from vision.edge.messages import MessagesFile
-from vision.edge.store import Entry, Store
+from vision.config.profiles import profile_text
 from vision.game.cards import Card
+from vision.game.commands import AckAlert, CloseAlert, CorrectCard, FreeHand, ResultStands, VoidCoup
 from vision.game.events import (
     CardOut,
     CardPlaced,
@@ -24,10 +24,10 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
-from vision.game.orders import AckAlert, CloseAlert, CorrectCard, FreeHand, ResultStands, VoidCoup
-from vision.profiles import profile_text
-from vision.wire import Message
-from vision.wire_fold import Desk, advance, new_desk, new_header
+from vision.storage.log import Entry, Store
+from vision.storage.messages_file import MessagesFile
+from vision.wire.messages import Message
+from vision.wire.session import Desk, advance, new_desk, new_header
 
 NOON = 1_700_000_000_000
 SHORT = {"P": "PUNTO_", "B": "BANCO_"}

@@ -17,8 +17,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from vision import cli
-from vision.config import TableConfig
-from vision.game.faults import KINDS
+from vision.config.table import TableConfig
+from vision.game.coup.fault_table import KINDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = (ROOT / "README.md", *sorted((ROOT / "deploy").glob("*.md")))

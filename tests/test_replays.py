@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.table_log import PLAYS, header, said, write_log
-from vision.edge.store import Store
-from vision.replays import AT_ONCE, WAITING_LIMIT, Replays
-from vision.wire import Message
-from vision.wire_replay import PUBLIC, again
+from vision.app.replay_service import AT_ONCE, WAITING_LIMIT, Replays
+from vision.storage.log import Store
+from vision.wire.messages import Message
+from vision.wire.replay import PUBLIC, again
 
 PREFIX = "casino/house/table/7/"
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.edge.mqtt_tools import free_port
-from tests.test_config import table_file
-from vision import logs
-from vision.config import load, with_source
-from vision.edge.secret import filled, masked
+from tests.config.test_table import table_file
+from tests.mqtt.mqtt_tools import free_port
+from vision import logging_setup
+from vision.app.journal import endpoint_of
+from vision.config.table import load, with_source
 from vision.errors import ConfigurationError
-from vision.journal import endpoint_of
+from vision.secrets import filled, masked
 
 SESAME = "open-sesame"
 ADDRESS = "rtsp://reader:${CAMERA_PASSWORD}@127.0.0.1:PORT/stream"
@@ -108,9 +108,9 @@ def test_log_strikes_out_passwords_of_addresses(
 ) -> None:
     """A text from elsewhere, as a library's error, may have one; the log does not."""
     try:
-        logs.set_up(json_lines=json_lines)
+        logging_setup.set_up(json_lines=json_lines)
         logging.getLogger("vision.edge.x").warning("cannot open %s", f"rtsp://a:{SESAME}@h/s")
-        logs.fail(f"http://a:{SESAME}@h is not there")
+        logging_setup.fail(f"http://a:{SESAME}@h is not there")
     finally:
         logging.getLogger("vision").handlers = []
     told = capsys.readouterr().err

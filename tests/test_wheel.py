@@ -29,13 +29,13 @@ def test_wheel_holds_models_pages_schemas_and_profiles(tmp_path: Path) -> None:
     for folder, ending in (
         ("vision/game/profiles", ".toml"),
         ("vision/schemas", ".json"),
-        ("vision/edge/board/pages", ".html"),
-        ("vision/edge/board/pages", ".js"),
+        ("vision/board/pages", ".html"),
+        ("vision/board/pages", ".js"),
     ):
         here = {p.relative_to(ROOT).as_posix() for p in (ROOT / folder).rglob(f"*{ending}")}
         assert here, f"{folder} holds no {ending}"
         assert here <= names
-    assert "datasets/simulate.py" in names
+    assert "datasets/dealing/simulate.py" in names
     assert "shoe-reader = vision.cli:main" in commands
-    assert "simulate = datasets.simulate:main" in commands
+    assert "simulate = datasets.dealing.simulate:main" in commands
     assert not [n for n in names if n.startswith(("models/", "tests/")) or n.endswith(".pt")]

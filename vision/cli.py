@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
 import vision.commands
-from vision import __version__, logs
+from vision import __version__, logging_setup
 from vision.errors import ShoeReaderError
 
 INTERRUPTED = 130
@@ -30,7 +30,8 @@ EPILOG = "Exit codes: 0 done, 2 bad usage or configuration, 3 an outside thing f
 
 def command_names() -> tuple[str, ...]:
     """Return the names of the commands of this package."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(vision.commands.__path__)))
+    found = pkgutil.iter_modules(vision.commands.__path__)
+    return tuple(sorted(module.name for module in found if not module.ispkg))
 
 
 def added_commands() -> dict[str, EntryPoint]:
@@ -42,11 +43,11 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code; no arguments show the help."""
     words = sys.argv[1:] if argv is None else argv
     signal.signal(signal.SIGTERM, _terminate)
-    logs.set_up()
+    logging_setup.set_up()
     try:
         return _dispatch(words)
     except ShoeReaderError as error:
-        logs.fail(str(error))
+        logging_setup.fail(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

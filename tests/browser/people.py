@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vision.config import TableConfig
-from vision.edge.board.people import save_password
-from vision.edge.users import Credential, User, Users, save_users
+from vision.access.users import Credential, User, Users, save_users
+from vision.board.login.passwords import save_password
+from vision.config.table import TableConfig
 
 PASSWORD = "three small words"
 PEOPLE = {"Bo": "dealer", "Ann": "inspector", "Cy": "surveillance", "Di": "engineer"}

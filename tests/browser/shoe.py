@@ -8,8 +8,8 @@ import random
 from tests.browser.voice import Reader
 from tests.table_log import Play
 from vision.game.cards import DECK
+from vision.game.commands import ResultStands
 from vision.game.events import CardRemoved, Role
-from vision.game.orders import ResultStands
 
 
 class Shoe:

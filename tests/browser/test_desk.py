@@ -16,11 +16,11 @@ from tests.browser.conftest import Hall, Screen
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import Play, overdraw
-from vision.boards import Boards, address_of
-from vision.edge.broker import EmbeddedBroker
-from vision.edge.evidence_avi import write_film
-from vision.game.orders import Confirm, CorrectCard, RectifyAlert
-from vision.wire_payloads import iso
+from vision.app.boards import Boards, address_of
+from vision.game.commands import Confirm, CorrectCard, RectifyAlert
+from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.storage.avi import write_film
+from vision.wire.payloads import iso
 
 pytestmark = pytest.mark.browser
 Enter = Callable[..., Screen]

@@ -13,14 +13,14 @@ from tests.browser.conftest import Hall, Screen
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import NOON, clean, ruled, said
-from vision.boards import Boards, address_of
-from vision.edge.broker import EmbeddedBroker
+from vision.app.boards import Boards, address_of
 from vision.game.cards import Card
+from vision.game.commands import CorrectCard
 from vision.game.events import Role, Slot, Winner
-from vision.game.orders import CorrectCard
 from vision.game.roads import RoadCoup, roads_of, roads_payload
+from vision.mqtt.embedded_broker import EmbeddedBroker
 
-WORDS = Path(__file__).parents[2] / "vision" / "edge" / "board" / "pages" / "words"
+WORDS = Path(__file__).parents[2] / "vision" / "board" / "pages" / "words"
 DERIVED = ("big_eye_boy", "small_road", "cockroach_pig")
 
 pytestmark = pytest.mark.browser

@@ -18,9 +18,9 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, table_config
-from vision.boards import Boards, address_of
-from vision.config import load
-from vision.edge.broker import EmbeddedBroker
+from vision.app.boards import Boards, address_of
+from vision.config.table import load
+from vision.mqtt.embedded_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.browser
 API = "api/setup/7/"

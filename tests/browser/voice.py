@@ -21,16 +21,16 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.table_log import header
-from vision.config import TableConfig, load
-from vision.edge.gate import Gate
-from vision.edge.shots import now_ms
+from vision.access.command_gate import Gate
+from vision.clock import now_ms
+from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
-from vision.game.happenings import Replied
-from vision.wire import Message, answer
-from vision.wire_commands import RefusedError, read_command
-from vision.wire_fold import advance, new_desk
-from vision.wire_replay import again
+from vision.game.outputs import Replied
+from vision.wire.commands import RefusedError, read_command
+from vision.wire.messages import Message, answer
+from vision.wire.replay import again
+from vision.wire.session import advance, new_desk
 
 SITE = "house"
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"

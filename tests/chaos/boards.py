@@ -22,14 +22,14 @@ from tests.browser.conftest import CHROMIUM
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.chaos.shoe import NOON, deal, laid
 from tests.chaos.table import config_of
-from tests.edge.mqtt_tools import Mosquitto, free_port
-from vision.boards import Boards, address_of
-from vision.config import TableConfig
+from tests.mqtt.mqtt_tools import Mosquitto, free_port
+from vision.app.boards import Boards, address_of
+from vision.app.journal import Journal, Outputs, header_of
+from vision.config.table import TableConfig
 from vision.game.cards import DECK
+from vision.game.commands import ResultStands
 from vision.game.events import CardRemoved, Event, Role, ShoeStarted, Slot, Started
-from vision.game.orders import ResultStands
-from vision.journal import Journal, Outputs, header_of
-from vision.wire_fold import advance, new_desk
+from vision.wire.session import advance, new_desk
 
 PROMISE_S = 5.0
 FAULT_EVERY = 5

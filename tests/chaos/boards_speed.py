@@ -28,11 +28,11 @@ from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Link, Voice, table_config
 from tests.chaos.boards import CONTEXT, Killed, serve
 from tests.chaos.shoe import COUPS_A_SHOE, NOON, play
-from tests.edge.mqtt_tools import Mosquitto, free_port
+from tests.mqtt.mqtt_tools import Mosquitto, free_port
 from tests.table_log import header
-from vision.config import TableConfig
+from vision.config.table import TableConfig
 from vision.game.events import Started
-from vision.wire_fold import advance, new_desk
+from vision.wire.session import advance, new_desk
 
 SCREENS = (1, 20, 100)
 OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0",

@@ -18,9 +18,9 @@ from starlette.routing import Route
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
 from tests.table_log import overdraw
-from vision.boards import Boards, address_of
-from vision.edge.board.rights import MAY_ORDER
-from vision.edge.broker import EmbeddedBroker
+from vision.app.boards import Boards, address_of
+from vision.board.rights import MAY_ORDER
+from vision.mqtt.embedded_broker import EmbeddedBroker
 
 # The routes that are for everybody; they tell what lies open on the table, and the pages' files.
 PUBLIC = ("/", "/table/{table}", "/tables", "/events/{table}", "/login")

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.edge.video_servers import FAULTS, SIZE, BadCamera, HttpCamera, RtspCamera
-from vision.edge.camera import Wanted, open_source
-from vision.edge.capture import HEADER, Slots
-from vision.edge.shots import Outage, Shot
+from tests.camera.video_servers import FAULTS, SIZE, BadCamera, HttpCamera, RtspCamera
+from vision.camera.capture_process import HEADER, Slots
+from vision.camera.shots import Outage, Shot
+from vision.camera.source import Wanted, open_source
 
 NOTICED_S = 2.0
 RECOVERED_S = 5.0

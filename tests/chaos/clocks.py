@@ -10,11 +10,11 @@ from typing import Any
 from tests.chaos.consumer import without_run
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
-from vision.clock_watch import ClockWatch
-from vision.edge.clock import SteadyClock
+from vision.app.clock_events import ClockWatch
+from vision.app.journal import header_of
+from vision.clock import SteadyClock
 from vision.game.events import CardOut, CardRemoved, Event, TimePassed
-from vision.journal import header_of
-from vision.wire_fold import Desk, advance, new_desk
+from vision.wire.session import Desk, advance, new_desk
 
 HOUR_MS = 3_600_000
 TICK_MS = 100

@@ -20,12 +20,12 @@ from tests.chaos.consumer import Consumer
 from tests.chaos.kills import some_broker
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
-from tests.edge.mqtt_tools import wait_for
-from vision.edge.store_messages import ROW
+from tests.mqtt.mqtt_tools import wait_for
+from vision.app.journal import Journal
 from vision.errors import ShoeReaderError
 from vision.game.events import Event
-from vision.journal import Journal
-from vision.wire import Message
+from vision.storage.outbox import ROW
+from vision.wire.messages import Message
 
 COUPS = 24
 

@@ -26,11 +26,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from vision.camera import files
+from vision.camera.shots import Shot
 from vision.commands.read import open_picture
-from vision.edge import media
-from vision.edge.model import load, packaged
-from vision.edge.shots import Shot
 from vision.errors import ShoeReaderError
+from vision.inference.onnx_model import load, packaged
 
 HANG_S = 60.0
 SIZE = (96, 64)
@@ -91,7 +91,7 @@ def try_picture(path: Path) -> str:
     """Read a picture as `read` and as a folder does; return what came of it."""
     image = open_picture(path)
     try:
-        (shot,) = media.folder(path.parent, [path], 25.0, media.Pace(0, 0.0))
+        (shot,) = files.folder(path.parent, [path], 25.0, files.Pace(0, 0.0))
     except ShoeReaderError:
         return "refused"
     assert image is not None
@@ -105,7 +105,7 @@ def try_video(path: Path) -> str:
     """Read a video to its end, or to the words that say why not; return what came of it."""
     shots = 0
     try:
-        for shot in media.video(path, media.open_video(path), media.Pace(0, 0.0)):
+        for shot in files.video(path, files.open_video(path), files.Pace(0, 0.0)):
             assert isinstance(shot, Shot)
             assert shot.frame.image.ndim == 3
             shots += 1

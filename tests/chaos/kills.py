@@ -14,9 +14,9 @@ from pathlib import Path
 from tests.chaos.consumer import Consumer
 from tests.chaos.shoe import COUPS_A_SHOE, play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
-from tests.edge.mqtt_tools import MOSQUITTO, Mosquitto, wait_for
-from vision.edge.broker import EmbeddedBroker
-from vision.edge.log_file import read_log
+from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto, wait_for
+from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.storage.log_reader import read_log
 
 PACE_S = 0.002
 AT_WORK_S = (0.0, 0.15)

@@ -14,9 +14,9 @@ from tests.chaos.consumer import Consumer
 from tests.chaos.proxy import Proxy
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
-from tests.edge.mqtt_tools import Mosquitto, wait_for
+from tests.mqtt.mqtt_tools import Mosquitto, wait_for
+from vision.app.journal import Journal
 from vision.game.events import Event
-from vision.journal import Journal
 
 OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0")
 SHUT = ("listener PORT 127.0.0.1", "allow_anonymous false")

@@ -24,16 +24,16 @@ from paho.mqtt.enums import CallbackAPIVersion
 from tests.chaos.kills import some_broker
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
-from tests.edge.mqtt_tools import wait_for
-from vision.config_records import Evidence
-from vision.edge.evidence import PART, folder_of
-from vision.edge.store_disk import open_for_reading
-from vision.edge.store_messages import ROW, read
+from tests.mqtt.mqtt_tools import wait_for
+from vision.app.evidence import Witness
+from vision.app.journal import Journal, Outputs
+from vision.config.table import Evidence
 from vision.game.events import CardRead, Event, Noticed
-from vision.journal import Journal, Outputs
-from vision.sight.frame import Frame, Image
-from vision.wire import Message
-from vision.witness import Witness
+from vision.sight.geometry.frame import Frame, Image
+from vision.storage.evidence import PART, folder_of
+from vision.storage.outbox import ROW, read
+from vision.storage.sqlite import open_for_reading
+from vision.wire.messages import Message
 
 CODE = "EXPOSED_IN_SHOE"
 ALERT_EVERY = 3

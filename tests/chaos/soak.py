@@ -21,13 +21,13 @@ from tests.chaos.kills import some_broker
 from tests.chaos.outages import resident_mb
 from tests.chaos.shoe import COUPS_A_SHOE, NOON, play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
-from tests.edge.mqtt_tools import wait_for
-from vision.edge import store_records
-from vision.edge.metrics import Durations
+from tests.mqtt.mqtt_tools import wait_for
+from vision.app.journal import Journal
+from vision.app.restore import checkpoint_of
 from vision.game.events import Event, ShoeStarted, TimePassed
-from vision.journal import Journal
-from vision.restoring import checkpoint_of
-from vision.wire_codec import event_to_json
+from vision.metrics.counters import Durations
+from vision.record.codec import event_to_json
+from vision.storage import retention
 
 MEMORY = Path("/dev/shm")  # so that the figures are the program's, not the disk's
 HEAD = "| coups | memory MB | descriptors | p50 ms | p99 ms | log MB |\n|---|---|---|---|---|---|"
@@ -167,5 +167,5 @@ def fill(journal: Journal, records: int) -> None:
         for before in range(records, 0, -1):
             number += 1
             content = {"event": event_to_json(TimePassed(NOON - before)), "said": None}
-            digest = store_records.write(db, number, digest, content)
-        store_records.mark(db, number + 1, digest, checkpoint_of(journal.desk))
+            digest = retention.write(db, number, digest, content)
+        retention.mark(db, number + 1, digest, checkpoint_of(journal.desk))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.consumer import without_run
-from vision.config import TableConfig
+from vision.app.journal import Journal, Outputs, header_of
+from vision.config.table import TableConfig
 from vision.game.events import Event, Started
 from vision.game.events import Slot as Places
-from vision.journal import Journal, Outputs, header_of
-from vision.wire_fold import advance, new_desk
+from vision.wire.session import advance, new_desk
 
 PREFIX = "casino/chaos/table/1/"
 SQUARE = [[0, 0], [640, 0], [640, 480], [0, 480]]

@@ -6,9 +6,9 @@ import random
 import tempfile
 from pathlib import Path
 
-from tests.edge.signing import forged, is_found, sign_log, tampered, without_anchors_elsewhere
+from tests.access.signing import forged, is_found, sign_log, tampered, without_anchors_elsewhere
 from tests.table_log import PLAYS
-from vision.edge.log_file import read_log
+from vision.storage.log_reader import read_log
 
 
 def run(count: int, seed: int = 1) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.camera.video_servers import FAULTS, HttpCamera
 from tests.chaos.camera import NOTICED_S, RECOVERED_S, endure
 from tests.chaos.fuzz_media import fuzz
-from tests.edge.video_servers import FAULTS, HttpCamera
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos import clocks, disks, kills, outages, proofs, soak
-from tests.edge.mqtt_tools import MOSQUITTO
+from tests.mqtt.mqtt_tools import MOSQUITTO
 
 pytestmark = pytest.mark.slow
 needs_mosquitto = [

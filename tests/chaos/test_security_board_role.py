@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.edge.mosquitto_house import EVERYONE, PUBLIC, TABLE, TOPICS, House
-from tests.edge.mqtt_tools import HAS_CLIENTS, MOSQUITTO, wait_for
-from vision.edge.mqtt_link import Endpoint, new_client, probe
+from tests.mqtt.mosquitto_house import EVERYONE, PUBLIC, TABLE, TOPICS, House
+from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, wait_for
 from vision.errors import OutsideError
-from vision.wire_commands import COMMANDS
+from vision.mqtt.endpoint import Endpoint, new_client, probe
+from vision.wire.commands import COMMANDS
 
 pytestmark = [
     pytest.mark.slow,

@@ -22,14 +22,14 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from tests.schemas import schema
-from vision.config import TableConfig, load
-from vision.edge.gate import Gate
-from vision.edge.users import Credential, User, Users, load_users, save_users
+from vision.access.command_gate import Gate
+from vision.access.users import Credential, User, Users, load_users, save_users
+from vision.config.profiles import load_profile
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
-from vision.profiles import load_profile
-from vision.wire_codec import FIELDS, event_from_json, event_to_json
-from vision.wire_commands import COMMANDS, RefusedError, order_fields, read_command
-from vision.wire_log import canonical
+from vision.record.chain import canonical
+from vision.record.codec import FIELDS, event_from_json, event_to_json
+from vision.wire.commands import COMMANDS, RefusedError, order_fields, read_command
 
 ROOT = Path(__file__).parents[2]
 PREFIX = "casino/house/table/7/cmd/"

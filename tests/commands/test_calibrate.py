@@ -8,10 +8,10 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.sight.sheets import PLANE, SIZE, lying, on_table
+from tests.setup.calibration.sheets import PLANE, SIZE, lying, on_table
 from vision.cli import main
-from vision.config import load
-from vision.sight.calibration import rigid
+from vision.config.table import load
+from vision.setup.calibration.solver import rigid
 
 SHEETS = [(200, 200, 20), (800, 190, 100), (520, 330, -15), (220, 470, 75), (860, 470, 10)]
 TABLE = """\

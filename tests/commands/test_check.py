@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_config import table_file
+from tests.config.test_table import table_file
+from vision.access.users import User, Users, save_users
 from vision.commands.check import STALE_S, _clock, _health, _orders, health_lines
-from vision.config import TableConfig, load
-from vision.edge.metrics import Metrics
-from vision.edge.metrics_server import MetricsServer
-from vision.edge.users import User, Users, save_users
+from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
+from vision.metrics.counters import Metrics
+from vision.metrics.server import MetricsServer
 
 
 def config_of(folder: Path, **sections: dict[str, object]) -> TableConfig:

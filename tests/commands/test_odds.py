@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vision.cli import main
-from vision.profiles import profile_names
+from vision.config.profiles import profile_names
 
 
 def test_odds_of_one_profile(capsys: pytest.CaptureFixture[str]) -> None:

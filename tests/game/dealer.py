@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from vision.game.cards import Card, parse_cards
-from vision.game.coup import new_table, step
+from vision.game.coup.state import Table
 from vision.game.events import (
     CardOut,
     CardPlaced,
@@ -17,9 +17,9 @@ from vision.game.events import (
     Slot,
     Started,
 )
-from vision.game.happenings import Alert, AlertState, AlertTold, CoupResult, Happening
+from vision.game.fold.step import new_table, step
+from vision.game.outputs import Alert, AlertState, AlertTold, CoupResult, Happening
 from vision.game.rules import Rules
-from vision.game.table import Table
 
 P1, B1, P2, B2, P3, B3 = Slot
 DEALT = (P1, B1, P2, B2)

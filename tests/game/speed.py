@@ -12,12 +12,12 @@ from random import Random
 from time import process_time
 
 from tests.game.test_legal import House
+from vision.config.profiles import load_profile, profile_text
 from vision.game.cards import Card
-from vision.game.coup import new_table, step
 from vision.game.events import Event
+from vision.game.fold.step import new_table, step
 from vision.game.rules import Dealing, Rules
-from vision.profiles import load_profile, profile_text
-from vision.wire_fold import advance, new_desk, new_header
+from vision.wire.session import advance, new_desk, new_header
 
 Coups = list[list[Event]]
 PROFILE = "punto-banco"

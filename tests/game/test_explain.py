@@ -20,7 +20,7 @@ from vision.game.explain import (
     place_name,
     punto_clause,
     stood_clause,
-    tableau_table,
+    tableau_rows,
 )
 from vision.game.rules import Rules
 from vision.game.tableau import DEAL_ORDER, STANDARD, next_slot
@@ -193,18 +193,18 @@ def test_dealt_to_hands_refuses_a_fourth_card() -> None:
         dealt_to_hands((), parse_cards("2c 3c 4c 5c"), DEAL_ORDER)
 
 
-def test_tableau_table_is_complete() -> None:
+def test_tableau_rows_is_complete() -> None:
     """The printed tableau has every row, also those that sheets 0 to 2 leave out."""
-    punto, banco = tableau_table(STANDARD)
-    assert punto.rows == (
+    punto, banco = tableau_rows(STANDARD)
+    assert punto[1:] == (
         ("0-1-2-3-4-5", "draws"),
         ("6-7", "stands"),
         ("8-9", "a natural"),
     )
-    assert [row[0] for row in banco.rows] == ["0", "1", "2", "3", "4", "5", "6", "7", "8-9"]
-    assert banco.rows[3] == ("3", "0-1-2-3-4-5-6-7-9", "8", "draws")
-    assert banco.rows[6] == ("6", "6-7", "0-1-2-3-4-5-8-9", "stands")
-    assert banco.rows[7] == ("7", "nothing", "0-1-2-3-4-5-6-7-8-9", "stands")
+    assert [row[0] for row in banco[1:]] == ["0", "1", "2", "3", "4", "5", "6", "7", "8-9"]
+    assert banco[4] == ("3", "0-1-2-3-4-5-6-7-9", "8", "draws")
+    assert banco[7] == ("6", "6-7", "0-1-2-3-4-5-8-9", "stands")
+    assert banco[8] == ("7", "nothing", "0-1-2-3-4-5-6-7-8-9", "stands")
 
 
 def test_place_name_in_words() -> None:

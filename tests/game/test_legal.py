@@ -8,11 +8,11 @@ import pytest
 
 from tests.game.dealer import DEALT, P1, Dealer
 from vision.game.cards import DECK, Card
+from vision.game.coup.state import NO_SHOE
 from vision.game.events import CardPlaced, CardRead, CardRemoved, Slot, TimePassed
-from vision.game.happenings import ResultState
 from vision.game.outcome import winner_of
+from vision.game.outputs import ResultState
 from vision.game.rules import Dealing, Rules
-from vision.game.table import NO_SHOE
 from vision.game.tableau import next_slot
 
 COUPS = 8_400  # for each of three ways of dealing and four seeds

@@ -13,12 +13,12 @@ import numpy as np
 
 from vision.game.cards import Card
 from vision.game.events import Slot
-from vision.sight.classifier import Look
-from vision.sight.detector import Detection, Kind
-from vision.sight.frame import Frame, Image, Points
-from vision.sight.geometry import Homography, Pose, TableView, box_around
-from vision.sight.polygons import shared_area
-from vision.sight.track import blend
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import Homography, Pose, TableView, box_around
+from vision.sight.geometry.polygons import shared_area
+from vision.sight.tracking.track import blend
 
 WIDTH, HEIGHT = 640, 360
 MOUTH = Pose(1150, 130, 60)

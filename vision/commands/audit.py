@@ -8,14 +8,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vision.archive import audit_archive, evidence_digests, is_archive
-from vision.audit import Found, Trust, audit, demand_signature, evidence_words, words
-from vision.edge.anchor import load_public, read_anchors
-from vision.edge.evidence import folder_of
-from vision.edge.log_file import read_log, write_export
+from vision.audit.export import audit_archive, evidence_digests, is_archive
+from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words, words
+from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError, OutsideError
-from vision.wire_log import BrokenChainError
-from vision.wire_payloads import iso
+from vision.record.chain import BrokenChainError
+from vision.storage.evidence import folder_of
+from vision.storage.log_reader import read_log, write_export
+from vision.wire.payloads import iso
 
 HELP = "verify a log or an export: chain, signatures, evidence"
 
@@ -30,25 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
     )
     parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
-
-
-def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Declare what a log is held against."""
-    parser.add_argument(
-        "--public-key", type=Path, metavar="F", action="append", default=[],
-        help="whose signatures count (.pub of shoe-reader keys make); may be given again",
-    )  # fmt: skip
-    parser.add_argument(
-        "--anchors", type=Path, metavar="F", help="anchors kept elsewhere than in the log"
-    )
-
-
-def trust_of(args: argparse.Namespace) -> Trust:
-    """Return what the log is held against; ConfigurationError or OutsideError."""
-    anchors = () if args.anchors is None else tuple(read_anchors(args.anchors))
-    if args.anchors is not None and not anchors:
-        raise OutsideError(f"{args.anchors} holds no anchor: it is another file, or was emptied")
-    return Trust(tuple(map(load_public, args.public_key)), anchors)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,14 +57,6 @@ def run(args: argparse.Namespace) -> int:
         count = write_export(args.export, read_log(args.log))
         print(f"{args.export}: {count} records exported")
     return 0
-
-
-def broken(log: Path, error: BrokenChainError) -> OutsideError:
-    """Say where the chain of a log is broken, and what is to be done."""
-    return OutsideError(
-        f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
-        "Keep this file as evidence and compare it with a back-up or an export"
-    )
 
 
 def _say(log: Path, found: Found, trust: Trust) -> None:

@@ -6,9 +6,9 @@ import argparse
 import time
 from pathlib import Path
 
-from vision.boards import Boards, address_of
-from vision.config import TableConfig, load
-from vision.edge.board.feed import Feed
+from vision.app.boards import Boards, address_of
+from vision.board.feed import Feed
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 
 HELP = "serve the boards of one table or many, fed by their broker"

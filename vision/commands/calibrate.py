@@ -7,15 +7,22 @@ writes over a table file.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
 import numpy as np
 from pydantic import ValidationError
 
-from vision.calibrate_words import number, pair, place
-from vision.calibrating import (
+from vision.camera.source import Wanted
+from vision.config.editor import TableFile, written_whole
+from vision.config.errors import explain
+from vision.config.table import Camera, View
+from vision.errors import ConfigurationError, OutsideError
+from vision.setup.calibration.from_play import from_play
+from vision.setup.calibration.from_sheet import (
     Found,
     Sheets,
     from_pictures,
@@ -24,12 +31,10 @@ from vision.calibrating import (
     looks,
     open_picture,
 )
-from vision.config import Camera, View
-from vision.config_errors import explain
-from vision.edge.camera import Wanted
-from vision.edge.sheet_pdf import sheet_pdf
-from vision.errors import ConfigurationError, OutsideError
-from vision.placing import (
+from vision.setup.calibration.marker_sheet import LINE_MM, SIZE_MM, black_boxes
+from vision.setup.calibration.marker_sheet_pdf import sheet_pdf
+from vision.setup.calibration.overlay import drawn
+from vision.setup.calibration.places import (
     FAR_MM,
     Places,
     aligned,
@@ -37,17 +42,51 @@ from vision.placing import (
     from_marks,
     marked,
     places_of,
-    table_view,
     view_section,
 )
-from vision.playing import from_play
-from vision.sight.calibration_picture import drawn
-from vision.sight.calibration_sheet import LINE_MM, SIZE_MM, black_boxes
-from vision.sight.frame import Image
-from vision.sight.geometry import POKER_MM, Homography, TableView
-from vision.sight.lens import Lens
-from vision.sight.shift import Layout, Shift
-from vision.table_file import TableFile, written_whole
+from vision.sight.geometry.frame import Image
+from vision.sight.geometry.lens import Lens
+from vision.sight.geometry.plane import POKER_MM, Homography, TableView
+from vision.sight.quality.camera_shift import Layout, Shift
+
+
+def pair(text: str) -> tuple[float, float, float, float]:
+    """Read a point in the picture and on the table, x,y=x,y."""
+    number = r"\s*(-?\d+(?:\.\d+)?)\s*"
+    match = re.fullmatch(f"{number},{number}={number},{number}", text)
+    if not match:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no pair; write pixels=mm as 812,400=350,262.5"
+        )
+    x, y, table_x, table_y = map(float, match.groups())
+    return x, y, table_x, table_y
+
+
+def place(text: str) -> tuple[str, tuple[float, ...]]:
+    """Read a place: its name, its middle in the picture and, at will, a direction."""
+    name, _, numbers = text.partition("=")
+    try:
+        values = tuple(float(part) for part in numbers.split(","))
+    except ValueError:
+        values = ()
+    if len(values) not in {2, 3}:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no place; write PUNTO_1=812,400 or =812,400,90"
+        )
+    return name.strip().upper(), values
+
+
+def number(least: float) -> Callable[[str], float]:
+    """Return the reading of a number from `least` to 1000."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not least <= value <= 1000:
+            raise argparse.ArgumentTypeError(f"{text} is out of range; {least:g} to 1000")
+        return value
+
+    return read
+
 
 HELP = "find the table plane, the lens and the places, and write them into the table file"
 MOST_UNSURE_MM = 1.0
@@ -156,7 +195,7 @@ class _Job:
             plane = fresh(plane, (width, height))
         marks = marked(dict(self._args.place), plane, self._card_mm())
         places = from_marks(marks) if places is None else places | marks
-        view = table_view(plane, places, self._card_mm())
+        view = places.view(plane, self._card_mm())
         self._judge(found, view)
         return view
 
@@ -173,7 +212,7 @@ class _Job:
         old = self._old
         if layout is None or old is None or not old.layout or not Path(old.layout).exists():
             return None
-        before = Layout(open_picture(Path(old.layout)), _view_of(old))
+        before = Layout(open_picture(Path(old.layout)), old.table_view())
         shift = before.shift(layout)
         if shift is not None:
             print(f"camera: moved by {shift.worst_mm:.1f} mm since the last calibration")
@@ -280,10 +319,6 @@ def _old_view(file: TableFile, folder: dict[str, Path]) -> View | None:
             print(f"{file.path}: [view] cannot be used and is made anew ({type(error).__name__})")
         return None
     return view
-
-
-def _view_of(view: View) -> TableView:
-    return table_view(view.plane(), places_of(view), view.card_mm)
 
 
 def _print_sheet(path: Path) -> int:

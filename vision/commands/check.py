@@ -11,23 +11,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vision.app import wanted
-from vision.config import TableConfig, load
-from vision.edge.broker import EmbeddedBroker
-from vision.edge.camera import open_source
-from vision.edge.metrics_server import ask
-from vision.edge.mqtt_link import probe
-from vision.edge.secret import masked
-from vision.edge.shots import Shot
-from vision.edge.time_sync import time_sync
-from vision.edge.users import load_users
+from vision.access.users import load_users
+from vision.app.journal import endpoint_of
+from vision.app.reader import wanted
+from vision.camera.shots import Shot
+from vision.camera.source import open_source
+from vision.config.profiles import load_profile
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.eyes import open_eyes
-from vision.game.lint import sheet_findings
-from vision.journal import endpoint_of
-from vision.profiles import load_profile
-from vision.sight.blindness import blind_reason
-from vision.watching import check_size
+from vision.game.rule_sheets.findings import sheet_findings
+from vision.inference.load import open_models
+from vision.metrics.server import ask
+from vision.metrics.time_sync import time_sync
+from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.mqtt.endpoint import probe
+from vision.secrets import masked
+from vision.sight.quality.view import blind_reason
 
 STALE_S = 10.0
 HELP = "check a table file, the rules, the models, the camera, the log and the broker"
@@ -85,11 +84,11 @@ def _models(config: TableConfig) -> Iterator[str]:
     names = (config.models.detector, config.models.classifier, config.models.corners)
     files = (Path(name) if name else None for name in names)
     deck = Path(config.deck.path) if config.deck.path else None
-    eyes = open_eyes(*files, threads=config.models.threads, deck=deck)
-    complaint = eyes.canary.complaint() if eyes.canary is not None else None
+    models = open_models(*files, threads=config.models.threads, deck=deck)
+    complaint = models.self_test.complaint() if models.self_test is not None else None
     if complaint:
         raise ConfigurationError(complaint)
-    hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in eyes.hashes.items())
+    hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in models.hashes.items())
     yield f"{hashes}; the test picture is read"
 
 
@@ -99,7 +98,7 @@ def _camera(config: TableConfig) -> Iterator[str]:
     shot = next(shots, None)
     if not isinstance(shot, Shot):
         raise OutsideError(f"{source}: no picture comes; check that the camera sends one")
-    check_size(config.camera, shot.frame)
+    config.camera.check_size(shot.frame)
     reason = blind_reason(shot.frame.image)
     if reason:
         raise OutsideError(f"{source}: {reason}; mend light, lens or position")

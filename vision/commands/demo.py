@@ -21,18 +21,18 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vision import __version__
-from vision.app import App
-from vision.boards import Boards, address_of
+from vision.access.users import Credential, RoleName, User, Users, save_users
+from vision.app.boards import Boards, address_of
+from vision.app.journal import Outputs
+from vision.app.reader import App
+from vision.board.login.passwords import save_password
 from vision.cli import added_commands
-from vision.config import TableConfig, load
-from vision.console import Console, clock
-from vision.edge.board.people import save_password
-from vision.edge.broker import EmbeddedBroker
-from vision.edge.users import Credential, RoleName, User, Users, save_users
+from vision.commands.printing.console import Console, clock
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Role
-from vision.game.happenings import CoupResult
-from vision.journal import Outputs
+from vision.game.outputs import CoupResult
+from vision.mqtt.embedded_broker import EmbeddedBroker
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
 FAULT_EVERY = 5

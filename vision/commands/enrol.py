@@ -10,18 +10,18 @@ from pathlib import Path
 
 import cv2
 
-from vision.app import wanted
-from vision.config import TableConfig, load, with_source
-from vision.deck import captured_in
-from vision.edge.camera import is_live, open_source
-from vision.edge.shots import Shot
-from vision.enrolling import LOOK_EVERY_MS, Watch, ask_all, learn, pairs_path, report
+from vision.app.reader import wanted
+from vision.camera.shots import Shot
+from vision.camera.source import is_live, open_source
+from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
-from vision.eyes import Eyes, open_eyes
 from vision.game.cards import Card
-from vision.sight.enrolment_fit import FIT_VIEWS, Captured
-from vision.sight.enrolment_gather import Showing
-from vision.watching import table_view
+from vision.inference.deck_file import captured_in
+from vision.inference.load import ModelSet, open_models
+from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, learn, pairs_path, report
+from vision.setup.enrolment.fit import FIT_VIEWS
+from vision.setup.enrolment.gather import Showing
+from vision.sight.deck.captured import Captured
 
 HELP = "learn the house deck: show all 52 faces and the back once, in any order"
 ENLARGED = 4
@@ -54,12 +54,12 @@ def run(args: argparse.Namespace) -> int:
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
     names = (config.models.detector, config.models.classifier, config.models.corners)
-    eyes = open_eyes(*(Path(name) if name else None for name in names), threads=args.threads)
+    models = open_models(*(Path(name) if name else None for name in names), threads=args.threads)
     begun = time.monotonic()
-    captured = captured_in(args.refit) if args.refit else _gathered(config, eyes, args.ask, out)
+    captured = captured_in(args.refit) if args.refit else _gathered(config, models, args.ask, out)
     shown = time.monotonic()
     enrolled = learn(
-        captured, eyes, bound=config.reader.error_bound, out=out, tell=_tell, views=args.views
+        captured, models, bound=config.reader.error_bound, out=out, tell=_tell, views=args.views
     )
     for line in report(enrolled):
         print(line)
@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _gathered(config: TableConfig, eyes: Eyes, ask: bool, out: Path) -> Captured:
+def _gathered(config: TableConfig, models: ModelSet, ask: bool, out: Path) -> Captured:
     """Watch the source until all is seen, a key is pressed or it ends; OutsideError if not all."""
-    watch = Watch(eyes, table_view(config.view), config.camera, _tell)
+    watch = Watch(models, config.view.table_view(), config.camera, _tell)
     source = config.camera.source
     live = is_live(source)
     if live:

@@ -8,18 +8,19 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
+from vision.commands.printing.odds_tables import Table
+from vision.config.profiles import load_profile
 from vision.errors import ConfigurationError
+from vision.game.betting.settlement import winning_wagers
 from vision.game.cards import Card, parse_cards
 from vision.game.explain import (
     Dealt,
     dealt_in_order,
     dealt_to_hands,
     explain,
-    tableau_table,
+    tableau_rows,
 )
-from vision.game.profile import Profile
-from vision.game.wagers import winning_wagers
-from vision.profiles import load_profile
+from vision.game.profile.parse import Profile
 
 HELP = "say card by card what the tableau asks, and which clause"
 EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7d Kc"'
@@ -47,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if not text.strip() and not args.table:
         raise ConfigurationError(f"no cards given: {EXAMPLE}; or ask for --table")
     if args.table:
-        for table in tableau_table(profile.rules.tableau):
-            print(table.text(), end="\n\n")
+        for heading, *rows in tableau_rows(profile.rules.tableau):
+            print(Table(heading, tuple(rows)).text(), end="\n\n")
     if text.strip():
         _explain(_dealt(text, profile), profile)
     return 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vision.archive import Sources, write_archive
-from vision.commands.audit import add_trust, broken, trust_of
-from vision.edge.evidence import folder_of
+from vision.audit.export import Sources, write_archive
+from vision.audit.selection import Part
+from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError
-from vision.selecting import Part
-from vision.wire_log import BrokenChainError
+from vision.record.chain import BrokenChainError
+from vision.storage.evidence import folder_of
 
 HELP = "write a log, a shoe or a coup with its evidence as an archive that proves itself"
 

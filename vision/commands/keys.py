@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vision.edge.anchor import fingerprint, load_key, load_public, make_keys, public_pem
+from vision.storage.anchors import fingerprint, load_key, load_public, make_keys, public_pem
 
 HELP = "make the key that signs a log, and show its public half"
 

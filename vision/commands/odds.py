@@ -9,10 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from vision.errors import ConfigurationError
-from vision.game.cards import Card, parse_cards
-from vision.game.figures import published_figures
-from vision.game.guide import (
+from vision.commands.printing.odds_tables import (
     CONVENTION,
     Table,
     edge_table,
@@ -21,9 +18,12 @@ from vision.game.guide import (
     guide_markdown,
     probabilities,
 )
-from vision.game.odds import count, edges, remaining
-from vision.game.profile import Profile
-from vision.profiles import load_profile, profile_names
+from vision.config.profiles import load_profile, profile_names
+from vision.errors import ConfigurationError
+from vision.game.betting.odds import count, edges, remaining
+from vision.game.cards import Card, parse_cards
+from vision.game.profile.parse import Profile
+from vision.game.rule_sheets.published_odds import published_figures
 
 HELP = "exact probabilities and house edges of a profile, or the guide for players"
 

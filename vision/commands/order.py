@@ -13,14 +13,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from vision.config import TableConfig, load
-from vision.edge.mqtt_link import KEEPALIVE_S, Endpoint, explain_error, new_client, probe
-from vision.edge.shots import now_ms
-from vision.edge.users import load_credential
+from vision.access.users import load_credential
+from vision.app.journal import endpoint_of
+from vision.clock import now_ms
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.journal import endpoint_of
-from vision.wire import PREFIX
-from vision.wire_commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
+from vision.mqtt.endpoint import KEEPALIVE_S, Endpoint, explain_error, new_client, probe
+from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
+from vision.wire.messages import PREFIX
 
 HELP = "give a table an order, signed with a user's key"
 ANSWER_S = 10.0

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import cv2
 
-from vision.edge import media
+from vision.camera import files
 from vision.errors import ConfigurationError, OutsideError
-from vision.eyes import open_eyes
-from vision.sight.frame import Image
-from vision.stills import StillCard, annotate, read_still
+from vision.inference.load import open_models
+from vision.sight.geometry.frame import Image
+from vision.sight.stills.reader import StillCard, annotate, read_still
 
 HELP = "the cards in still pictures: class, confidence, quad"
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     if args.annotate:
         _make_folder(args.annotate)
-    eyes = open_eyes(args.detector, args.classifier, args.corners, threads=args.threads)
+    models = open_models(args.detector, args.classifier, args.corners, threads=args.threads)
     bad: list[str] = []
     said = []
     for path in args.images:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         if image is None:
             bad.append(str(path))
             continue
-        cards = read_still(eyes, image, bound=args.bound)
+        cards = read_still(models, image, bound=args.bound)
         if args.annotate:
             _write(args.annotate / f"{path.stem}.jpg", annotate(image, cards))
         if args.json:
@@ -88,7 +88,7 @@ def _words(cards: tuple[StillCard, ...]) -> str:
 def open_picture(path: Path) -> Image | None:
     """Return the picture in a file, `None` where there is none that can be read."""
     try:
-        return media.open_picture(path)
+        return files.open_picture(path)
     except OSError as error:
         print(f"{path}: {error.strerror}", file=sys.stderr)
         return None

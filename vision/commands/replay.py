@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from vision.edge.log_file import read_log
-from vision.edge.messages import MessagesFile
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Started
-from vision.wire import message_line
-from vision.wire_codec import event_from_json
-from vision.wire_desk import desk_from_json
-from vision.wire_fold import advance, new_desk
-from vision.wire_log import BrokenChainError, header_of, said_digest, verified
+from vision.record.chain import BrokenChainError, header_of, said_digest, verified
+from vision.record.codec import event_from_json
+from vision.storage.log_reader import read_log
+from vision.storage.messages_file import MessagesFile
+from vision.wire.checkpoint import desk_from_json
+from vision.wire.messages import message_line
+from vision.wire.session import advance, new_desk
 
 HELP = "run a log again and print its messages"
 LOG_ITSELF = "-"

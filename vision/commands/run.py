@@ -6,15 +6,15 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vision import logs
-from vision.app import App
-from vision.config import TableConfig, load, with_source
-from vision.console import Console, LoggedConsole
-from vision.edge.broker import EmbeddedBroker
-from vision.edge.camera import is_live
-from vision.edge.metrics_server import MetricsServer
+from vision import logging_setup
+from vision.app.journal import Outputs
+from vision.app.reader import App
+from vision.camera.source import is_live
+from vision.commands.printing.console import Console, LoggedConsole
+from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError
-from vision.journal import Outputs
+from vision.metrics.server import MetricsServer
+from vision.mqtt.embedded_broker import EmbeddedBroker
 
 HELP = "watch a table: a camera, a stream, a video file or a folder of pictures"
 
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
-    logs.set_up(json_lines=args.json_log)
+    logging_setup.set_up(json_lines=args.json_log)
     config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from vision.edge.board.people import drop_password, save_password
-from vision.edge.users import Credential, RoleName, User, Users, load_users, save_users
+from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
+from vision.board.login.passwords import drop_password, save_password
 from vision.errors import ConfigurationError
 
 HELP = "who may give orders: add, list and remove"

@@ -1,108 +1,150 @@
-"""What a supervisor may order, and what it does.
+"""What supervisors and the house's people order: inputs like what the camera saw.
 
-Every order is answered: accepted, or refused with the reason. An order changes what is kept of a
-coup, never what was seen of it, so it can be taken back and what was seen since still counts. Must
-not know who is logged in: `by` and `role` come with the order.
+Each is checked by who may give it (`vision.game.fold.commands`), stands in the log and can be
+answered. Plain values; `at` is Unix time in milliseconds. Knows nothing of how an order arrives.
 """
 
 from __future__ import annotations
 
-from vision.game.desk import acknowledge, call, close, comment, rectify
-from vision.game.events import Role
-from vision.game.happenings import Replied
-from vision.game.orders import (
-    AckAlert,
-    BurnCard,
-    CallInspector,
-    CarryCard,
-    CloseAlert,
-    Command,
-    CommentAlert,
-    Confirm,
-    CorrectCard,
-    CoupCommand,
-    FreeHand,
-    HoldResult,
-    MoveCard,
-    NewShoe,
-    RectifyAlert,
-    ResultStands,
-    SignIn,
-    SignOut,
-    TakeArchive,
-    UndoLast,
-    VoidCoup,
-)
-from vision.game.rounds import start_shoe
-from vision.game.rulings import rule
-from vision.game.turn import Turn
-from vision.game.undoing import undo
+from dataclasses import dataclass, field
 
-_TABLE_STAFF = frozenset((Role.DEALER, Role.INSPECTOR))
-_RULES = frozenset((Role.INSPECTOR,))
-_WATCHES = frozenset((Role.INSPECTOR, Role.SURVEILLANCE))
-
-PERMITTED: dict[type[Command], frozenset[Role]] = {
-    Confirm: _TABLE_STAFF,
-    CorrectCard: _TABLE_STAFF,
-    VoidCoup: _RULES,
-    ResultStands: _RULES,
-    HoldResult: _WATCHES,
-    MoveCard: _RULES,
-    BurnCard: _RULES,
-    CarryCard: _RULES,
-    FreeHand: _RULES,
-    NewShoe: _RULES,
-    UndoLast: _RULES,
-    AckAlert: frozenset(Role),
-    RectifyAlert: _RULES,
-    CloseAlert: _WATCHES,
-    CommentAlert: _WATCHES,
-    CallInspector: _TABLE_STAFF,
-    SignIn: frozenset(Role),
-    SignOut: frozenset(Role),
-    TakeArchive: _WATCHES,
-}
+from vision.game.cards import Card
+from vision.game.events import Event, Role, Slot
 
 
-def order(turn: Turn, command: Command) -> None:
-    """Carry out an order, or refuse it; say which, and why."""
-    why = _refusal(command) or _obey(turn, command)
-    name = type(command).__name__
-    turn.said.append(Replied(turn.at, command.ref, name, command.by, accepted=not why, why=why))
+@dataclass(frozen=True, slots=True)
+class Command(Event):
+    """An order by a named person; `ref` is their own number for it, given back in the reply."""
+
+    by: str
+    role: Role
+    reason: str = field(default="", kw_only=True)
+    ref: str = field(default="", kw_only=True)
 
 
-def _refusal(command: Command) -> str:
-    """Say why this person may not give this order, "" where they may."""
-    allowed = PERMITTED.get(type(command))
-    if allowed is None:
-        return "no such order is known"
-    if not command.by:
-        return "an order needs the name of who gives it"
-    if command.role not in allowed:
-        return f"this is for {' or '.join(sorted(allowed))} to order, not for {command.role}"
-    return ""
+@dataclass(frozen=True, slots=True)
+class CoupCommand(Command):
+    """An order about one coup of this shoe."""
+
+    coup: int
 
 
-def _obey(turn: Turn, command: Command) -> str:
-    """Do as ordered; say why it cannot be done, "" where it was."""
-    if isinstance(command, CoupCommand):
-        return rule(turn, command)
-    if isinstance(command, AckAlert):
-        return acknowledge(turn, command)
-    if isinstance(command, RectifyAlert):
-        return rectify(turn, command)
-    if isinstance(command, CloseAlert):
-        return close(turn, command)
-    if isinstance(command, CommentAlert):
-        return comment(turn, command)
-    if isinstance(command, CallInspector):
-        return call(turn, command)
-    if isinstance(command, SignIn | SignOut | TakeArchive):
-        return ""  # that it stands in the log is all there is to it
-    if isinstance(command, NewShoe):
-        if command.shoe and turn.table.shoe.name == command.shoe:
-            return f"shoe {command.shoe} is in use already"
-        start_shoe(turn, command.shoe, watch_burn=command.watch_burn)
-        return ""
-    return undo(turn)
+@dataclass(frozen=True, slots=True)
+class Confirm(CoupCommand):
+    """The cards of the coup are as they were read: doubts about reading end."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectCard(CoupCommand):
+    """The card in that slot is `card`; a dealer may say so only of a card that is not read.
+
+    For an empty slot it enters a card that the camera never saw.
+    """
+
+    slot: Slot
+    card: Card
+
+
+@dataclass(frozen=True, slots=True)
+class VoidCoup(CoupCommand):
+    """The coup does not count; the next card out begins the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultStands(CoupCommand):
+    """The coup stands as it was dealt: its open alerts are rectified, its result is released."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldResult(CoupCommand):
+    """The result is not to be published until `ResultStands`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCard(CoupCommand):
+    """The card in `source` belongs in `target`, a slot of the other hand."""
+
+    source: Slot
+    target: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class BurnCard(CoupCommand):
+    """The last card of the coup, given where none was due, is burned."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarryCard(CoupCommand):
+    """The last card of the coup, given where none was due, becomes the first of the next coup."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeHand(CoupCommand):
+    """The coup is dealt without bets; it may be the coming one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewShoe(Command):
+    """A new shoe is in use (as `ShoeStarted`, by order)."""
+
+    shoe: str
+    watch_burn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UndoLast(Command):
+    """The last order about a coup of this shoe is taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertCommand(Command):
+    """An order about one alert."""
+
+    alert: str
+
+
+@dataclass(frozen=True, slots=True)
+class AckAlert(AlertCommand):
+    """The alert has been seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class RectifyAlert(AlertCommand):
+    """What the alert tells of has been put right by the remedy `R1` to `R12`."""
+
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAlert(AlertCommand):
+    """The alert is done with and may leave the desk."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAlert(AlertCommand):
+    """Somebody has something to say of the alert: the `reason`; nothing else changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallInspector(Command):
+    """The dealer asks for the inspector."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn(Command):
+    """Somebody logged in at a desk; `accepted` is false where the password was not right."""
+
+    accepted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SignOut(Command):
+    """Somebody logged out of a desk, or was logged out."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeArchive(Command):
+    """Somebody took a coup's part of the log and its evidence from a desk."""
+
+    shoe: str
+    coup: int

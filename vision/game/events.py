@@ -1,7 +1,7 @@
 """What can happen at a table: the vocabulary between sight, supervisors and the rules.
 
 These are the inputs: what was seen or said. `step` folds them into a `Table` and answers with
-happenings (`vision.game.happenings`), which are what the house is told. All are plain values: `at`
+happenings (`vision.game.outputs`), which are what the house is told. All are plain values: `at`
 is Unix time in milliseconds, taken by whoever made the event, never here. `order` is a card's place
 in the run of cards of this shoe (1 = first card out, the burn card included): it is the card's
 identity before its face is known.

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from vision.game.cards import Card, points_of
 from vision.game.events import Slot
-from vision.game.guide import Table
 from vision.game.outcome import Outcome, outcome_of
 from vision.game.rules import Rules
 from vision.game.tableau import Tableau, next_slot
 
 Hand = tuple[Card, ...]
+Rows = tuple[tuple[str, ...], ...]  # a table; the first row is its heading
 NATURAL = "if either hand has an 8 or 9 a natural is declared and no more cards are drawn"
 MOST = "the minimum number of cards to each hand is two and the maximum is three"
 
@@ -151,15 +151,13 @@ def _listed(letters: str, letter: str) -> str:
     return "-".join(str(n) for n, one in enumerate(letters) if one == letter) or "nothing"
 
 
-def tableau_table(tableau: Tableau) -> tuple[Table, Table]:
-    """Return the tableau as the sheets print it, with every row: Punto's and Banco's."""
-    punto = Table(
+def tableau_rows(tableau: Tableau) -> tuple[Rows, Rows]:
+    """Return the whole tableau, Punto's and Banco's; the first row of each is its heading."""
+    punto = (
         ("Punto having", ""),
-        (
-            (_listed(tableau.punto, "D"), "draws"),
-            (_listed(tableau.punto, "S"), "stands"),
-            ("8-9", "a natural"),
-        ),
+        (_listed(tableau.punto, "D"), "draws"),
+        (_listed(tableau.punto, "S"), "stands"),
+        ("8-9", "a natural"),
     )
     rows = tuple(
         (
@@ -172,7 +170,7 @@ def tableau_table(tableau: Tableau) -> tuple[Table, Table]:
     )
     natural = ("8-9", "a natural", "a natural", "a natural")
     heading = ("Banco having", "draws when giving", "stands when giving", "Punto having stood")
-    return punto, Table(heading, (*rows, natural))
+    return punto, (heading, *rows, natural)
 
 
 def dealt_in_order(cards: Sequence[Card]) -> tuple[Dealt, ...]:

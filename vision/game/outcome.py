@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from vision.game.cards import Card, Rank, points_of
 from vision.game.events import Winner
-from vision.game.happenings import CoupResult
+from vision.game.outputs import CoupResult
 
 Cards = tuple[Card, ...]
 

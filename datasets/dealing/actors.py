@@ -1,0 +1,137 @@
+"""What moves on the simulated table: cards in any pose and a dealer's hand, painted on a picture.
+
+Must not know of the game or of when things happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from datasets.dealing.motions import Pose
+from datasets.dealing.stage import Stage
+from datasets.dealing.table_places import Camera, card_corners
+from datasets.faces.registry import Deck
+from datasets.render.hands import FRAME_MM, frame_quad, hand
+from datasets.render.paint import Image, Points, inks, lay, paste, pyramid, shadow
+
+Rng = np.random.Generator
+CUT_FACE = "cut"
+# A card on its edge is still drawn this share of its width wide.
+_THINNEST = 0.05
+_SHADOW = 0.34
+
+
+class Pack:
+    """The cards of a film as pyramids, made when first seen."""
+
+    def __init__(self, deck: Deck, back: Image, cut: Image) -> None:
+        self.size_mm = deck.size_mm
+        self.back = pyramid(back)
+        self._cut = pyramid(cut)
+        self._faces = lru_cache(maxsize=None)(lambda name: pyramid(np.asarray(deck.faces[name])))
+
+    def side(self, name: str, *, face_up: bool) -> Sequence[Image]:
+        """Return the pyramid of a card's visible side; `cut` is the cut card, alike on both."""
+        if name == CUT_FACE:
+            return self._cut
+        return self._faces(name) if face_up else self.back
+
+
+def card_quad(pose: Pose, size_mm: tuple[float, float], camera: Camera) -> Points:
+    """Return the corners (4, 2) px of a card in a pose, partly turned over or not."""
+    angle = np.pi * pose.flip
+    lean = float(np.cos(angle))
+    width = size_mm[0] * max(abs(lean), _THINNEST)
+    rise = size_mm[0] / 2 * float(np.sin(angle))
+    left = -rise if lean > 0 else rise
+    heights = pose.height + rise + np.array([left, -left, -left, left])
+    return camera.project(card_corners(pose.turn, (width, size_mm[1])) + pose.centre, heights)
+
+
+def paint_card(
+    image: Image, stage: Stage, pack: Pack, name: str, pose: Pose, *, at: tuple[int, int] = (0, 0)
+) -> None:
+    """Paint a card with its shadow on the part of the picture whose top left pixel is `at`."""
+    quad = card_quad(pose, pack.size_mm, stage.camera)
+    width = pack.size_mm[0] * max(abs(float(np.cos(np.pi * pose.flip))), _THINNEST)
+    flat = card_corners(pose.turn, (width, pack.size_mm[1])) + pose.centre
+    lift = pose.height + pack.size_mm[0] / 2 * float(np.sin(np.pi * pose.flip))
+    soft = (0.9 + 0.22 * lift) * stage.camera.scale
+    strength = _SHADOW / (1 + 0.012 * lift)
+    ground = stage.camera.project(flat)
+    shadow(image, ground - at, soft=soft, strength=strength, offset=stage.sun * (1.2 + lift))
+    light = stage.light_at(quad.mean(axis=0))
+    tint = inks(np.diag([light, light, light, 0.0])[:3])
+    touched = lay(image, pack.side(name, face_up=pose.flip > 0.5), quad - at, tint=tint)
+    if touched is None:
+        return
+    x0, y0, x1, y1, opacity = touched
+    shine = stage.shine[y0 + at[1] : y1 + at[1], x0 + at[0] : x1 + at[0]]
+    if shine.any():
+        spot = cv2.multiply(opacity, shine, scale=1 / 255)
+        part = image[y0:y1, x0:x1]
+        cv2.add(part, cv2.merge([spot] * 3), dst=part)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A hand with its sleeve and shadow: one premultiplied BGRA picture and its outline in mm.
+
+    `corners` (4, 2) mm are where its corners lie when the grip is at the origin, arm downwards.
+    """
+
+    picture: Image
+    corners: Points
+
+
+def arm(rng: Rng, *, split: str, sun: Points) -> Arm:
+    """Return a dealer's arm; `sun` (2,) is the way its shadow falls, any length."""
+    drawn = hand(rng, split=split)
+    below, above = drawn.below[0], drawn.above[0]
+    flat = cv2.add(cv2.multiply(below, _through(above), scale=1 / 255), above)
+    scale = flat.shape[1] / FRAME_MM[0]
+    shift = np.asarray(sun) / np.hypot(*sun) * 11 * scale
+    matrix = np.array([[1, 0, shift[0]], [0, 1, shift[1]]], np.float32)
+    dark = cv2.warpAffine(flat[:, :, 3], matrix, (flat.shape[1], flat.shape[0]))
+    dark = cv2.convertScaleAbs(cv2.GaussianBlur(dark, (0, 0), 7 * scale), alpha=0.4)
+    veil = np.zeros_like(flat)
+    veil[:, :, 3] = dark
+    flat = cv2.add(cv2.multiply(veil, _through(flat), scale=1 / 255), flat)
+    columns = np.flatnonzero(flat[:, :, 3].max(axis=0) > 2)
+    rows = np.flatnonzero(flat[:, :, 3].max(axis=1) > 2)
+    x0, x1, y0, y1 = columns[0], columns[-1] + 1, rows[0], rows[-1] + 1
+    frame = frame_quad(np.zeros(2), 0.0)[0]
+    edges = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]) / scale + frame
+    return Arm(np.ascontiguousarray(flat[y0:y1, x0:x1]), edges)
+
+
+def arm_quad(limb: Arm, grip: Points, way: Points, camera: Camera) -> Points:
+    """Return the corners (4, 2) px of an arm's picture; it reaches its grip mm from the `way`."""
+    cos, sin = float(way[1]), -float(way[0])
+    placed = limb.corners @ np.array([[cos, sin], [-sin, cos]]) + grip
+    return camera.project(placed)
+
+
+def warped(limb: Arm, quad: Points, window: tuple[int, int, int, int]) -> Image:
+    """Return the part of an arm's picture, laid on a quad px, that falls into a window px."""
+    x0, y0, x1, y1 = window
+    height, width = limb.picture.shape[:2]
+    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    matrix = cv2.getPerspectiveTransform(corners, (quad - (x0, y0)).astype(np.float32))
+    return cv2.warpPerspective(limb.picture, matrix, (x1 - x0, y1 - y0), flags=cv2.INTER_LINEAR)
+
+
+def paint_patch(image: Image, patch: Image, corner: Points, *, at: tuple[int, int]) -> None:
+    """Paint a premultiplied patch with its top left at `corner` px, as `paint_card` does."""
+    x, y = np.round(np.asarray(corner) - at).astype(int)
+    paste(image, patch, int(x), int(y))
+
+
+def _through(layer: Image) -> Image:
+    """Return how much of what lies beneath a premultiplied layer is seen, in four channels."""
+    return cv2.merge([cv2.bitwise_not(layer[:, :, 3])] * 4)

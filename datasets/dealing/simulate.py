@@ -1,0 +1,202 @@
+"""The command `shoe-reader simulate`: a dealing film with its truth and a table file.
+
+Also the way in for other code: `rehearse` gives frames and truth without files. Must not know how
+frames are drawn or cards dealt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from datasets.dealing.choreography import choreograph
+from datasets.dealing.deal import deal
+from datasets.dealing.film import film, frame_count
+from datasets.dealing.film_settings import Look, look_for
+from datasets.dealing.scenario import Dealing, Scenario, load, with_changes
+from datasets.dealing.table_places import Camera
+from datasets.dealing.timeline import Act
+from datasets.dealing.truth import table_toml, truth
+from datasets.dealing.video_writer import Progress, write_folder, write_text, write_video
+from datasets.render.paint import Image
+from vision.errors import ConfigurationError, OutsideError
+
+HELP = "deal a shoe on film: a table video with its ground truth and a table file for it"
+VIDEO, FRAMES = "deal.mp4", "frames"
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """A dealt scenario, ready to be filmed."""
+
+    scenario: Scenario
+    look: Look
+    acts: tuple[Act, ...]
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames the film has."""
+        return frame_count(self.acts, self.look.fps)
+
+    def frames(self) -> Iterator[tuple[Image, int]]:
+        """Yield the frames, uint8 (h, w, 3) BGR, with their instants in ms from the start."""
+        return film(self.acts, self.look)
+
+    def truth(self) -> dict[str, Any]:
+        """Return the truth, as truth.json holds it."""
+        return truth(self.acts, self.look, dealing=self.scenario.dealing)
+
+    def table_file(self, *, source: str = VIDEO, profile: str = "punto-banco") -> str:
+        """Return the text of a table file that reads the film at `source`."""
+        kind = self.scenario.dealing
+        plain = Dealing.FACE_UP if kind is Dealing.MIXED else kind
+        return table_toml(self.look, source=source, dealing=plain, profile=profile)
+
+
+def rehearse(scenario: Scenario, look: Look) -> Show:
+    """Deal a scenario and set its times; ConfigurationError where it cannot be dealt."""
+    return Show(scenario, look, choreograph(deal(scenario), scenario))
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with its arguments; return its exit code."""
+    args = _parser().parse_args(argv)
+    show = _show(args)
+    if len(show.scenario.plans) and show.acts[-1].coup.number < max(show.scenario.plans):
+        raise ConfigurationError("coup: the shoe ends before the last coup laid down; see `from`")
+    dealt = sum(act.coup.number > 0 for act in show.acts)
+    if dealt < show.scenario.coups:
+        print(f"simulate: the shoe ends after {dealt} coups", file=sys.stderr)
+    _write(show, args)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("shoe-reader simulate", description=HELP)
+    add = parser.add_argument
+    add("out", type=Path, metavar="OUT_DIR", help=f"folder for {VIDEO}, truth.json, table.toml")
+    add("--coups", type=int, help="how many coups to deal (12)")
+    add("--seed", type=int, help="everything drawn by chance follows from it (1)")
+    add("--dealing", choices=list(map(str, Dealing)), help="how faces are shown (face-up)")
+    add("--scenario", type=Path, metavar="FILE.toml", help="coups and faults laid down")
+    add("--fault-every", type=int, metavar="K", help="a fault by chance in every K-th coup")
+    add("--decks", type=int, help="decks in the shoe (8)")
+    add("--from", type=int, dest="start", metavar="N", help="cards gone before the film begins")
+    add("--burn", action="store_true", default=None, help="begin with the burn")
+    add("--pace", type=float, help="speed of the dealer, 0.25 to 4 (1)")
+    add(
+        "--split",
+        choices=["train", "test"],
+        default="test",
+        help="which cards and tables to draw from; test ones were never trained on (test)",
+    )
+    add("--deck", help="face design (one of our own of the split)")
+    add("--back", help="card back")
+    add("--table", help="table cloth")
+    add(
+        "--size", type=picture_size, default=(1920, 1080), metavar="WxH", help="picture (1920x1080)"
+    )
+    add("--fps", type=_between(1, 60), default=15.0, help="frames a second (15)")
+    add("--tilt", type=_between(0, 25), default=8.0, metavar="DEG", help="lean of the camera (8)")
+    add("--lens", type=_between(-0.15, 0.15), default=0.0, metavar="K", help="lens distortion (0)")
+    add("--noise", type=_between(0, 20), default=2.5, help="sensor noise in grey levels (2.5)")
+    add("--profile", default="punto-banco", help="house rules named in the table file")
+    add("--frames", action="store_true", help=f"write a folder of frames, {FRAMES}, not a video")
+    add("--quiet", action="store_true", help="no progress line")
+    return parser
+
+
+def picture_size(text: str) -> tuple[int, int]:
+    """Parse 'WIDTHxHEIGHT', for `argparse`; ArgumentTypeError if it cannot be filmed."""
+    try:
+        width, height = (int(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size; write it as 1280x720") from None
+    if not (320 <= width <= 7680 and 180 <= height <= 4320) or width % 2 or height % 2:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' cannot be filmed; choose even numbers from 320x180 to 7680x4320"
+        )
+    return width, height
+
+
+def _between(low: float, high: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is out of range; {low:g} to {high:g}")
+        return value
+
+    return number
+
+
+def _show(args: argparse.Namespace) -> Show:
+    base = load(args.scenario) if args.scenario else Scenario()
+    scenario = with_changes(
+        base,
+        coups=args.coups,
+        seed=args.seed,
+        dealing=Dealing(args.dealing) if args.dealing else None,
+        slip_every=args.fault_every,
+        decks=args.decks,
+        started_at=args.start,
+        burn=args.burn,
+        pace=args.pace,
+    )
+    if args.profile not in _profiles():
+        raise ConfigurationError(
+            f"--profile: no profile '{args.profile}'; there are: {', '.join(_profiles())}"
+        )
+    camera = Camera(args.size, args.tilt, args.lens)
+    look = look_for(
+        args.split,
+        scenario.seed,
+        camera,
+        deck=args.deck,
+        back=args.back,
+        table=args.table,
+        fps=args.fps,
+        noise=args.noise,
+    )
+    return rehearse(scenario, look)
+
+
+def _profiles() -> list[str]:
+    folder = files("vision.game") / "profiles"
+    return sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def _write(show: Show, args: argparse.Namespace) -> None:
+    """Write all files under other names, and name them rightly when they are whole."""
+    out: Path = args.out
+    picture = FRAMES if args.frames else VIDEO
+    if args.frames and (out / FRAMES).exists():
+        raise ConfigurationError(f"{out / FRAMES}: is there already; choose another folder")
+    # The extension stays: it tells the writer which container to make.
+    partial = out / f"partial-{picture}"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        progress = Progress(show.frame_count, quiet=args.quiet)
+        if args.frames:
+            write_folder(partial, show.frames(), progress)
+        else:
+            write_video(partial, show.frames(), progress, fps=show.look.fps)
+        write_text(out / "truth.json", json.dumps(show.truth(), indent=1) + "\n")
+        write_text(out / "table.toml", show.table_file(source=picture, profile=args.profile))
+        partial.replace(out / picture)
+    except OSError as error:
+        raise OutsideError(f"{out}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        elif out.is_dir():
+            partial.unlink(missing_ok=True)

@@ -1,0 +1,105 @@
+"""The simulated table as a picture without cards, the light that falls on it, and its covers.
+
+Made once a film; covers are what cards slide under. Must not know of time or of the game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.dealing import furniture
+from datasets.dealing.cloth import TABLES, printed
+from datasets.dealing.table_places import Camera
+from datasets.render.exposure import glare, lit
+from datasets.render.paint import Image, Points
+
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """A part of the table that cards slide under: a premultiplied BGRA patch at x, y px."""
+
+    patch: Image
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A table ready for cards: the bare picture, the covers, and the light that falls on cards.
+
+    `light` is a coarse (h, w) field over the picture, 1 = full; `shine` (h, w) uint8 what a glossy
+    card reflects of the lamp; `sun` the shadow's offset in px a mm of height.
+    """
+
+    camera: Camera
+    bare: Image
+    covers: tuple[Cover, ...]
+    light: NDArray[np.float32]
+    shine: Image
+    sun: Points
+
+    def light_at(self, pixel: Points) -> float:
+        """Return the light at a point (2,) px of the picture or beside it."""
+        height, width = self.light.shape
+        across, down = np.asarray(pixel) / self.camera.size * (width, height)
+        return float(
+            self.light[int(np.clip(down, 0, height - 1)), int(np.clip(across, 0, width - 1))]
+        )
+
+
+def set_stage(rng: Rng, camera: Camera, table: str, back: Sequence[Image]) -> Stage:
+    """Draw a table of `TABLES`; `back` is the pyramid of the card back seen in the shoe."""
+    cloth = TABLES[table]
+    image = printed(rng, camera, cloth)
+    furniture.rack(rng, image, camera)
+    outlines = [furniture.tray(image, camera), furniture.shoe(image, camera, back)]
+    light = _light(rng, camera.size)
+    tint = np.array([rng.uniform(0.93, 1.0), 0.99, rng.uniform(0.96, 1.03)], np.float32)
+    image = lit(image, (light[:, :, None] * tint).astype(np.float32))
+    shine = _shine(rng, camera)
+    cv2.add(image, cv2.merge([cv2.convertScaleAbs(shine, alpha=0.12)] * 3), dst=image)
+    angle = rng.uniform(0, 2 * np.pi)
+    sun = np.array([np.cos(angle), np.sin(angle)]) * rng.uniform(0.35, 0.8) * camera.scale
+    covers = tuple(_cover(image, outline) for outline in outlines)
+    return Stage(camera, image, covers, light, shine, sun)
+
+
+def _cover(image: Image, outline: Points) -> Cover:
+    """Cut what lies inside an outline (n, 2) px out of the finished picture."""
+    height, width = image.shape[:2]
+    low = np.clip(np.floor(outline.min(axis=0)).astype(int) - 1, 0, (width, height))
+    high = np.clip(np.ceil(outline.max(axis=0)).astype(int) + 1, 0, (width, height))
+    mask = np.zeros((high[1] - low[1], high[0] - low[0]), np.uint8)
+    local = np.round((outline - low - 0.5) * 16).astype(np.int32)
+    cv2.fillPoly(mask, [local], 255, cv2.LINE_AA, 4)
+    part = image[low[1] : high[1], low[0] : high[0]]
+    ink = cv2.multiply(part, cv2.merge([mask] * 3), scale=1 / 255)
+    return Cover(np.dstack([ink, mask]), int(low[0]), int(low[1]))
+
+
+def _light(rng: Rng, size: tuple[int, int]) -> NDArray[np.float32]:
+    """Return the fall of light over the picture: brightest near the lamp, coarse."""
+    width, height = 64, max(2, round(64 * size[1] / size[0]))
+    y, x = np.mgrid[0:height, 0:width] / width
+    cx, cy = rng.uniform(0.3, 0.7), rng.uniform(0.1, 0.4)
+    far = (x - cx) ** 2 + (y - cy) ** 2
+    peak = rng.uniform(0.94, 1.04)
+    return np.asarray(peak - rng.uniform(0.25, 0.7) * far, np.float32)
+
+
+def _shine(rng: Rng, camera: Camera) -> Image:
+    """Return what a glossy card shows of the lamp at each place of the picture, uint8."""
+    width, height = camera.size
+    image = np.zeros((height, width, 3), np.uint8)
+    for _ in range(int(rng.integers(1, 3))):
+        place = camera.project(np.array([[rng.uniform(150, 950), rng.uniform(120, 400)]]))[0]
+        radii = rng.uniform(45, 150, 2) * camera.scale
+        glare(image, place.tolist(), radii.tolist(), float(rng.uniform(0.05, 0.32)))
+    return np.ascontiguousarray(image[:, :, 0])

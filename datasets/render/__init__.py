@@ -1,0 +1,1 @@
+"""How anything is painted: light, camera, cloth, table print, hands and clutter."""

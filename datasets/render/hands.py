@@ -1,0 +1,159 @@
+"""Hands with sleeves, drawn once as flat BGRA sprites and then laid on pictures like cards.
+
+A sprite is a pair of layers in one frame: `below` goes under a held card, `above` (the thumb, or
+nothing) over it. Must not know of cards, labels or cameras.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import cv2
+import numpy as np
+
+from datasets.render.paint import Image, Points, fill, pyramid
+
+Rng = np.random.Generator
+FRAME_MM = (320.0, 860.0)
+# The middle of a card held between thumb and fingers, in the frame.
+GRIP_MM = (160.0, 108.0)
+_BANK = {"train": 48, "test": 16}
+_SEED = {"train": 31_000, "test": 52_000}
+_SCALE = 0.8  # px per mm
+_SKINS_BGR = (
+    (190, 205, 238), (170, 190, 230), (140, 170, 220), (115, 150, 205), (95, 130, 190),
+    (75, 105, 165), (60, 85, 140), (45, 62, 105), (35, 45, 78),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A hand reaching up the frame: premultiplied pyramids of `FRAME_MM`, fingers towards y = 0."""
+
+    below: tuple[Image, ...]
+    above: tuple[Image, ...]
+
+
+def hand(rng: Rng, *, split: str = "train") -> Hand:
+    """Return one of the banked hands of a split, left or right."""
+    return _banked(split, int(rng.integers(_BANK[split])))
+
+
+def frame_quad(tip: Points, angle: float, *, scale: float = 1.0) -> Points:
+    """Return the frame's corners (4, 2) mm when its grip lies at `tip`, arm turned by `angle`."""
+    width, height = FRAME_MM
+    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]]) - GRIP_MM
+    cos, sin = np.cos(angle), np.sin(angle)
+    placed: Points = (corners * scale) @ np.array([[cos, sin], [-sin, cos]]) + tip
+    return placed
+
+
+@lru_cache(maxsize=64)
+def _banked(split: str, which: int) -> Hand:
+    return _draw(np.random.default_rng(_SEED[split] + which))
+
+
+def _draw(rng: Rng) -> Hand:
+    """Draw the arm, the palm and four fingers below, the thumb above."""
+    size = (int(FRAME_MM[1] * _SCALE), int(FRAME_MM[0] * _SCALE), 3)
+    tone = np.array(_SKINS_BGR[rng.integers(len(_SKINS_BGR))]) * rng.uniform(0.85, 1.08)
+    skin = np.clip(tone + rng.normal(0, 3, 3), 8, 250)
+    side = -1.0 if rng.random() < 0.5 else 1.0
+    lower, upper = (np.zeros(size, np.uint8) for _ in range(2))
+    opaque, thumb_mask = (np.zeros(size[:2], np.uint8) for _ in range(2))
+    wrist = np.array([160.0 + side * rng.uniform(-15, 25), 265.0])
+    elbow = np.array([160.0 + rng.normal(0, 40), 880.0])
+    _limb(lower, opaque, [wrist, elbow], [56, 78], skin)
+    palm = np.array([160.0 + side * rng.uniform(10, 25), 195.0])
+    _limb(lower, opaque, [wrist, palm, palm - np.array([side * 4, 42])], [54, 76, 80], skin)
+    spread = rng.uniform(0.02, 0.2)
+    curl = rng.uniform(0.55, 1.0)
+    for finger, (root, length) in enumerate([(-30, 78), (-10, 88), (11, 82), (31, 64)]):
+        start = palm + np.array([side * root, -38.0 + abs(root) * 0.15])
+        lean = side * (finger - 1.5) * spread + rng.normal(0, 0.05)
+        middle = start + length * 0.5 * curl * np.array([np.sin(lean), -np.cos(lean)])
+        bend = lean - side * rng.uniform(0, 0.35)
+        tip = middle + length * 0.5 * curl * np.array([np.sin(bend), -np.cos(bend)])
+        _limb(lower, opaque, [start, middle, tip], [20, 18.5, 15], skin * rng.uniform(0.93, 1.05))
+        _nail(lower, middle, tip, skin)
+    base = palm + np.array([-side * 34, 12])
+    joint = base + np.array([-side * rng.uniform(8, 24), -rng.uniform(30, 42)])
+    tip = joint + np.array([side * rng.uniform(0, 26), -rng.uniform(24, 36)])
+    _limb(upper, thumb_mask, [base, joint, tip], [30, 24, 18], skin * rng.uniform(0.97, 1.08))
+    _nail(upper, joint, tip, skin)
+    _sleeve(rng, lower, opaque, wrist=wrist, elbow=elbow)
+    return Hand(_sprite(rng, lower, opaque), _sprite(rng, upper, thumb_mask))
+
+
+def _limb(
+    image: Image, mask: Image, joints: list[Points], widths: list[float], skin: Points
+) -> None:
+    """Draw a tapering limb: several narrowing strokes make it look round."""
+    for share, tone in ((1.0, 0.62), (0.92, 0.78), (0.78, 0.9), (0.55, 1.0), (0.3, 1.06)):
+        colour = np.clip(skin * tone, 0, 255)
+        shape = _stroke(joints, [w * share for w in widths]) * _SCALE
+        fill(image, shape, tuple(colour))
+        if share == 1.0:
+            outline = np.round(shape * 16).astype(np.int32)
+            cv2.fillPoly(mask, [outline], 255, cv2.LINE_AA, 4)
+
+
+def _stroke(joints: list[Points], widths: list[float]) -> Points:
+    """Return the outline (n, 2) of round-ended segments of changing width, as one hull per bend."""
+    rim = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    circle = np.stack([np.cos(rim), np.sin(rim)], axis=1)
+    discs = [j + circle * w / 2 for j, w in zip(joints, widths, strict=True)]
+    path = np.concatenate(discs)
+    if len(joints) == 2:
+        return np.asarray(cv2.convexHull(path.astype(np.float32))[:, 0])
+    parts = [cv2.convexHull(np.concatenate(pair).astype(np.float32))[:, 0]
+             for pair in pairwise(discs)]  # fmt: skip
+    return _union(parts)
+
+
+def _union(parts: list[Points]) -> Points:
+    """Return the outer outline of overlapping hulls, through a small mask."""
+    points = np.concatenate(parts)
+    low = points.min(axis=0) - 2
+    fine = 4.0
+    extent = np.ceil((points.max(axis=0) - low + 2) * fine).astype(int)
+    mask = np.zeros((extent[1], extent[0]), np.uint8)
+    for part in parts:
+        cv2.fillConvexPoly(mask, np.round((part - low) * fine).astype(np.int32), 255)
+    outlines, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    outline: Points = np.asarray(outlines[0][:, 0], np.float32) / fine + low
+    return outline
+
+
+def _nail(image: Image, joint: Points, tip: Points, skin: Points) -> None:
+    along = (tip - joint) / (np.hypot(*(tip - joint)) + 1e-6)
+    across = np.array([-along[1], along[0]])
+    middle = tip + along * 1.5
+    corners = [middle + along * a + across * b for a, b in ((5, -4), (5, 4), (-6, 4.5), (-6, -4.5))]
+    colour = np.clip(skin * 0.9 + 30, 0, 255)
+    fill(image, (np.array(corners) * _SCALE).astype(np.float32), tuple(colour), opacity=0.7)
+
+
+def _sleeve(rng: Rng, image: Image, mask: Image, *, wrist: Points, elbow: Points) -> None:
+    """Draw a cuff and a sleeve over the arm, or leave it bare."""
+    if rng.random() < 0.25:
+        return
+    start = wrist + (elbow - wrist) * rng.uniform(0.02, 0.45)
+    end = elbow + (elbow - wrist) * 0.2
+    cloth = np.array([rng.uniform(10, 245)] * 3) + rng.normal(0, 30, 3) * rng.uniform(0, 1.5)
+    cuff = np.clip(cloth + rng.choice([0, 0, 120, -60]), 0, 255)
+    _limb(image, mask, [start - (end - start) * 0.03, end], [76, 104], cuff)
+    _limb(image, mask, [start, end], [80, 108], np.clip(cloth, 4, 255))
+
+
+def _sprite(rng: Rng, image: Image, mask: Image) -> tuple[Image, ...]:
+    """Return the pyramid of a drawn layer, with skin mottle and one soft side light."""
+    height, width = mask.shape
+    mottle = cv2.resize(rng.standard_normal((height // 4, width // 4), np.float32), (width, height))
+    left, right = (float(v) for v in rng.uniform(0.85, 1.1, 2))
+    slope = np.linspace(left, right, width)[None, :] + 0.025 * mottle
+    soft = cv2.GaussianBlur(image, (0, 0), 1.6)
+    shaded = cv2.multiply(soft, cv2.merge([slope.astype(np.float32)] * 3), dtype=cv2.CV_8U)
+    return pyramid(np.dstack([shaded, mask]))

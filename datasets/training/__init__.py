@@ -1,0 +1,1 @@
+"""Pictures for the networks: stills, crops, outlines, and sheets to look at them."""

@@ -1,0 +1,151 @@
+"""Crops for the classifier: one card photographed small, then rectified as the reader does it.
+
+Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. A label is the
+card's class number, or `UNREADABLE` where a person could not tell. Must not train anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.faces.sprites import Pack, hands_of, packs
+from datasets.render.paint import Image, Points
+from datasets.training.snapshot import CORNERS, Snapshot, snapshot
+from vision.sight.geometry.plane import rectify
+
+Rng = np.random.Generator
+UNREADABLE = 52
+CROP_SIZE = (96, 136)
+SEED_FAMILY = {"train": 1, "test": 2}
+_INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
+_FLAWED, _CLEAR = 17.0, 22.0
+# How far corners are off, in widths, and how often so far where the card is in sight or covered.
+_LOOSE = (0.006, 0.014, 0.028, 0.06)
+_EXACT, _GUESSED = (0.25, 0.35, 0.3, 0.1), (0.1, 0.25, 0.35, 0.3)
+# How often an outline is not the card's, and is to be told from one that is.
+_AMISS = 0.05
+
+
+def crops(
+    seed: int,
+    *,
+    split: str = "train",
+    size: tuple[int, int] = CROP_SIZE,
+    decks: Sequence[str] = (),
+    without: frozenset[str] = frozenset(),
+) -> Iterator[tuple[Image, int]]:
+    """Yield crops for ever; the same seed, split and decks give the same crops.
+
+    `without` leaves out any of "blur", "glare", "hands".
+    """
+    rng = np.random.default_rng([SEED_FAMILY[split], 1, seed])
+    for active in hands_of(rng, packs(split, decks or None), every=512):
+        yield crop(rng, active, size=size, split=split, without=without)
+
+
+def crop(
+    rng: Rng,
+    decks: Sequence[Pack],
+    *,
+    size: tuple[int, int] = CROP_SIZE,
+    split: str = "train",
+    without: frozenset[str] = frozenset(),
+) -> tuple[Image, int]:
+    """Return one crop, BGR of (width, height) px, and its label 0 to 52.
+
+    A card neither clearly readable nor clearly not is thrown away and another one is taken.
+    """
+    while True:
+        shot = snapshot(rng, decks, split=split, without=without)
+        if rng.random() < _AMISS:
+            return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), UNREADABLE
+        label = label_of(shot)
+        if label is not None:
+            return cut(rng, shot, size), label
+
+
+def label_of(shot: Snapshot) -> int | None:
+    """Return what a person could read: a class number, UNREADABLE, or None where in doubt."""
+    if shot.card is None or shot.sharp_px < _FLAWED:
+        return UNREADABLE
+    indices = max(in_sight(shot, _INDEX), in_sight(shot, 1 - _INDEX))
+    whole = in_sight(shot)
+    if whole < 0.35 and indices < 0.3:
+        return UNREADABLE
+    if shot.sharp_px >= _CLEAR and (indices > 0.93 or whole > 0.85):
+        return shot.card
+    return None
+
+
+def cut(rng: Rng, shot: Snapshot, size: tuple[int, int]) -> Image:
+    """Cut the card out by the corners that were found: rarely exact, at times the box's own.
+
+    Of a card partly covered they are guessed, and less exact.
+    """
+    quad = shot.quad if rng.random() < 0.85 else smallest_box(shot.quad)
+    shares = _EXACT if in_sight(shot) > 0.7 else _GUESSED
+    middle = quad.mean(axis=0)
+    reach = float(np.hypot(*(quad[0] - quad[2]))) / 1.72
+    loose = float(rng.choice(_LOOSE, p=shares))
+    common = rng.normal(0, loose, 2) * reach
+    found = middle + (quad - middle) * np.exp(rng.normal(0.01, loose, 2).mean())
+    found = found + common + rng.normal(0, 0.5 * loose, (4, 2)) * reach
+    if rng.random() < 0.5:
+        found = np.roll(found, 2, axis=0)
+    # `rectify` counts pixel centres as whole numbers, the picture's corner as -0.5.
+    return np.asarray(rectify(shot.image, (found - 0.5).astype(np.float32), size))
+
+
+def amiss(rng: Rng, quad: Points) -> NDArray[np.float32]:
+    """Return an outline that is not the card's: a part of it, beside it, too large or turned.
+
+    An eight without its lower row is a six: what such an outline shows is not to be read.
+    """
+    low, high = np.zeros(2), np.ones(2)
+    kind, axis = int(rng.integers(4)), int(rng.integers(2))
+    if kind == 0:
+        high[axis] = rng.uniform(0.45, 0.78)
+    elif kind == 1:
+        beside = rng.uniform(0.22, 0.6)
+        low[axis], high[axis] = beside, 1 + beside
+    elif kind == 2:
+        low, high = -rng.uniform(0.3, 0.7, 2), 1 + rng.uniform(0.3, 0.7, 2)
+    unit = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
+    if rng.random() < 0.5:
+        unit = 1 - unit
+    if kind == 3:
+        angle = rng.uniform(0.3, np.pi - 0.3)
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        # In a card's own unit a step along counts 1.4 times one across.
+        unit = (unit - 0.5) * (1.0, 1.4) @ turn / (1.0, 1.4) + 0.5
+    return _at(unit, quad)
+
+
+def _at(unit: Points, quad: Points) -> NDArray[np.float32]:
+    """Return where points in a card's own unit lie in the picture."""
+    corners = np.array(CORNERS, np.float32)
+    matrix = cv2.getPerspectiveTransform(corners, quad.astype(np.float32))
+    moved = cv2.perspectiveTransform(unit.astype(np.float32)[None], matrix)[0]
+    return np.asarray(moved, np.float32)
+
+
+def smallest_box(quad: Points) -> NDArray[np.float32]:
+    """Return the smallest turned rectangle around a quad, its corners in the quad's order."""
+    box = cv2.boxPoints(cv2.minAreaRect(quad.astype(np.float32)))
+    turns = [np.roll(way, k, axis=0) for way in (box, box[::-1]) for k in range(4)]
+    best = min(turns, key=lambda turn: float(np.abs(turn - quad).sum()))
+    return np.asarray(best, np.float32)
+
+
+def in_sight(shot: Snapshot, region: Points = CORNERS) -> float:
+    """Return the share 0 to 1 of a region of the card (unit coordinates) that nothing covers."""
+    outline = _at(region, shot.quad)
+    mask = np.zeros(shot.clear.shape, np.uint8)
+    cv2.fillConvexPoly(mask, np.round((outline - 0.5) * 16).astype(np.int32), 1, cv2.LINE_8, 4)
+    area = max(float(cv2.contourArea(outline)), 1.0)
+    return min(1.0, float(np.count_nonzero(mask & shot.clear)) / area)

@@ -1,0 +1,92 @@
+"""Stills of a whole table from above, taken out of simulated deals: what the reader will see.
+
+The other stills show cards anywhere; these teach what a table has that is no card: printed boxes
+of a card's size, a shoe, a tray, a dealer's arm. Must not train anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import cv2
+import numpy as np
+
+from datasets.dealing.actors import card_quad
+from datasets.dealing.film import Shot
+from datasets.dealing.film_settings import look_for
+from datasets.dealing.scenario import Dealing, Scenario
+from datasets.dealing.simulate import rehearse
+from datasets.dealing.table_places import Camera
+from datasets.dealing.timeline import Act, Carried
+from datasets.faces.registry import deck_names
+from datasets.render.paint import Image
+from datasets.training.scene import Label, Still
+
+Rng = np.random.Generator
+_SEED_FAMILY = {"train": 1, "test": 2}
+_FRAMES_A_LOOK = 24
+_GREY = 114
+# A card that has just left the mouth is mostly hidden by the shoe.
+_OUT_FOR_S = 0.06
+
+
+def overhead(
+    seed: int, *, split: str = "train", size: tuple[int, int] = (416, 416)
+) -> Iterator[Still]:
+    """Yield stills of (width, height) px for ever, a few dozen of each simulated table."""
+    rng = np.random.default_rng([_SEED_FAMILY[split], 5, seed])
+    while True:
+        camera = Camera((1920, 1080), tilt=float(rng.uniform(0, 18)))
+        deck = str(rng.choice(deck_names(split)))
+        number = int(rng.integers(1 << 30))
+        look = look_for(split, number, camera, deck=deck, noise=float(rng.uniform(1, 7)))
+        scenario = Scenario(coups=2, seed=number, dealing=Dealing.MIXED, slip_every=2)
+        acts = rehearse(scenario, look).acts
+        shot = Shot(look)
+        for at in np.sort(rng.uniform(0, acts[-1].end, _FRAMES_A_LOOK)):
+            act, cards = _at(acts, float(at))
+            image = shot.frame(cards, act, float(at))
+            labels = [label for card in cards if (label := _label(card, shot, float(at)))]
+            yield _framed(rng, image, labels, size)
+
+
+def _at(acts: Sequence[Act], at: float) -> tuple[Act, tuple[Carried, ...]]:
+    """Return the act of an instant and the cards on the table in it."""
+    lasting: list[Carried] = []
+    for act in acts:
+        if at < act.end or act is acts[-1]:
+            return act, (*lasting, *act.cards)
+        lasting += [card for card in act.cards if card.gone is None]
+    raise AssertionError("a film has acts")
+
+
+def _label(card: Carried, shot: Shot, at: float) -> Label | None:
+    pose = card.pose(at)
+    if pose is None or at < card.out + _OUT_FOR_S:
+        return None
+    quad = card_quad(pose, shot.pack.size_mm, shot.camera).astype(np.float32)
+    face = card.drawn.card
+    if face is None:
+        return Label("cut", quad, 1.0, None)
+    up = pose.flip > 0.5
+    return Label("face" if up else "back", quad, 1.0, str(face) if up else None)
+
+
+def _framed(rng: Rng, image: Image, labels: Sequence[Label], size: tuple[int, int]) -> Still:
+    """Return a part of the picture at a smaller scale, grey where it ends, as the reader pads."""
+    scale = float(np.exp(rng.uniform(np.log(0.19), np.log(0.45))))
+    small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    height, width = small.shape[:2]
+    x = int(rng.integers(min(0, width - size[0]), max(0, width - size[0]) + 1))
+    y = int(rng.integers(min(0, height - size[1]), max(0, height - size[1]) + 1))
+    canvas = np.full((size[1], size[0], 3), _GREY, np.uint8)
+    part = small[max(y, 0) : max(y, 0) + size[1], max(x, 0) : max(x, 0) + size[0]]
+    top, left = max(-y, 0), max(-x, 0)
+    canvas[top : top + part.shape[0], left : left + part.shape[1]] = part
+    kept = []
+    for label in labels:
+        quad = (label.quad * scale - (x, y)).astype(np.float32)
+        middle = quad.mean(axis=0)
+        if (middle > 0).all() and (middle < size).all():
+            kept.append(Label(label.kind, quad, label.visible, label.card))
+    return Still(canvas, tuple(kept))

@@ -1,0 +1,287 @@
+"""One card photographed with little around it: the raw material of a classifier crop.
+
+Keeps what decides whether a person could read it: what covers it and how sharp it is. Must not
+know of labels or of the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from datasets.faces.random_non_cards import oddment
+from datasets.faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face
+from datasets.render import clutter, hands
+from datasets.render.backdrop import ground
+from datasets.render.camera import View, view
+from datasets.render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from datasets.render.paint import Image, Points, fill, inks, lay, shadow
+from datasets.render.surfaces import recolour
+from datasets.render.table_print import turned
+
+Rng = np.random.Generator
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+_WIDTH_MM = 63.0
+# How often something lies on the card, how often that is other cards, and how often the picture's
+# edge cuts the card. Cards partly in sight are the ones that are hard to read.
+_COVERED, _BY_CARDS, _CUT_OFF = 0.55, 0.62, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A BGR picture of one card and the truth about it.
+
+    `quad` (4, 2) px; `card` its class number, None for anything but a face of the 52; `clear` is 1
+    where the card itself is seen; `sharp_px` its width in px as far as the focus allows, `wide_px`
+    if it were sharp; `tilt` (radians) leans the camera back from straight down.
+    """
+
+    image: Image
+    quad: NDArray[np.float32]
+    card: int | None
+    clear: NDArray[np.uint8]
+    sharp_px: float
+    wide_px: float
+    tilt: float
+
+
+def snapshot(
+    rng: Rng, decks: Sequence[Pack], *, split: str, without: frozenset[str] = frozenset()
+) -> Snapshot:
+    """Return a card of one of the packs, or at times a back, a foreign face or no card at all."""
+    return series(rng, decks, split=split, count=1, without=without)[0]
+
+
+def series(
+    rng: Rng,
+    decks: Sequence[Pack],
+    *,
+    split: str,
+    count: int,
+    without: frozenset[str] = frozenset(),
+) -> list[Snapshot]:
+    """Return `count` pictures of one card as it lies: only focus, noise and compression differ.
+
+    `without` leaves out any of "blur", "glare", "hands".
+    """
+    pack = decks[int(rng.integers(len(decks)))]
+    levels, card = _subject(rng, pack, split)
+    wide = _card_width(rng)
+    tilt = min(abs(rng.normal(0, 0.3)), 0.75)
+    margin = rng.uniform(1.55, 1.9)
+    side = round(wide * margin)
+    scene = view(rng, (side, side), px_per_mm=wide / _WIDTH_MM, tilt=tilt, turn=0.0)
+    turn = _turn(rng)
+    quad = scene.project(turned(pack.size_mm, np.zeros(2), turn))
+    shot = _Shot(rng, scene, side, split, without)
+    tint = inks(_print(rng))
+    if levels is not None:
+        shot.around(decks, tint)
+        shot.subject(levels, quad, tint)
+    if rng.random() < _COVERED:
+        shot.cover(decks if card is not None else (), tint, turn)
+    if rng.random() < _CUT_OFF:
+        shot.cut_off(quad)
+    shot.light(wide)
+    lit_up = shot.image
+    taken = []
+    for _ in range(count):
+        shot.image = lit_up
+        sharp = shot.finish(wide)
+        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt))
+    return taken
+
+
+class _Shot:
+    """The small picture being made."""
+
+    def __init__(
+        self, rng: Rng, scene: View, side: int, split: str, without: frozenset[str]
+    ) -> None:
+        self._rng, self._view, self._split, self._without = rng, scene, split, without
+        self.image = _ground(rng, side, split)
+        self.clear: NDArray[np.uint8] = np.zeros((side, side), np.uint8)
+        self._shade_way = rng.uniform(-1, 1, 2)
+
+    def around(self, decks: Sequence[Pack], tint: NDArray[np.float32]) -> None:
+        """Lay neighbours and things around and under the card."""
+        rng = self._rng
+        for _ in range(int(rng.choice([0, 1, 2, 3], p=[0.5, 0.25, 0.15, 0.1]))):
+            way = rng.uniform(0, 2 * np.pi)
+            middle = np.array([np.cos(way), np.sin(way)]) * rng.uniform(8, 85)
+            self._neighbour(decks, tint, middle, rng.uniform(-np.pi, np.pi))
+        if rng.random() < 0.08:
+            thing = clutter.sprite(rng, split=self._split)
+            corners = turned(thing.size_mm, rng.normal(0, 60, 2), rng.uniform(-np.pi, np.pi))
+            lay(self.image, thing.levels, self._view.project(corners))
+
+    def subject(self, levels: Levels, quad: Points, tint: NDArray[np.float32]) -> None:
+        """Lay the card itself, at times bent or spotted with dirt."""
+        rng = self._rng
+        self._shade(quad, abs(rng.normal(0, 3.0)))
+        bow = rng.normal(0, 0.025) if rng.random() < 0.15 else 0.0
+        touched = lay(self.image, levels, quad, tint=tint, bow=bow)
+        if touched is not None:
+            x0, y0, x1, y1, alpha = touched
+            self.clear[y0:y1, x0:x1] = alpha > 127
+        if rng.random() < 0.12:
+            for _ in range(int(rng.integers(1, 6))):
+                spot = quad.mean(axis=0) + rng.normal(0, 0.3, 2) * (quad[2] - quad[0])
+                blob = spot + rng.normal(0, 0.02, (5, 2)) * np.ptp(quad, axis=0)
+                fill(self.image, blob, clutter.colour(rng), opacity=rng.uniform(0.1, 0.5))
+
+    def cover(self, decks: Sequence[Pack], tint: NDArray[np.float32], turn: float) -> None:
+        """Cover part of the card: cards of a fan or a row (if any), a hand, chips or a thing."""
+        rng = self._rng
+        chance = rng.uniform(0.0 if decks else _BY_CARDS, 1.0)
+        way = rng.uniform(0, 2 * np.pi)
+        out = np.array([np.cos(way), np.sin(way)])
+        if chance < _BY_CARDS:
+            step = rng.normal(0, 0.12) if rng.random() < 0.7 else rng.uniform(-np.pi, np.pi)
+            reach = rng.uniform(10, 75)
+            for place in range(1, int(rng.integers(2, 4))):
+                self._neighbour(decks, tint, out * reach * place, turn + step * place, over=True)
+        elif chance < 0.82 and "hands" not in self._without:
+            tip = out * rng.uniform(10, 48)
+            towards = np.arctan2(-out[0], out[1]) + rng.normal(0, 0.5)
+            held = hands.hand(rng, split=self._split)
+            frame = self._view.project(hands.frame_quad(tip, towards))
+            self._over(held.below if rng.random() < 0.6 else held.above, frame)
+            self._over(held.above, frame)
+        else:
+            thing = clutter.sprite(rng, split=self._split, chips=rng.random() < 0.7)
+            middle = out * (rng.uniform(0, 45) + 0.4 * min(thing.size_mm) * (rng.random() < 0.5))
+            corners = turned(thing.size_mm, middle, rng.uniform(-np.pi, np.pi))
+            self._over(thing.levels, self._view.project(corners))
+
+    def cut_off(self, quad: Points) -> None:
+        """Let the picture end within the card; at which side does not matter, cards lie any way."""
+        end = self._rng.uniform(0.4, 1.0) * np.ptp(quad[:, 0]) + quad[:, 0].min()
+        self.image = np.ascontiguousarray(self.image[:, : round(end)])
+        self.clear = np.ascontiguousarray(self.clear[:, : round(end)])
+
+    def light(self, wide: float) -> None:
+        """Light the picture: a slope, a colour cast, a hard shadow, glare."""
+        rng = self._rng
+        side = self.image.shape[0]
+        if rng.random() < 0.2:
+            corners = rng.uniform(-0.4, 1.4, (int(rng.integers(3, 5)), 2)) * side
+            soft = float(rng.exponential(0.03)) * wide
+            shadow(self.image, corners, soft=soft, strength=rng.uniform(0.2, 0.7))
+        slope = rng.normal(1, 0.16, (3, 3, 1))
+        cast = np.exp(rng.normal(0, 0.1, 3) * rng.choice([0.3, 1.0, 1.8]))
+        gain = np.exp(rng.normal(-0.05, 0.22)) if rng.random() < 0.85 else rng.uniform(0.22, 1.7)
+        field = np.clip(slope, 0.3, 2.0) * (cast / cast.mean() * gain)
+        lift = max(0.0, rng.normal(0, 12)) if rng.random() < 0.8 else rng.uniform(0, 70)
+        self.image = lit(self.image, field.astype(np.float32), lift=lift)
+        if rng.random() < 0.16 and "glare" not in self._without:
+            strength = rng.uniform(0.2, 1.0)
+            radii = np.exp(rng.uniform(np.log(0.06), np.log(0.6), 2)) * wide
+            centre = rng.uniform(0.2, 0.8, 2) * side
+            glare(self.image, centre, radii, strength)
+            if strength > 0.55:
+                burnt = (int(radii[0] * 0.6), int(radii[1] * 0.6))
+                at = (int(centre[0]), int(centre[1]))
+                cv2.ellipse(self.clear, at, burnt, 0, 0, 360, 0, -1)
+
+    def finish(self, wide: float) -> float:
+        """Blur, sharpen, add noise, compress; return the card's width in px as far as sharp."""
+        rng = self._rng
+        image, smear = self.image, 0.0
+        chance = 1.0 if "blur" in self._without else rng.random()
+        # Blur grows with the picture: out of focus is so in mm as much as in px.
+        size = 0.35 + wide / 130
+        if chance < 0.6:
+            smear = 0.3 + float(rng.exponential(0.5)) * size
+            image = blurred(image, smear)
+        elif chance < 0.74:
+            length = float(rng.exponential(2.6)) * size
+            image = motion_blurred(image, length=length, angle=rng.uniform(0, np.pi))
+            smear = 0.24 * length
+        elif chance < 0.86:
+            amount = rng.uniform(0.2, 1.2)
+            image = cv2.addWeighted(image, 1 + amount, cv2.blur(image, (3, 3)), -amount, 0)
+        if rng.random() < 0.75:
+            sigma = min(float(rng.exponential(5.0)), 20.0)
+            grain = int(rng.choice([1, 1, 2, 3]))
+            image = noisy(image, rng, sigma=sigma, chroma=rng.random(), grain=grain)
+        if rng.random() < 0.7:
+            image = jpeg(image, int(rng.integers(28, 97)))
+        self.image = image
+        return float(wide / np.sqrt(1 + (2.2 * smear) ** 2))
+
+    def _neighbour(
+        self, decks: Sequence[Pack], tint: NDArray[np.float32], middle: Points, turn: float,
+        *, over: bool = False,
+    ) -> None:  # fmt: skip
+        rng = self._rng
+        pack = decks[0] if rng.random() < 0.5 else decks[int(rng.integers(len(decks)))]
+        levels = pack.back(int(rng.integers(64))) if rng.random() < 0.2 else (
+            pack.drawn(rng, NAMES[int(rng.integers(52))]))  # fmt: skip
+        quad = self._view.project(turned(pack.size_mm, middle, turn))
+        self._shade(quad, abs(rng.normal(0, 2.0)))
+        if over:
+            self._over(levels, quad, tint)
+        else:
+            lay(self.image, levels, quad, tint=tint)
+
+    def _over(self, levels: Levels, quad: Points, tint: NDArray[np.float32] | None = None) -> None:
+        touched = lay(self.image, levels, quad, tint=tint)
+        if touched is not None:
+            x0, y0, x1, y1, alpha = touched
+            self.clear[y0:y1, x0:x1][alpha > 90] = 0
+
+    def _shade(self, quad: Points, lift_mm: float) -> None:
+        reach = lift_mm * self.image.shape[0] / 110
+        way = self._shade_way * reach
+        shadow(self.image, quad, soft=0.4 + 0.5 * reach, strength=0.45, offset=way)
+
+
+def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | None]:
+    """Return what is photographed and its class number, None for what is no face of the 52."""
+    chance = rng.random()
+    if chance < 0.9:
+        card = int(rng.integers(52))
+        return pack.drawn(rng, NAMES[card]), card
+    if chance < 0.93:
+        return pack.back(int(rng.integers(64))), None
+    if chance < 0.97:
+        return (oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)), None
+    if chance < 0.975:
+        return cut_card(), None
+    return None, None
+
+
+def _card_width(rng: Rng) -> float:
+    """Return a card's width in px: 20 to 320, most of them 40 to 130."""
+    low, high = (40.0, 130.0) if rng.random() < 0.72 else (20.0, 320.0)
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def _turn(rng: Rng) -> float:
+    """Return a card's angle: any, often along the picture's axes."""
+    if rng.random() < 0.6:
+        return float(rng.uniform(-np.pi, np.pi))
+    return float(rng.integers(4) * np.pi / 2 + rng.normal(0, 0.1))
+
+
+def _print(rng: Rng) -> NDArray[np.float32]:
+    """Return a (3, 4) colour map of paper and inks: hue, fading, yellowing, contrast."""
+    matrix = recolour(rng, 0.09)
+    fade = max(0.0, rng.normal(0, 0.09))
+    matrix[:, :3] *= 1 - fade
+    matrix[:, 3] += 200 * fade + rng.normal(0, 6)
+    if rng.random() < 0.25:
+        matrix *= np.array([[rng.uniform(0.72, 1.0)], [rng.uniform(0.9, 1.0)], [1.0]])
+    return matrix.astype(np.float32)
+
+
+def _ground(rng: Rng, side: int, split: str) -> Image:
+    """Return (side, side) of a surface, seen from any distance."""
+    small = max(32, side // int(rng.choice([1, 1, 2])))
+    patch = ground(rng, (small, small), split=split)
+    return patch if small == side else cv2.resize(patch, (side, side))

@@ -1,0 +1,1 @@
+"""Figures of networks and of the whole reader, each printed by one command."""

@@ -1,0 +1,216 @@
+"""Export, calibrate and measure the card classifier, and write its card.
+
+`python -m models.evaluate.classifier [CHECKPOINT]`. Temperatures are fitted on one half of the
+held-out crops and everything is measured on the other, through ONNX Runtime. A file that is
+exported already (.onnx) is measured only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+
+from datasets.faces.registry import deck_names
+from models.networks.classifier import WIDTHS, CardNet, onnx_runner
+from models.networks.model_card import HERE, checkpoint_file, told, write_card
+from models.train.classifier import RUNS, bank_of, make
+from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
+from vision.sight.detection.classifier import Classifier, Infer, Tensor
+
+TARGET = HERE / "classifier.onnx"
+SEED = 70_001
+BINS = 15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the classifier said of N crops: confidence (N,), read (N,) and truth (N,), 52 = none."""
+
+    confidence: NDArray[np.float64]
+    read: NDArray[np.int64]
+    truth: NDArray[np.int64]
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether each read is the truth; a read of an unreadable crop is wrong."""
+        return np.equal(self.read, self.truth)
+
+
+class WithFeatures(torch.nn.Module):
+    """The classifier as it is shipped: its features too, for learning a house deck."""
+
+    def __init__(self, net: CardNet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return N x 18 logits and N x 384 features."""
+        features = self.net.pooled(crops)
+        return self.net.head(features), features
+
+
+def export(checkpoint: Path, target: Path, widths: tuple[int, ...] = WIDTHS) -> None:
+    """Write the ONNX file with its labels and preprocessing in the metadata."""
+    net = CardNet(widths)
+    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
+    net.eval()
+    names = ["crops", "logits", "features"]
+    torch.onnx.export(
+        WithFeatures(net),
+        (torch.rand(2, 3, 136, 96),),
+        str(target),
+        input_names=names[:1],
+        output_names=names[1:],
+        dynamic_axes={name: {0: "cards"} for name in names},
+        opset_version=17,
+        dynamo=False,
+    )
+    model = onnx.load(str(target))
+    facts = {
+        "labels": " ".join([*RANK_LETTERS, *SUIT_LETTERS, "readable"]),
+        "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
+        "licence": "Apache-2.0",
+    }
+    for key, value in facts.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+    onnx.save(model, str(target))
+
+
+def fit_temperature(logits: Tensor, truth: NDArray[np.int64]) -> float:
+    """Return the temperature that makes the truth (class numbers) most likely."""
+    rows = torch.from_numpy(logits)
+    labels = torch.from_numpy(truth)
+    losses = {
+        t: torch.nn.functional.cross_entropy(rows / t, labels).item()
+        for t in np.geomspace(0.3, 4, 120)
+    }
+    return float(min(losses, key=lambda t: losses[t]))
+
+
+def fit_gate(logits: NDArray[np.float32], readable: NDArray[np.bool_]) -> float:
+    """Return the temperature of the readability logit that fits best."""
+    truth = torch.from_numpy(readable.astype(np.float32))
+    row = torch.from_numpy(logits)
+    losses = {
+        t: torch.nn.functional.binary_cross_entropy_with_logits(row / t, truth).item()
+        for t in np.geomspace(0.3, 4, 120)
+    }
+    return float(min(losses, key=lambda t: losses[t]))
+
+
+def outcome(classifier: Classifier, logits: Tensor, truth: NDArray[np.int64]) -> Outcome:
+    """Return what the classifier says of logits already computed."""
+    looks = classifier.looks(logits)
+    best = np.array([look.log_p.argmax() for look in looks])
+    top = np.array([np.exp(look.log_p.max()) * look.readable for look in looks])
+    return Outcome(top, best, truth)
+
+
+def calibration_error(result: Outcome) -> float:
+    """Return the expected calibration error over equal-count bins of confidence."""
+    order = np.argsort(result.confidence)
+    error = 0.0
+    for part in np.array_split(order, BINS):
+        gap = abs(result.confidence[part].mean() - result.right[part].mean())
+        error += gap * len(part) / len(order)
+    return error
+
+
+def coverage_at(result: Outcome, bound: float) -> tuple[float, float]:
+    """Return the share of readable crops read at an error bound, and the error among those read."""
+    readable = result.truth < 52
+    named = result.confidence >= 1 - bound
+    wrong = (~result.right & named).sum() / max(named.sum(), 1)
+    return float((named & readable).sum() / readable.sum()), float(wrong)
+
+
+def seconds_per_card(run: Infer, crop: Tensor) -> float:
+    """Return how long one crop (1 x 3 x H x W) takes: the median of fifty runs."""
+    times = []
+    for _ in range(50):
+        begun = time.perf_counter()
+        run(crop)
+        times.append(time.perf_counter() - begun)
+    return float(np.median(times))
+
+
+def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
+    """Return what a model card says of an exported file, by table, from `count` held-out crops."""
+    _, run = onnx_runner(model, threads=1)
+    bank = bank_of("measure", count)
+    make("test", bank, 0, 1, seed=SEED)
+    crops, labels = bank.slice(0, count)
+    logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
+    truth = labels.numpy()
+    half = len(truth) // 2
+    tune = truth[:half] < 52
+    joint = (logits[:half][tune][:, :13, None] + logits[:half][tune][:, None, 13:17]).reshape(
+        -1, 52
+    )
+    temperature = fit_temperature(joint, truth[:half][tune])
+    gate = fit_gate(logits[:half, 17], tune)
+    classifier = Classifier(run, temperature=temperature, readable_temperature=gate)
+    result = outcome(classifier, logits[half:], truth[half:])
+    readable = result.truth < 52
+    covered, wrong = coverage_at(result, 0.02)
+    per_card = seconds_per_card(run, crops[:1].numpy())
+    return {
+        "settings": {
+            "temperature": round(temperature, 4),
+            "readable_temperature": round(gate, 4),
+        },
+        "measured": {
+            "held_out_decks": list(deck_names("test")),
+            "crops": len(result.truth),
+            "readable_crops": int(readable.sum()),
+            "right_pct": round(100 * float(result.right[readable].mean()), 2),
+            "named_at_2pct_bound_pct": round(100 * covered, 2),
+            "wrong_among_named_pct": round(100 * wrong, 3),
+            "calibration_error_pct": round(100 * calibration_error(result), 2),
+            "ms_per_card_one_thread": round(1000 * per_card, 2),
+        },
+    }
+
+
+def main() -> None:
+    """Export, calibrate, measure, write the card, print it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = str(RUNS / "classifier.pt")
+    parser.add_argument("checkpoint", type=checkpoint_file, nargs="?", default=default)
+    parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
+    arguments = parser.parse_args()
+    if arguments.checkpoint.suffix == ".onnx":
+        print(told(measure(arguments.checkpoint, arguments.crops)))
+        return
+    export(arguments.checkpoint, TARGET)
+    tables = measure(TARGET, arguments.crops)
+    command = (
+        f"python -m models.evaluate.classifier models/classifier.onnx --crops {arguments.crops}"
+    )
+    tables["measured"] = {"command": command, **tables["measured"]}
+    card = {
+        "name": "classifier",
+        "task": "rank, suit and readability of a rectified card",
+        "network": "CardNet, residual, 1.5 million parameters",
+        "licence": "Apache-2.0; trained without ultralytics",
+        "recipe": "python -m models.train.classifier && python -m models.evaluate.classifier",
+        "trained": arguments.trained,
+        "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
+        "labels": [*RANK_LETTERS, *SUIT_LETTERS, "readable"],
+        **tables,
+    }
+    print(write_card(TARGET, card).read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    main()

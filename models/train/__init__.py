@@ -1,0 +1,1 @@
+"""Recipes that make the three networks, and the samples they learn from."""

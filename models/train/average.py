@@ -1,0 +1,67 @@
+"""Average exported classifiers: `python -m models.train.average A.onnx B.onnx [...]`.
+
+Two ends of one training, the file it went on from and the one it came to, err in different places;
+the mean of their weights reads held-out designs better than either. Averaged is what is exported,
+where each convolution has its normalisation folded in: before that, the same layer may be written
+in many scales. Leaves a checkpoint, to be measured and exported as any other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from torch import Tensor
+
+from models.networks.classifier import CardNet
+from models.networks.restore import restore
+from models.train.classifier import RUNS, bank_of, make
+
+PICTURES = 512
+
+
+def average(exported: Sequence[Path], net: CardNet, pictures: Tensor) -> None:
+    """Give `net` the mean of the weights of ONNX files exported from networks like it.
+
+    `pictures` (N x 3 x H x W, 0 to 1) are typical input, as for `restore`. ValueError if the files
+    are not of one network.
+    """
+    models = [onnx.load(str(path)) for path in exported]
+    for weights in zip(*(model.graph.initializer for model in models), strict=True):
+        arrays = [numpy_helper.to_array(weight) for weight in weights]
+        if len({array.shape for array in arrays}) > 1:
+            raise ValueError(f"{', '.join(map(str, exported))}: not of one network, or one width")
+        if np.issubdtype(arrays[0].dtype, np.floating):
+            mean = np.mean(arrays, axis=0, dtype=arrays[0].dtype)
+            weights[0].CopyFrom(numpy_helper.from_array(mean, weights[0].name))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mean.onnx"
+        onnx.save(models[0], str(path))
+        restore(net, path, pictures)
+
+
+def main() -> None:
+    """Parse the arguments, average, and say where the checkpoint is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("exported", type=Path, nargs="+", help="exported classifiers")
+    parser.add_argument("--out", type=Path, default=RUNS / "classifier.pt", help="the checkpoint")
+    arguments = parser.parse_args()
+    net = CardNet()
+    bank = bank_of("held_out", PICTURES)
+    make("test", bank, 0, 1)
+    try:
+        average(arguments.exported, net, bank.slice(0, PICTURES)[0])
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    torch.save(net.state_dict(), arguments.out)
+    print(arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Train, calibrate and export the card classifier: `python -m models.train.classifier`.
+
+Crops are made by a process of their own into a bank on disk while training goes on, so that
+training never waits for data and early epochs see what is there. Uses a GPU if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from datasets.training.crops import crops
+from models.networks.classifier import WIDTHS, CardNet
+from models.networks.restore import restore
+from models.train.loop import Loop, parser, train
+from models.train.real_photographs import crops_of
+from models.train.sample_bank import Bank, fill
+from vision.inference.load import open_models
+from vision.sight.detection.classifier import CROP_SIZE
+
+RUNS = Path("runs/classifier")
+# Photographs teach what print and cameras are like; more of them would teach their few cards.
+REAL_IN_BATCH = 5
+
+
+def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean loss: rank and suit where a card is readable, readability everywhere.
+
+    Labels are not smoothed: that would teach every clear card the same doubt as a covered one.
+    """
+    readable = labels < 52
+    target = labels[readable]
+    ranks = nn.functional.cross_entropy(logits[readable, :13], target // 4)
+    suits = nn.functional.cross_entropy(logits[readable, 13:17], target % 4)
+    gate = nn.functional.binary_cross_entropy_with_logits(logits[:, 17], readable.float())
+    return ranks + suits + gate
+
+
+def augment(pictures: Tensor, generator: torch.Generator, *, turned: bool = True) -> Tensor:
+    """Vary light, colour and noise; turn half of the cards by 180° and shift all; never mirror.
+
+    `pictures` is N x 3 x H x W, 0 to 1. Cheap changes that make a stored crop worth seeing again.
+    """
+    count = len(pictures)
+
+    def draw(low: float, high: float, *shape: int) -> Tensor:
+        return low + (high - low) * torch.rand(count, *shape, generator=generator)
+
+    pictures = pictures * draw(0.75, 1.25, 1, 1, 1) * draw(0.92, 1.08, 3, 1, 1)
+    pictures = pictures + draw(-0.06, 0.06, 1, 1, 1)
+    noise = torch.randn(pictures.shape, generator=generator)
+    pictures = (pictures + noise * draw(0, 0.03, 1, 1, 1)).clamp(0, 1)
+    if not turned:
+        return pictures
+    pictures = torch.where(draw(0, 1, 1, 1, 1) < 0.5, pictures.flip((2, 3)), pictures)
+    shift = [int(v) for v in torch.randint(-3, 4, (2,), generator=generator)]
+    return pictures.roll(shift, (2, 3))
+
+
+class Training(Loop):
+    """A run of the classifier."""
+
+    def __init__(self, arguments: argparse.Namespace, widths: tuple[int, ...] = WIDTHS) -> None:
+        super().__init__(CardNet(widths), bank_of("train", arguments.bank), arguments)
+        self.held_out = bank_of("held_out", arguments.held_out)
+        self.real = real_bank(arguments.real) if arguments.real else None
+        if arguments.resume:
+            crops, _ = self.held_out.slice(0, 512)
+            restore(self.net, arguments.resume, crops.to(self.device))
+
+    def batch(self) -> tuple[Tensor, Tensor]:
+        """Return crops, varied, and their labels 0 to 52."""
+        drawn = self.arguments.batch - (REAL_IN_BATCH if self.real else 0)
+        parts = [self.bank.sample(drawn, self.generator)]
+        if self.real:
+            parts.append(self.real.sample(REAL_IN_BATCH, self.generator))
+        crops, labels = (torch.cat(column) for column in zip(*parts, strict=True))
+        return augment(crops, self.generator), labels
+
+    def loss(self, found: Tensor, truth: Tensor) -> Tensor:
+        """Return the mean loss: rank and suit where a card is readable, readability everywhere."""
+        return loss_of(found, truth)
+
+    def measured(self) -> str:
+        """Return how many held-out crops are read right, and told readable or not."""
+        right, gate = measure(self.average.module, self.held_out, self.device)
+        return f"held-out right {right:.2%}  readability {gate:.2%}"
+
+
+def bank_of(name: str, capacity: int, folder: Path | None = None) -> Bank:
+    """Return the bank of crops called so."""
+    return Bank((folder or RUNS) / name, capacity, size=CROP_SIZE)
+
+
+def real_bank(folder: Path) -> Bank:
+    """Return a bank of all crops out of a folder of labelled photographs."""
+    found = list(crops_of(folder, open_models()))
+    bank = bank_of(f"real-{folder.name}", len(found))
+    fill(bank, found)
+    return bank
+
+
+def make(split: str, bank: Bank, maker: int, makers: int, *, seed: int = 1) -> None:
+    """Fill a maker's share of a bank."""
+    fill(bank, crops(seed + maker, split=split), maker=maker, makers=makers)
+
+
+@torch.no_grad()
+def logits_of(net: nn.Module, bank: Bank, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the network's logits and the labels over a whole bank."""
+    net.eval()
+    outputs, labels = [], []
+    for start in range(0, bank.ready(), 512):
+        crops, truth = bank.slice(start, start + 512)
+        outputs.append(net(crops.to(device)).cpu())
+        labels.append(truth)
+    return torch.cat(outputs), torch.cat(labels)
+
+
+def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, float]:
+    """Return the share of readable cards read right, and of crops with readability right."""
+    logits, labels = logits_of(net, bank, device)
+    readable = labels < 52
+    card = logits[:, :13].argmax(1) * 4 + logits[:, 13:17].argmax(1)
+    right = (card == labels)[readable].float().mean().item()
+    gate = ((logits[:, 17] > 0) == readable).float().mean().item()
+    return right, gate
+
+
+def main() -> None:
+    """Parse the arguments, train, and say where the checkpoint is."""
+    settings = parser(__doc__, minutes=60, bank=120_000, held_out=4_000)
+    settings.add_argument("--real", type=Path, help="labelled photographs to mix in: see real.py")
+    arguments = settings.parse_args()
+    torch.manual_seed(arguments.seed)
+    make("test", bank_of("held_out", arguments.held_out), 0, 1)
+    training = Training(arguments)
+    print(train(training, RUNS / "classifier.pt", partial(make, "train", training.bank)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The training loop of our own networks: what is common to the classifier and the corner finder.
+
+Takes steps for a given time, keeps a running average of the weights, saves as it goes. Knows
+nothing of cards. Uses a GPU if there is one; on a CPU convolutions run in bfloat16, which is twice
+as fast on processors that have it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from models.train.sample_bank import Bank
+
+WARM_UP_STEPS = 60
+FIRST_STOCK = 4096
+
+
+def schedule(share: float, steps: int) -> float:
+    """Return the learning rate's factor at a share (0 to 1) of the time: warm up, then cosine."""
+    return min(1.0, steps / WARM_UP_STEPS) * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
+
+
+class Loop(ABC):
+    """One run: a network, its running average (which is what is kept) and its data."""
+
+    def __init__(self, net: nn.Module, bank: Bank, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.bank = bank
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        # This memory format trains half as fast again on a CPU.
+        self.net = net.to(self.device).to(memory_format=torch.channels_last)
+        self.average = torch.optim.swa_utils.AveragedModel(
+            self.net,
+            multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.998),  # type: ignore[no-untyped-call]
+            use_buffers=True,
+        )
+        self.optimiser = torch.optim.AdamW(
+            self.net.parameters(), lr=arguments.rate, weight_decay=0.02
+        )
+        self.generator = torch.Generator().manual_seed(arguments.seed)
+        self.steps = 0
+
+    @abstractmethod
+    def batch(self) -> tuple[Tensor, Tensor]:
+        """Return pictures (N x 3 x H x W, RGB, 0 to 1) and what the network should say of them."""
+
+    @abstractmethod
+    def loss(self, found: Tensor, truth: Tensor) -> Tensor:
+        """Return the loss of what the network said."""
+
+    @abstractmethod
+    def measured(self) -> str:
+        """Return, in words, how good the average is on held-out designs."""
+
+    def step(self, share: float) -> float:
+        """Take one step at a share (0 to 1) of the time; return its loss."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.arguments.rate * schedule(share, self.steps)
+        pictures, truth = self.batch()
+        pictures = pictures.to(self.device).contiguous(memory_format=torch.channels_last)
+        self.net.train()
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.device.type == "cpu"):
+            found = self.net(pictures)
+        loss = self.loss(found.float(), truth.to(self.device))
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
+        self.optimiser.step()
+        self.average.update_parameters(self.net)
+        self.steps += 1
+        return loss.item()
+
+    def run(self, path: Path) -> Path:
+        """Train for the given minutes or steps, saving to `path` as it goes; return it."""
+        begun = said = time.monotonic()
+        losses: list[float] = []
+        while (share := self._share(spent := (time.monotonic() - begun) / 60)) < 1:
+            losses.append(self.step(share))
+            if time.monotonic() - said > self.arguments.every:
+                said = time.monotonic()
+                self._say(spent, sum(losses) / len(losses))
+                losses.clear()
+                torch.save(self.average.module.state_dict(), path)
+        torch.save(self.average.module.state_dict(), path)
+        return path
+
+    def _share(self, spent: float) -> float:
+        """Return how much of the run is over, 0 to 1, after `spent` minutes."""
+        if self.arguments.steps:
+            return float(self.steps / self.arguments.steps)
+        return float(spent / self.arguments.minutes)
+
+    def _say(self, spent: float, loss: float) -> None:
+        rate = self.steps * self.arguments.batch / (60 * spent)
+        print(
+            f"{spent:6.1f} min  step {self.steps}  bank {self.bank.ready()}  loss {loss:.4f}  "
+            f"{self.measured()}  {rate:.0f} pictures/s",
+            flush=True,
+        )
+
+
+def train(loop: Loop, path: Path, maker: Callable[[int, int], None]) -> Path:
+    """Start the makers, wait for a first stock, train; return the checkpoint.
+
+    `maker(number, of)` fills that maker's share of the loop's bank.
+    """
+    count = loop.arguments.makers
+    makers = [
+        multiprocessing.Process(target=maker, args=(i, count), daemon=True) for i in range(count)
+    ]
+    for process in makers:
+        process.start()
+    while loop.bank.ready() < min(FIRST_STOCK, loop.bank.capacity):
+        time.sleep(0.5)
+    loop.run(path)
+    for process in makers:
+        process.terminate()
+    return path
+
+
+def parser(description: str | None, **defaults: float) -> argparse.ArgumentParser:
+    """Return a parser of the settings that every run has, with this recipe's defaults."""
+    found = argparse.ArgumentParser(description=description)
+    found.add_argument("--minutes", type=float, help="how long to train")
+    found.add_argument("--steps", type=int, help="how many steps to train instead")
+    found.add_argument("--bank", type=int, help="pictures kept on disk")
+    found.add_argument("--held-out", type=int, help="pictures to measure on")
+    found.add_argument("--batch", type=int, default=64)
+    found.add_argument("--rate", type=float, default=2e-3, help="first learning rate")
+    found.add_argument("--makers", type=int, default=1, help="processes that make pictures")
+    found.add_argument("--every", type=float, default=60, help="seconds between measurements")
+    found.add_argument("--resume", type=Path, help="an exported .onnx to go on from")
+    found.add_argument("--seed", type=int, default=1)
+    found.set_defaults(**defaults)
+    return found

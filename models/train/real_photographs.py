@@ -1,0 +1,87 @@
+"""Crops out of labelled photographs, to be mixed with the drawn ones when the classifier trains.
+
+A label is a class number and the upright box of the whole card; the outline is found by the shipped
+detector and corner finder, and a card is taken only where the two agree. Only photographs whose
+licence allows weights that ship may come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from vision.game.cards import RANK_LETTERS, SUIT_LETTERS, Card
+from vision.inference.load import ModelSet
+from vision.sight.detection.classifier import CROP_SIZE
+from vision.sight.detection.detector import Kind
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import rectify
+from vision.sight.stills.reader import passes_for
+
+LEAST_AGREEMENT = 0.7
+COPIES = 8
+LOOSE = 0.015
+THRESHOLD = 0.1
+
+
+def crops_of(folder: Path, eyes: ModelSet) -> Iterator[tuple[Image, int]]:
+    """Yield several crops (136 x 96 x 3, BGR) with class numbers of every card that is found.
+
+    `folder` holds `images/` and `labels/` (YOLO text: class, centre, size as shares).
+    """
+    rng = np.random.default_rng(1)
+    for path in sorted((folder / "images").iterdir()):
+        image = cv2.imread(str(path))
+        if image is None:
+            continue
+        picture = np.asarray(image, np.uint8)
+        found = eyes.detector(picture, passes_for(picture), threshold=THRESHOLD)
+        quads = [d.quad for d in found if d.kind is Kind.FACE]
+        for card, box in labels_of(folder / "labels" / f"{path.stem}.txt", picture):
+            agreeing = [(agreement(q, box), number) for number, q in enumerate(quads)]
+            best, number = max(agreeing, default=(0.0, -1))
+            if best < LEAST_AGREEMENT:
+                continue
+            for _ in range(COPIES):
+                yield rectify(picture, loosened(rng, quads[number]), CROP_SIZE), card
+
+
+def labels_of(path: Path, picture: Image) -> list[tuple[int, tuple[float, float, float, float]]]:
+    """Return class numbers and boxes (left, top, right, bottom in pixels) of a label file."""
+    height, width = picture.shape[:2]
+    found = []
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        if line.strip():
+            number, x, y, w, h = (float(part) for part in line.split()[:5])
+            rank, suit = divmod(int(number), 4)
+            card = Card.parse(RANK_LETTERS[rank] + SUIT_LETTERS[suit]).index
+            box = (
+                (x - w / 2) * width,
+                (y - h / 2) * height,
+                (x + w / 2) * width,
+                (y + h / 2) * height,
+            )
+            found.append((card, box))
+    return found
+
+
+def agreement(quad: Points, box: tuple[float, float, float, float]) -> float:
+    """Return the intersection over union of a box and the upright box round a quad."""
+    left, top = quad.min(axis=0)
+    right, bottom = quad.max(axis=0)
+    across = min(right, box[2]) - max(left, box[0])
+    down = min(bottom, box[3]) - max(top, box[1])
+    if across <= 0 or down <= 0:
+        return 0.0
+    both = (right - left) * (bottom - top) + (box[2] - box[0]) * (box[3] - box[1])
+    return float(across * down / (both - across * down))
+
+
+def loosened(rng: np.random.Generator, quad: Points) -> Points:
+    """Return the quad moved a little, either end up."""
+    wide = float(np.linalg.norm(quad[1] - quad[0]))
+    moved = quad + rng.normal(0, LOOSE, (4, 2)) * wide + rng.normal(0, LOOSE, 2) * wide
+    return np.roll(moved, 2 * int(rng.integers(2)), axis=0).astype(np.float32)

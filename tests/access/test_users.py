@@ -1,0 +1,136 @@
+"""The users file and the secret keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vision.access.users import FILE_LIMIT, Credential, load_credential, load_users
+from vision.cli import main
+from vision.errors import ConfigurationError
+from vision.wire.commands import order_fields, signed_text
+
+TOPIC = "casino/lisboa/table/7/cmd/void_coup"
+
+
+def users(folder: Path, *words: str) -> int:
+    """Run the command on the folder's users file."""
+    return main(["users", *words, "--file", str(folder / "users.json")])
+
+
+def test_add_writes_a_secret_that_only_its_owner_can_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The secret is in one file, of mode 600: not shown, and not in the users file."""
+    assert users(tmp_path, "add", "Ann", "--role", "inspector") == 0
+    key = tmp_path / "Ann.key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    secret = json.loads(key.read_text())["secret"]
+    told = capsys.readouterr()
+    assert secret not in told.out + told.err + (tmp_path / "users.json").read_text()
+    assert secret not in repr(load_credential(key))
+
+
+def test_added_user_signs_what_the_users_file_verifies(tmp_path: Path) -> None:
+    """The two files fit, and an order signed is one that a reader takes."""
+    users(tmp_path, "add", "Ann", "--role", "inspector", "--role", "dealer")
+    credential = load_credential(tmp_path / "Ann.key")
+    fields = credential.sign(TOPIC, {"by": "Ann", "role": "dealer", "coup": 3}, 1_700_000_000_000)
+    assert order_fields(json.dumps(fields).encode()) == fields
+    user = load_users(tmp_path / "users.json").users["Ann"]
+    assert user.roles == ("inspector", "dealer")
+    assert user.signed(signed_text(TOPIC, fields), str(fields["sig"]))
+    assert not user.signed(signed_text(TOPIC, {**fields, "coup": 4}), str(fields["sig"]))
+
+
+def test_documented_test_vector_holds() -> None:
+    """What `deploy/mqtt.md` gives integrators to try their signing on is right."""
+    text = (Path(__file__).parents[2] / "deploy" / "mqtt.md").read_text("utf-8")
+    vector = json.loads(text.split("```json\n")[1].split("```")[0])
+    credential = Credential.from_secret("Ann", vector["secret"])
+    fields = json.loads(vector["payload"])
+    assert signed_text(vector["topic"], fields) == vector["signed"].encode()
+    assert credential.public == vector["public"]
+    assert credential.sign_text(vector["signed"].encode()) == fields["sig"]
+
+
+def test_list_and_remove_tell_who_may_speak(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each user is told with roles and kind; a removed one is gone."""
+    users(tmp_path, "add", "Ann", "--role", "inspector")
+    users(tmp_path, "add", "desk 1", "--role", "dealer", "--may-act-for")
+    users(tmp_path, "add", "Cy", "--role", "dealer", "--through-desk")
+    assert not (tmp_path / "Cy.key").exists()
+    capsys.readouterr()
+    users(tmp_path, "list")
+    assert capsys.readouterr().out.splitlines() == [
+        "Ann speaks as inspector",
+        "desk 1 vouches for others as dealer",
+        "Cy speaks as dealer through a desk",
+    ]
+    users(tmp_path, "remove", "Ann")
+    assert list(load_users(tmp_path / "users.json").users) == ["desk 1", "Cy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("add", "Ann", "--role", "dealer"), "is a user already"),
+        (("remove", "Zed"), "there is no user 'Zed'"),
+        (("add", "../x", "--role", "dealer"), "cannot be a file's name"),
+        (("add", " x", "--role", "dealer"), "characters that print"),
+        (("add", "x" * 65, "--role", "dealer"), "characters that print"),
+        (("add", "Di", "--role", "dealer", "--key", "FOLDER/Ann.key"), "File exists"),
+        (("add", "Di", "--role", "dealer", "--through-desk", "--key", "k"), "leave one"),
+    ],
+)
+def test_mistake_is_told_and_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    """A wrong use leaves the users file and every key as they were."""
+    users(tmp_path, "add", "Ann", "--role", "inspector")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert users(tmp_path, *(word.replace("FOLDER", str(tmp_path)) for word in words)) in (2, 3)
+    assert told in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"x", b"[]", b'{"users":[]}', b'{"users":{"A":{}}}', b"\xff" * 9, b"[" * 100_000,
+        b'{"users":{"A":{"roles":["king"]}}}', b'{"users":{"A":{"roles":["dealer"],"key":"00"}}}',
+        b'{"users":{"A":{"roles":["dealer"],"x":1}}}', b'{"users":{"":{"roles":["dealer"]}}}',
+        b'{"users":{"A":{"roles":["dealer"],"may_act_for":"no"}}}', b" " * (FILE_LIMIT + 9),
+    ],
+)  # fmt: skip
+def test_file_that_is_no_users_file_is_told(tmp_path: Path, content: bytes) -> None:
+    """Whatever the file holds, the answer names it and the cure."""
+    path = tmp_path / "users.json"
+    path.write_bytes(content)
+    path.chmod(0o644)
+    with pytest.raises(ConfigurationError, match=r"users\.json: "):
+        load_users(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[]", b"[" * 99_999, b'{"name":"A","secret":"00"}', b'{"name":1}']
+)
+def test_file_that_is_no_key_is_told_without_its_content(tmp_path: Path, content: bytes) -> None:
+    """A wrong key file is named; nothing of what it holds is."""
+    path = tmp_path / "a.key"
+    path.write_bytes(content)
+    path.chmod(0o600)
+    with pytest.raises(ConfigurationError, match=r"a\.key: is no key file"):
+        load_credential(path)
+
+
+def test_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    """A secret that is none is not used."""
+    Credential.new("Ann").save(tmp_path / "a.key")
+    (tmp_path / "a.key").chmod(0o644)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        load_credential(tmp_path / "a.key")

@@ -1,0 +1,322 @@
+"""The whole way on a drawn table: frames in, durable messages out, whatever ends the run."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import itertools
+import json
+import re
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import httpx
+import pytest
+
+from tests.sight.film import UP, Prop, Stage, deal_coup
+from vision import cli
+from vision.app import reader as app_module
+from vision.app.journal import Journal, Outputs
+from vision.app.reader import App
+from vision.camera.shots import Outage, Shot
+from vision.commands import demo
+from vision.commands.printing.console import Console
+from vision.config.table import TableConfig, load, with_source
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.cards import parse_cards
+from vision.inference.load import ModelSet
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Detection
+from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import Pose
+
+FPS = 15
+# The fifth card goes to Punto: due with 4 against 7, not due with 7 against 7.
+LEGAL = "As Kd 3c 7h 9d"
+OVER_DRAW = "Ks 3d 7c 4h 3s"
+TABLE = """
+site = "test"
+table = "7"
+[camera]
+source = "frames"
+width = 640
+height = 360
+fps = 15.0
+[view]
+image_px = [[60, 20], [590, 26], [630, 345], [12, 340]]
+table_mm = [[0, 0], [1400, 0], [1400, 700], [0, 700]]
+mouth_mm = {mouth}
+discard_mm = {discard}
+[view.slots_mm]
+{slots}
+[broker]
+kind = "none"
+[log]
+path = "table.sqlite"
+"""
+
+
+class Eye:
+    """A perfect detector and classifier: it remembers what was drawn in each frame."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.seen: dict[bytes, tuple[tuple[Detection, ...], list[Prop], Pose | None]] = {}
+
+    def remember(self, image: Image) -> None:
+        """Keep what lies on the stage while this picture shows it."""
+        stage = self.stage
+        self.seen[image.tobytes()] = (
+            stage.detections(), copy.deepcopy(stage.props), copy.deepcopy(stage.hand)
+        )  # fmt: skip
+
+    def detect(self, image: Image) -> tuple[Detection, ...]:
+        """Return what lies in the picture."""
+        return self.seen[image.tobytes()][0]
+
+    def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
+        """Read the faces in the picture."""
+        _, self.stage.props, self.stage.hand = self.seen[image.tobytes()]
+        return self.stage.classify(image, quads)
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Eye]:
+    """Film one legal coup and one over-draw as a folder of frames with a table file."""
+    folder = tmp_path_factory.mktemp("film")
+    (folder / "frames").mkdir()
+    stage = Stage(fps=FPS)
+    eye = Eye(stage)
+    script = itertools.chain(
+        stage.wait(500),
+        deal_coup(stage, parse_cards(LEGAL), UP),
+        deal_coup(stage, parse_cards(OVER_DRAW), UP),
+    )
+    for _ in script:
+        frame = stage.picture()
+        eye.remember(frame.image)
+        cv2.imwrite(str(folder / "frames" / f"{frame.index:05}.png"), frame.image)
+    (folder / "table.toml").write_text(table_file(stage), "utf-8")
+    return folder, eye
+
+
+def table_file(stage: Stage) -> str:
+    """Return the table file of the drawn table."""
+    view = stage.view
+    slots = "\n".join(f"{slot.name} = {area.tolist()}" for slot, area in view.slots.items())
+    assert view.discard is not None
+    places = {"mouth": view.mouth.tolist(), "discard": view.discard.tolist()}
+    return TABLE.format(slots=slots, **places)
+
+
+@pytest.fixture(scope="module")
+def eyes(film: tuple[Path, Eye]) -> Iterator[ModelSet]:
+    """Let the app see with the perfect eye instead of with models."""
+    eye = film[1]
+    found = ModelSet(eye.detect, eye.classify, {"eye": "00"})  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_module, "open_models", lambda *_, **__: found)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def config(film: tuple[Path, Eye], eyes: ModelSet) -> TableConfig:
+    """Return the settings of the filmed table."""
+    return load(film[0] / "table.toml")
+
+
+@pytest.fixture(scope="module")
+def done(
+    config: TableConfig, film: tuple[Path, Eye], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    """Run the command over the whole film once; return its folder and what it printed."""
+    folder = tmp_path_factory.mktemp("done")
+    words = ["run", str(film[0] / "table.toml"), "--fast", "--no-broker"]
+    words += ["--log", str(folder / "log.sqlite"), "--messages", str(folder / "out.jsonl")]
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        assert cli.main(words) == 0
+    return folder, told.getvalue()
+
+
+@pytest.fixture(scope="module")
+def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> TableConfig:
+    """Return the settings with only the first frames of the film as source."""
+    folder = tmp_path_factory.mktemp("start")
+    for source in sorted(Path(config.camera.source).iterdir())[:45]:
+        shutil.copy(source, folder)
+    return with_source(config, str(folder))
+
+
+def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any]]:
+    """Run the reader over the film and return its messages."""
+    outputs = Outputs(folder / "log.sqlite", folder / "out.jsonl", publish=False)
+    App(config, outputs, Console(), speed=0, **changes).run()
+    return said(folder)
+
+
+def said(folder: Path) -> list[dict[str, Any]]:
+    """Return the messages file."""
+    return [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
+
+
+def of(messages: list[dict[str, Any]], topic: str) -> list[dict[str, Any]]:
+    """Return the payloads of one topic."""
+    return [m["payload"] for m in messages if m["topic"] == f"casino/test/table/7/{topic}"]
+
+
+def test_run_dealt_coups_come_out_as_dealt(done: tuple[Path, str]) -> None:
+    """A legal coup gives its result without fault; an over-draw is told and holds the result."""
+    messages = said(done[0])
+    legal = next(r for r in of(messages, "coup/result") if r["coup"] == 1)
+    assert legal["state"] == "final"
+    assert [legal["punto"]["cards"], legal["banco"]["cards"]] == expected(LEGAL)
+    assert legal["faults"] == []
+    assert {alert["coup"] for alert in of(messages, "alert")} == {2}
+    assert "OVER_P3_STAND" in {alert["code"] for alert in of(messages, "alert")}
+    assert of(messages, "coup/result")[-1]["state"] == "held"
+    assert [status["state"] for status in of(messages, "status")] == ["online", "stopped"]
+    numbers = [m["payload"]["seq"] for m in messages]
+    assert numbers == sorted(set(numbers))
+
+
+def expected(cards: str) -> list[list[str]]:
+    """Return both hands of a coup whose fifth card went to the third place of Punto."""
+    faces = cards.split()
+    return [[faces[0], faces[2], *faces[4:]], [faces[1], faces[3]]]
+
+
+def test_run_replay_of_its_log_gives_the_same_bytes(
+    done: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log alone is enough to say again what was said."""
+    log, messages = done[0] / "log.sqlite", done[0] / "out.jsonl"
+    assert cli.main(["replay", str(log), "--check", str(messages)]) == 0, capsys.readouterr().err
+
+
+def test_run_command_prints_coups_alerts_and_figures(done: tuple[Path, str]) -> None:
+    """`run` says what happens as it happens, and how fast it was."""
+    told = done[1]
+    assert "coup   1  Banco          3:7  Punto As 3c 9d   Banco Kd 7h" in told
+    assert "ALERT warning OVER_P3_STAND, coup 2" in told
+    assert "frames in" in told
+    assert "10 cards out, 10 read, 0 declined" in told
+
+
+def test_run_again_goes_on_with_numbers_and_begins_a_shoe(
+    start: TableConfig, tmp_path: Path
+) -> None:
+    """A second run on the same log continues the numbers of messages, in a new shoe."""
+    first = run(start, tmp_path)
+    second = run(start, tmp_path, new_shoe=True)
+    assert second[0]["payload"]["seq"] == first[-1]["payload"]["seq"] + 1
+    assert second[0]["payload"]["boot"] != first[0]["payload"]["boot"]
+    shoes = [of(messages, "shoe")[-1] for messages in (first, second)]
+    assert shoes[0]["cards_out"] == shoes[1]["cards_out"] > 0
+    assert shoes[0]["shoe"] != shoes[1]["shoe"]
+
+
+def test_run_again_live_goes_on_with_the_shoe(start: TableConfig, tmp_path: Path) -> None:
+    """After a restart at a live table the shoe and its count of cards go on."""
+    first, second = (run(start, tmp_path) for _ in range(2))
+    orders = [[card["order"] for card in of(messages, "card")] for messages in (first, second)]
+    assert max(orders[0]) + 1 == min(orders[1])
+    assert len(of(first, "shoe")) > len(of(second, "shoe"))
+
+
+def test_run_camera_lost_is_said_once_and_mended(
+    start: TableConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An outage makes the reader blind until the next picture, and is said once."""
+    image = cv2.imread(str(min(Path(start.camera.source).iterdir())))
+    shots = [
+        Shot(Frame(image, 1000, 0), 0.0),  # type: ignore[arg-type]
+        *(Outage(1100 + 100 * i, "camera lost") for i in range(5)),
+        Shot(Frame(image, 2000, 1), 0.0),  # type: ignore[arg-type]
+    ]
+    monkeypatch.setattr(app_module, "open_source", lambda *_, **__: iter(shots))
+    states = [status["state"] for status in of(run(start, tmp_path), "status")]
+    assert states == ["online", "blind", "online", "stopped"]
+
+
+def test_run_source_that_breaks_ends_in_order(start: TableConfig, tmp_path: Path) -> None:
+    """What was read before a fault is told, the run is closed, and the fault is passed on."""
+    broken = tmp_path / "broken"
+    shutil.copytree(start.camera.source, broken)
+    (broken / "99999.png").write_bytes(b"no picture")
+    with pytest.raises(OutsideError, match=r"99999\.png"):
+        run(with_source(start, str(broken)), tmp_path)
+    assert of(said(tmp_path), "status")[-1]["state"] == "stopped"
+
+
+def test_run_picture_of_another_size_is_refused(config: TableConfig, tmp_path: Path) -> None:
+    """A picture that does not fit the calibration is refused, never read."""
+    other = tmp_path / "other"
+    other.mkdir()
+    cv2.imwrite(str(other / "0.png"), cv2.UMat(480, 640, cv2.CV_8UC3).get())
+    with pytest.raises(ConfigurationError, match=r"640 x 480 px.*640 x 360"):
+        run(with_source(config, str(other)), tmp_path)
+
+
+def test_demo_ends_by_itself_and_compares_with_what_was_dealt(
+    film: tuple[Path, Eye],
+    eyes: ModelSet,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The demo runs broker, board and reader, on other ports if need be, and tells how it went."""
+    coups = [
+        {"coup": number, "winner": "banco", "punto": hands[0], "banco": hands[1]}
+        for number, hands in enumerate((expected(LEGAL), expected(OVER_DRAW)), start=1)
+    ]
+    dealt = demo.Film(film[0], {"frames": 323, "fps": FPS, "coups": coups})
+    monkeypatch.setattr(demo, "_film", lambda *_: dealt)
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Someone else may hold it already, which serves as well.
+        with contextlib.suppress(OSError):
+            holder.bind(("127.0.0.1", 1883))
+            holder.listen()
+        assert cli.main(["demo", "--fast"]) == 0
+    told = capsys.readouterr().out
+    assert "taking others" in told
+    assert "password: " in told
+    assert "1 read as dealt, 1 openly held, 0 wrong" in told
+
+
+def test_demo_in_a_terminal_leaves_its_pages_open_until_ctrl_c(
+    film: tuple[Path, Eye],
+    eyes: ModelSet,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """When the shoe is over, what happened in it can still be looked up."""
+    dealt = demo.Film(film[0], {"frames": 323, "fps": FPS, "coups": []})
+    looked = []
+
+    def look_and_press_ctrl_c() -> None:
+        url = re.findall(r"desk: +(http\S+)", capsys.readouterr().out)[-1]
+        looked.append(httpx.get(url, follow_redirects=True).text)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_film", lambda *_: dealt)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(signal, "pause", look_and_press_ctrl_c)
+    assert cli.main(["demo", "--fast"]) == 0
+    assert "Log in" in looked[0]
+
+
+def test_journal_log_of_another_table_is_refused(config: TableConfig, tmp_path: Path) -> None:
+    """Two tables never write into one log."""
+    Journal(config, Outputs(tmp_path / "a.sqlite", publish=False)).close()
+    other = config.model_copy(update={"table": "8"})
+    with pytest.raises(ConfigurationError, match="another table"):
+        Journal(other, Outputs(tmp_path / "a.sqlite", publish=False))

@@ -1,0 +1,207 @@
+"""A log run again says the same, byte for byte."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.make_replays import REPLAYS
+from tests.schemas import check
+from tests.table_log import PLAYS, interrupted, said, write_log
+from vision.cli import main
+from vision.game.events import Event
+from vision.record.chain import GENESIS, record_line, seal
+from vision.storage.log_reader import read_log
+from vision.wire.messages import message_line
+
+GOLDEN = sorted(REPLAYS.glob("*.jsonl"))
+
+
+def replay(*words: str | Path) -> int:
+    """Run the command."""
+    return main(["replay", *map(str, words)])
+
+
+def test_every_play_has_a_golden_log() -> None:
+    """The golden logs are those of the plays."""
+    assert {path.stem for path in GOLDEN} == set(PLAYS)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden_log_says_what_it_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every message of a golden log is, byte for byte, what it was when it was written."""
+    assert replay(path, "--check") == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_every_message_of_a_play_keeps_to_the_contract(name: str) -> None:
+    """Schemas hold and numbers rise by one in real plays, not only in examples."""
+    messages = said(PLAYS[name]().events)
+    assert [message.seq for message in messages] == list(range(1, len(messages) + 1))
+    for message in messages:
+        check(message)
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_replay_of_a_run_is_the_same_byte_for_byte(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Log, export and messages file of a run agree."""
+    log, file = tmp_path / "t.sqlite", tmp_path / "said.jsonl"
+    events = [event for event in PLAYS[name]().events if getattr(event, "boot", "b1") == "b1"]
+    write_log(log, events, file)
+    export = tmp_path / "t.jsonl"
+    assert main(["audit", str(log), "--export", str(export)]) == 0
+    for source in (log, export):
+        assert replay(source, "--check", file) == 0
+        assert replay(source, "--check") == 0
+        capsys.readouterr()
+        assert replay(source) == 0
+        assert capsys.readouterr().out == file.read_text(encoding="utf-8")
+        again = tmp_path / "again.jsonl"
+        assert replay(source, "--messages", again) == 0
+        assert again.read_bytes() == file.read_bytes()
+
+
+def split(events: list[Event], at: int) -> tuple[list[Event], list[Event]]:
+    """Cut a list in two."""
+    return events[:at], events[at:]
+
+
+def test_restart_at_any_event_says_the_same(tmp_path: Path) -> None:
+    """Numbers go on and nothing is said twice or otherwise, wherever the power was cut."""
+    events = interrupted().events
+    whole = tmp_path / "whole.sqlite"
+    desk = write_log(whole, events)
+    bodies = [record.body for record in read_log(whole)]
+    for at in range(0, len(events), 7):
+        log = tmp_path / f"{at}.sqlite"
+        for part in split(events, at):
+            last = write_log(log, part)
+        assert last == desk
+        assert [record.body for record in read_log(log)] == bodies
+
+
+def test_replay_of_one_run_of_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log holds many runs; a messages file is compared with its own."""
+    events = interrupted().events
+    start = next(i for i, event in enumerate(events) if getattr(event, "boot", "") == "b2")
+    log, file = tmp_path / "t.sqlite", tmp_path / "second.jsonl"
+    before, after = split(events, start)
+    write_log(log, before)
+    write_log(log, after, file)
+    assert replay(log, "--check", file) == 0
+    capsys.readouterr()
+    assert replay(log, "--boot", "b2") == 0
+    assert capsys.readouterr().out == file.read_text(encoding="utf-8")
+    assert replay(log, "--boot", "b9") == 2
+    assert "there are: b1, b2" in capsys.readouterr().err
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Give the log of the play without faults, and the file of what was said."""
+    path = tmp_path / "t.sqlite"
+    write_log(path, PLAYS["clean"]().events, tmp_path / "said.jsonl")
+    return path
+
+
+def test_check_names_the_first_line_that_differs(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A messages file that was touched, cut or lengthened is told with its line."""
+    file = tmp_path / "said.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    for changed, number in (
+        ([*lines[:4], lines[4].replace('"seq":5', '"seq":6'), *lines[5:]], 5),
+        (lines[:-1], len(lines)),
+        ([*lines, lines[-1]], len(lines) + 1),
+        ([], 1),
+        (["what", *lines], 1),
+    ):
+        file.write_text("\n".join(changed) + "\n" * bool(changed), encoding="utf-8")
+        assert replay(log, "--check", file) == 3
+        assert f"line {number} is not" in capsys.readouterr().err
+
+
+def test_check_with_a_missing_file_is_explained(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file that cannot be read is named."""
+    assert replay(log, "--check", tmp_path / "none.jsonl") == 3
+    assert "none.jsonl" in capsys.readouterr().err
+
+
+def test_messages_to_a_missing_folder_is_explained(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file that cannot be written is named."""
+    assert replay(log, "--messages", tmp_path / "none" / "x.jsonl") == 3
+    assert "cannot write the messages file" in capsys.readouterr().err
+
+
+def rewritten(path: Path, old: str, new: str) -> Path:
+    """Write a log anew with another text in it and a chain that holds, as a forger would."""
+    previous, lines = GENESIS, []
+    for number, record in enumerate(read_log(path)):
+        content = json.loads(record.body.replace(old, new))
+        del content["n"]
+        forged = seal(number, previous, content)
+        previous = forged.hash
+        lines.append(record_line(forged))
+    forgery = path.with_name("forged.jsonl")
+    forgery.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return forgery
+
+
+def test_check_finds_another_card_in_a_log_with_a_good_chain(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card changed by someone who makes the chain anew no longer leads to what was said."""
+    forgery = rewritten(log, '"9c"', '"2c"')
+    assert main(["audit", str(forgery)]) == 0
+    assert replay(forgery, "--check") == 3
+    assert "says something else" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"is":"CardOut"', '"is":"CardFell"'), ('"dealing":"face-up"', '"dealing":"sideways"'),
+     ('"site"', '"place"'), ("[deal]", "[dealt]")],
+    ids=["event", "dealing", "header", "rules"],
+)  # fmt: skip
+def test_log_of_another_version_is_explained(
+    log: Path, old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What this version does not know is said, with the cure."""
+    assert replay(rewritten(log, old, new)) == 3
+    assert "does not know" in capsys.readouterr().err
+
+
+def test_replay_of_a_broken_chain_is_refused(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log that was changed is not replayed beyond the change."""
+    export = tmp_path / "t.jsonl"
+    main(["audit", str(log), "--export", str(export)])
+    export.write_text(export.read_text("utf-8").replace("9c", "8c", 1), encoding="utf-8")
+    assert replay(export) == 3
+    assert "chain is broken at record" in capsys.readouterr().err
+
+
+def test_replay_of_a_missing_log_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is created for a log that is not there."""
+    assert replay(tmp_path / "none.sqlite") == 3
+    assert "none.sqlite" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_are_what_the_messages_file_holds() -> None:
+    """Each line is one message, and reads back."""
+    for message in itertools.islice(said(PLAYS["clean"]().events), 20):
+        assert json.loads(message_line(message))["topic"] == message.topic

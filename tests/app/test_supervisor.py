@@ -1,0 +1,146 @@
+"""Never blind unawares: every reason not to see is told once, and its end too."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from vision.app.supervisor import Lookout
+from vision.camera.shots import Outage, Shot
+from vision.errors import OutsideError
+from vision.game.events import CardOut, Event, ViewBack, ViewLost
+from vision.inference.self_test import SelfTest
+from vision.sight.geometry.frame import Frame
+
+IMAGE = np.zeros((4, 4, 3), np.uint8)
+
+
+@dataclass
+class Seer:
+    """Sees a card in every frame, is as blind as it is told to be, and can be made to hang."""
+
+    reasons: dict[str, str | None] = field(default_factory=dict)
+    free: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.free.set()
+
+    def see(self, frame: Frame) -> tuple[Event, ...]:
+        """Return a card out, when free."""
+        assert self.free.wait(60)
+        return (CardOut(frame.at, frame.index),)
+
+    def blind(self) -> dict[str, str | None]:
+        """Return the reasons as set."""
+        return dict(self.reasons)
+
+
+def lookout(seer: Seer, canary: SelfTest | None = None, stall_s: float | None = None) -> Lookout:
+    """Return a lookout that reads the test picture every 10 s and gives up after 30 s."""
+    return Lookout(seer, canary, canary_every_s=10.0, stall_s=stall_s, give_up_s=30.0)
+
+
+def shot(at: int) -> Shot:
+    """Return a picture of that moment, numbered by it."""
+    return Shot(Frame(IMAGE, at, at), 0.0)
+
+
+def blindness(events: list[Event]) -> list[Event]:
+    """Return what was said of being blind."""
+    return [event for event in events if isinstance(event, ViewLost | ViewBack)]
+
+
+def test_outage_is_told_from_the_last_picture_on() -> None:
+    """What passed unseen began with the last picture, not when the fault was noticed."""
+    watch = lookout(Seer())
+    watch.take(shot(1000))
+    assert watch.take(Outage(2600, "camera lost", since=1000)) == [ViewLost(1000, "camera lost")]
+    assert watch.take(Outage(3100, "camera lost", since=1000)) == []
+    assert watch.take(shot(5000)) == [ViewBack(5000), CardOut(5000, 5000)]
+    assert watch.outages == 1
+
+
+def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
+    """A camera that comes back into the dark does not make a table seen."""
+    seer = Seer()
+    watch = lookout(seer)
+    watch.take(Outage(1000, "camera lost"))
+    seer.reasons = {"picture": "the picture is dark"}
+    told = blindness([*watch.take(shot(2000)), *watch.take(shot(2100))])
+    assert [type(event) for event in told] in ([], [ViewBack, ViewLost])
+    assert watch.blind
+    seer.reasons = {"picture": None}
+    assert blindness(watch.take(shot(3000))) == [ViewBack(3000)]
+    assert not watch.blind
+
+
+def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -> None:
+    """The stall is said while the call still hangs; what it saw counts when it comes back."""
+    seer = Seer()
+    watch = lookout(seer, stall_s=0.2)
+    assert watch.take(shot(1000)) == [CardOut(1000, 1000)]
+    seer.free.clear()
+    told = watch.take(shot(1100))
+    assert blindness(told) == told
+    assert told == [ViewLost(1100, "the models have not answered for 0.2 s")]
+    assert watch.take(shot(1400)) == []
+    assert watch.blind
+    seer.free.set()
+    told = []
+    for at in range(1500, 4000, 100):
+        told += watch.take(shot(at))
+        if not watch.blind:
+            break
+    assert [type(event) for event in told[:2]] == [CardOut, ViewBack]
+    assert isinstance(told[0], CardOut)
+    assert told[0].order == 1100
+    assert told[0].at >= 1500
+    assert CardOut(9000, 9000) in watch.take(shot(9000))
+
+
+def test_models_that_never_answer_end_the_run_in_order() -> None:
+    """After the patience only a new start helps, and the words say so."""
+    seer = Seer()
+    watch = lookout(seer, stall_s=0.05)
+    seer.free.clear()
+    watch.take(shot(1000))
+    watch.take(shot(30_900))
+    with pytest.raises(OutsideError, match="start the reader again"):
+        watch.take(shot(31_100))
+    seer.free.set()
+
+
+def test_models_error_reaches_the_run() -> None:
+    """A fault in the other thread is no silence."""
+
+    class Broken(Seer):
+        def see(self, frame: Frame) -> tuple[Event, ...]:
+            raise OutsideError("disk")
+
+    with pytest.raises(OutsideError, match="disk"):
+        lookout(Broken(), stall_s=30.0).take(shot(1000))
+
+
+def test_canary_is_read_at_the_start_and_on_its_timer() -> None:
+    """A failure is said loudly with the cure, tried again soon, and its end is said."""
+    answers = [("As", 2.0, 2.0)]
+    asked: list[int] = []
+    watch = lookout(
+        Seer(), SelfTest(IMAGE, (("As", 2.0, 2.0),), lambda _: asked.append(1) or answers)
+    )  # type: ignore[func-returns-value]
+    assert blindness(watch.take(shot(0))) == []
+    for at in range(100, 10_000, 100):
+        assert blindness(watch.take(shot(at))) == []
+    assert len(asked) == 1
+    answers[0] = ("Ks", 2.0, 2.0)
+    (lost,) = blindness(watch.take(shot(10_000)))
+    assert isinstance(lost, ViewLost)
+    assert "0 of 1 cards of the test picture" in lost.reason
+    assert "shoe-reader check" in lost.reason
+    assert watch.canary_failures == 1
+    answers[0] = ("As", 2.0, 2.0)
+    assert blindness(watch.take(shot(14_900))) == []
+    assert blindness(watch.take(shot(15_000))) == [ViewBack(15_000)]

@@ -1,0 +1,131 @@
+"""An audit finds any single change, and says which record is the first bad one."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.access.signing import tampered
+from tests.table_log import PLAYS, write_log
+from vision.cli import main
+from vision.storage.log_reader import read_log, write_export
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a log of a play with a fault."""
+    path = tmp_path_factory.mktemp("log") / "t.sqlite"
+    write_log(path, PLAYS["overdraw"]().events)
+    return path
+
+
+def audit(*words: str | Path) -> int:
+    """Run the command."""
+    return main(["audit", *map(str, words)])
+
+
+def test_good_log_passes_and_says_what_it_holds(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Table, events, times and the last hash are told."""
+    assert audit(log) == 0
+    out = capsys.readouterr().out
+    last = list(read_log(log))[-1]
+    assert "table 7 of house" in out
+    assert f"{last.number} events, 2023-11-14T22:13:20.000Z to " in out
+    assert last.hash in out
+
+
+def test_export_holds_the_same_records(log: Path, tmp_path: Path) -> None:
+    """An export passes the same audit, and exports to the same bytes."""
+    first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    assert audit(log, "--export", first) == 0
+    assert audit(first, "--export", second) == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert list(read_log(first)) == list(read_log(log))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_any_single_change_is_found_at_its_record(
+    log: Path, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One record touched anywhere: the audit fails and names it."""
+    records, first_bad = tampered(list(read_log(log)), random.Random(seed))
+    export = tmp_path / "t.jsonl"
+    write_export(export, records)
+    assert audit(export) == 3
+    words = re.search(r"chain is broken at record (\d+)", capsys.readouterr().err)
+    assert words is not None
+    assert int(words[1]) == first_bad
+
+
+def test_change_in_the_database_is_found(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card changed with an SQLite tool is found."""
+    copy = tmp_path / "t.sqlite"
+    copy.write_bytes(log.read_bytes())
+    with sqlite3.connect(copy) as db:
+        db.execute("UPDATE log SET body = replace(body, '\"4h\"', '\"5h\"') WHERE n = 14")
+    assert audit(copy) == 3
+    assert "record 14" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not the header"),
+        (b"hello\n", "record 0: is not a record"),
+        (b"\xff\xfe\x00\n", "record 0: is not a record"),
+        (b"SQLite format 3\x00" + b"\x00" * 4096, "log"),
+    ],
+    ids=["empty", "text", "binary", "database"],
+)
+def test_file_that_is_no_log_is_explained(
+    tmp_path: Path, content: bytes, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the file is, the answer is a sentence and exit code 3."""
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    assert audit(path) == 3
+    assert words in capsys.readouterr().err
+
+
+def test_missing_log_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file that is not there is named."""
+    assert audit(tmp_path / "none.sqlite") == 3
+    assert "none.sqlite" in capsys.readouterr().err
+
+
+def test_export_over_the_log_itself_is_refused(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slip of the finger does not destroy the evidence."""
+    before = log.read_bytes()
+    assert audit(log, "--export", log) == 2
+    assert "the log itself" in capsys.readouterr().err
+    assert log.read_bytes() == before
+
+
+def test_export_to_a_missing_folder_is_explained(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The export that cannot be written is named."""
+    assert audit(log, "--export", tmp_path / "none" / "x.jsonl") == 3
+    assert "cannot write the export" in capsys.readouterr().err
+
+
+def test_export_is_one_object_a_line(log: Path, tmp_path: Path) -> None:
+    """Other programs can read it: n, body, hash."""
+    export = tmp_path / "t.jsonl"
+    audit(log, "--export", export)
+    for n, line in enumerate(export.read_text("utf-8").splitlines()):
+        record = json.loads(line)
+        assert record.keys() == {"n", "body", "hash"}
+        assert record["n"] == n
+        assert json.loads(record["body"])["n"] == n

@@ -1,0 +1,369 @@
+"""Who gets in, for how long, and where to: the door of the desks, without a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
+from tests.browser.voice import Reader, table_config, wait_for
+from tests.table_log import overdraw, write_log
+from vision.access.users import load_users, save_users
+from vision.app.boards import Boards, address_of
+from vision.board.login import door
+from vision.board.login.passwords import People, load_passwords, save_password
+from vision.board.login.sessions import Sessions, Throttle
+from vision.board.rights import MAY_ORDER
+from vision.board.server import Address
+from vision.cli import main
+from vision.errors import ConfigurationError
+from vision.game.commands import SignIn, SignOut, TakeArchive
+from vision.game.fold.commands import PERMITTED
+from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.wire.payloads import snake
+
+ROLES = ("dealer", "inspector", "surveillance", "engineer")
+
+
+class Hall:
+    """A board server with desks, a table, and who is logged in."""
+
+    def __init__(self, boards: Boards, reader: Reader, users: Path) -> None:
+        self.boards = boards
+        self.reader = reader
+        self.users = users
+
+    @contextmanager
+    def client(self, name: str = "") -> Iterator[httpx.Client]:
+        """Give a browser, logged in if a name is given."""
+        with httpx.Client(base_url=self.boards.server.url, timeout=20) as client:
+            if name:
+                answer = client.post("login", json={"name": name, "password": PASSWORD})
+                assert answer.status_code == 200, answer.text
+                client.headers["X-Shoe-Reader"] = answer.json()["csrf"]
+            yield client
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
+    """Serve desks of a table at which a card too many was given."""
+    users, key = house_of_people(tmp_path_factory.mktemp("house"))
+    with EmbeddedBroker(0, 0) as broker:
+        config = with_desk(table_config(broker.port), users, key)
+        reader = Reader(broker.port, "7", users)
+        with Boards([config], address_of(config)) as boards:
+            wait_for(lambda: boards.feed.connected)
+            reader.play(overdraw().events[:24])
+            yield Hall(boards, reader, users)
+        reader.hang_up()
+
+
+# Every way to what is not public, and what each role is answered: page or path, then by role.
+TRIES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
+    # method, path: nobody, dealer, inspector, surveillance, engineer
+    ("GET", "desk"): (303, 303, 200, 200, 303),
+    ("GET", "dealer"): (303, 200, 200, 303, 303),
+    ("GET", "dealer/7"): (303, 200, 200, 303, 303),
+    ("GET", "me"): (401, 200, 200, 200, 200),
+    ("GET", "api/history/7"): (401, 403, 200, 200, 403),
+    ("GET", "api/history/7/s1"): (401, 403, 200, 200, 403),
+    ("GET", "api/history/7/none"): (401, 403, 404, 404, 403),
+    ("GET", "api/replies/7"): (401, 403, 200, 200, 403),
+    ("GET", "api/search"): (401, 403, 200, 200, 403),
+    ("GET", "api/media/7/evidence/x"): (401, 403, 404, 404, 403),
+    ("GET", "api/media/7/coup/live"): (401, 403, 404, 404, 403),
+    ("GET", "setup"): (303, 303, 303, 303, 200),
+    ("GET", "api/export/7/s1/2"): (401, 403, 409, 409, 403),
+    ("GET", "api/export/7/s1/x"): (404, 404, 404, 404, 404),
+    ("POST", "api/order/7/nothing"): (401, 404, 404, 404, 404),
+    ("POST", "api/order/8/confirm"): (401, 404, 404, 404, 404),
+    ("POST", "api/order/7/sign_in"): (401, 404, 404, 404, 404),
+    ("POST", "api/order/7/replay"): (401, 404, 404, 404, 404),
+    ("GET", "api/order/7/confirm"): (405, 405, 405, 405, 405),
+}
+
+
+@pytest.fixture(scope="module")
+def clients(hall: Hall) -> Iterator[dict[str, httpx.Client]]:
+    """Give a browser of nobody's and one of each role."""
+    with ExitStack() as opened:
+        names = {"nobody": "", **{role: name for name, role in PEOPLE.items()}}
+        yield {who: opened.enter_context(hall.client(name)) for who, name in names.items()}
+
+
+@pytest.mark.parametrize(("method", "path"), TRIES, ids=lambda part: part)
+def test_route_answers_each_role_what_it_may(
+    clients: dict[str, httpx.Client], method: str, path: str
+) -> None:
+    """Nobody and no wrong role gets further than the door, at any route."""
+    wanted = dict(zip(clients, TRIES[method, path], strict=True))
+    assert {role: one.request(method, path).status_code for role, one in clients.items()} == wanted
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", MAY_ORDER)
+def test_order_is_turned_away_at_the_server_from_a_wrong_role(
+    clients: dict[str, httpx.Client], name: str, role: str
+) -> None:
+    """An order that a role may not give does not even leave the server."""
+    if role not in MAY_ORDER[name]:
+        answer = clients[role].post(f"api/order/7/{name}", json={"coup": 2})
+        assert (answer.status_code, "not for the role" in answer.json()["why"]) == (403, True)
+
+
+def test_rights_at_the_server_are_those_of_the_game() -> None:
+    """The server's table of orders says what the rules say."""
+    told = (SignIn, SignOut, TakeArchive)
+    game = {snake(kind.__name__): roles for kind, roles in PERMITTED.items() if kind not in told}
+    assert game == {name: frozenset(roles) for name, roles in MAY_ORDER.items()}
+
+
+def test_order_without_the_pages_own_token_is_refused(hall: Hall) -> None:
+    """Another site cannot make a logged-in browser give orders."""
+    with hall.client("Bo") as client:
+        own = client.headers["X-Shoe-Reader"]
+        for token, origin in (("", None), ("x" * 43, None), (own, "https://elsewhere.example")):
+            headers = {"X-Shoe-Reader": token, **({"Origin": origin} if origin else {})}
+            answer = client.post("api/order/7/confirm", json={"coup": 2}, headers=headers)
+            assert answer.status_code == 403
+        assert client.post("logout", headers={"X-Shoe-Reader": ""}).status_code == 403
+
+
+def test_order_is_given_in_the_name_of_who_is_logged_in(hall: Hall) -> None:
+    """Whatever a browser says of itself, the name and role are those of the session."""
+    with hall.client("Cy") as client:
+        fields = {"coup": 2, "by": "Ann", "role": "inspector", "reason": "to look at"}
+        answer = client.post("api/order/7/hold_result", json=fields)
+        assert answer.json() == {"accepted": True, "why": ""}
+    hold = next(event for event in hall.reader.events if type(event).__name__ == "HoldResult")
+    assert (getattr(hold, "by", ""), getattr(hold, "role", "")) == ("Cy", "surveillance")
+
+
+def test_order_that_is_malformed_is_answered(hall: Hall) -> None:
+    """Strange fields get a reason, not a crash; too long a body counts as none."""
+    with hall.client("Ann") as client:
+        for fields in ({"coup": -1}, {"coup": 2, "x": 1}, {"coup": [1]}, {"reason": "a" * 300}, {}):
+            answer = client.post("api/order/7/void_coup", json=fields)
+            assert answer.json()["accepted"] is False
+            assert answer.json()["why"]
+        long = client.post("api/order/7/void_coup", content=b"[" * 100_000)
+        assert long.json()["accepted"] is False
+
+
+def test_log_in_and_out_stand_in_the_log(hall: Hall) -> None:
+    """Who came, who left, and who was turned away is in the table's log by name."""
+    before = len(hall.reader.events)
+    with hall.client("Di") as client:
+        assert client.post("logout").status_code == 200
+        assert client.get("me").status_code == 401
+    with hall.client() as client:
+        answer = client.post("login", json={"name": "Di", "password": "not the words"})
+        assert (answer.status_code, answer.json()["why"]) == (401, "name or password is not right")
+    kinds = (SignIn, SignOut)
+    said = lambda: [one for one in hall.reader.events[before:] if isinstance(one, kinds)]  # noqa: E731
+    wait_for(lambda: len(said()) == 3)
+    told = [(type(one).__name__, one.by, getattr(one, "accepted", True)) for one in said()]
+    assert told == [("SignIn", "Di", True), ("SignOut", "Di", True), ("SignIn", "Di", False)]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"name": "Nobody", "password": PASSWORD}, 401),
+        ({"name": "desk-1", "password": PASSWORD}, 401),
+        ({"name": "", "password": ""}, 400),
+        ({"name": ["Bo"], "password": PASSWORD}, 400),
+        ({"name": "Bo", "password": PASSWORD, "role": "inspector"}, 403),
+    ],
+    ids=["unknown", "a-desk", "empty", "no-text", "others-role"],
+)
+def test_log_in_of_whom_nobody_knows_is_refused(
+    hall: Hall, body: dict[str, Any], status: int
+) -> None:
+    """Only a person with a password gets in, and in no other role than their own."""
+    with hall.client() as client:
+        assert client.post("login", json=body).status_code == status
+        assert not client.cookies
+
+
+def test_log_in_by_a_form_of_another_site_is_refused(hall: Hall) -> None:
+    """What is not JSON is no log-in: a foreign form can send nothing else unasked."""
+    with hall.client() as client:
+        answer = client.post("login", data={"name": "Bo", "password": PASSWORD})
+        assert answer.status_code == 415
+
+
+def test_removed_user_is_out_at_once(hall: Hall) -> None:
+    """A session ends when its user is taken out of the users file, and works again after."""
+    users = load_users(hall.users)
+    with hall.client("Bo") as client:
+        save_users(hall.users, users.without("Bo"))
+        assert client.get("me").status_code == 401
+        save_users(hall.users, users)
+
+
+def test_cookie_cannot_be_read_or_sent_across(hall: Hall) -> None:
+    """The session's cookie is for this site and for no script."""
+    with hall.client() as client:
+        answer = client.post("login", json={"name": "Cy", "password": PASSWORD})
+        cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_wrong_passwords_have_to_wait(hall: Hall) -> None:
+    """After some wrong tries a name has to wait, with the right password too."""
+    wrong = {"name": "Eve", "password": "x" * 12}
+    with hall.client() as client:
+        answers = [client.post("login", json=wrong) for _ in range(6)]
+    assert [one.status_code for one in answers] == [401] * 5 + [429]
+    assert int(answers[-1].headers["retry-after"]) == round(door.TRIES_OF_NAME[1])
+
+
+def test_session_ends_by_age_and_by_idleness() -> None:
+    """A log-in lasts so long at most, and not beyond so long without anything done."""
+    now = [0.0]
+    sessions = Sessions(idle_s=60, length_s=100, clock=lambda: now[0])
+    token, _ = sessions.open("Bo", "dealer")
+    now[0] = 50
+    assert sessions.find(token)
+    now[0] = 99
+    assert sessions.find(token, touch=False)
+    now[0] = 100
+    assert sessions.find(token) is None
+    idle, _ = sessions.open("Bo", "dealer")
+    now[0] = 159
+    assert sessions.find(idle, touch=False)
+    now[0] = 160
+    assert sessions.find(idle) is None
+    assert sessions.find("guess") is None
+
+
+def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
+    tmp_path: Path,
+) -> None:
+    """Who is logged in stays so; what is kept is no token, and is believed only if private."""
+    path, now = tmp_path / "sessions.json", [1000.0]
+
+    def made() -> Sessions:
+        return Sessions(idle_s=60, length_s=100, path=path, clock=lambda: now[0])
+
+    before = made()
+    token, session = before.open("Bo", "dealer")
+    left, _ = before.open("Cy", "surveillance")
+    before.close(left)
+    assert token not in path.read_text("utf-8")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert made().find(token) == session
+    assert made().find(left) is None
+    assert made().find(next(iter(json.loads(path.read_bytes())))) is None
+    now[0] = 900.0
+    assert made().find(token) is None
+    now[0] = 1000.0
+    path.chmod(0o666)
+    assert made().find(token) is None
+    path.write_text("[1]", "utf-8")
+    path.chmod(0o600)
+    assert made().find(token) is None
+
+
+def test_sessions_of_one_person_are_few() -> None:
+    """The oldest of too many log-ins ends."""
+    sessions = Sessions(idle_s=60, length_s=100)
+    tokens = [sessions.open("Bo", "dealer")[0] for _ in range(6)]
+    assert [sessions.find(token) is not None for token in tokens] == [False] + [True] * 5
+
+
+def test_throttle_forgets_after_its_time() -> None:
+    """So many times in so many seconds; each key by itself."""
+    now = [0.0]
+    throttle = Throttle(2, 10, clock=lambda: now[0])
+    for _ in range(2):
+        assert throttle.allows("a")
+        throttle.count("a")
+    assert not throttle.allows("a")
+    assert throttle.allows("b")
+    now[0] = 10
+    assert throttle.allows("a")
+
+
+def test_passwords_are_kept_as_argon2id_for_their_owner_alone(tmp_path: Path) -> None:
+    """The file holds no password and nobody else may read it; a faulty one shuts the door."""
+    users, _ = house_of_people(tmp_path)
+    path = tmp_path / "passwords.json"
+    assert PASSWORD not in path.read_text("utf-8")
+    assert all(one.startswith("$argon2id$") for one in load_passwords(path).values())
+    assert path.stat().st_mode & 0o777 == 0o600
+    people = People(users, path)
+    assert people.knows("Bo", PASSWORD)
+    assert not people.knows("Bo", PASSWORD + " ")
+    with pytest.raises(ConfigurationError, match="10 to 200 characters"):
+        save_password(path, "Bo", "short")
+    path.chmod(0o644)
+    assert not people.knows("Bo", PASSWORD)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        load_passwords(path)
+
+
+def test_users_password_is_set_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A password is set for somebody who is a user, and goes with the user."""
+    file = ["--file", str(tmp_path / "users.json")]
+    assert main(["users", "add", "Bo", "--role", "dealer", "--through-desk", *file]) == 0
+    reading, writing = os.pipe()
+    os.write(writing, f"{PASSWORD}\n".encode())
+    os.close(writing)
+    with os.fdopen(reading) as typed:
+        monkeypatch.setattr("sys.stdin", typed)
+        assert main(["users", "password", "Bo", *file]) == 0
+    assert People(tmp_path / "users.json", tmp_path / "passwords.json").knows("Bo", PASSWORD)
+    assert main(["users", "password", "Nobody", *file]) == 2
+    assert main(["users", "remove", "Bo", *file]) == 0
+    assert load_passwords(tmp_path / "passwords.json") == {}
+    assert PASSWORD not in capsys.readouterr().out
+
+
+def test_desk_set_up_by_half_is_refused(tmp_path: Path) -> None:
+    """Without users there is no desk, and without TLS none that others could listen to."""
+    users, key = house_of_people(tmp_path)
+    whole = with_desk(table_config(1), users, key)
+    half = whole.model_copy(update={"orders": table_config(1).orders})
+    with pytest.raises(ConfigurationError, match=r"\[orders\] users"):
+        Boards([half], Address())
+    with pytest.raises(ConfigurationError, match=r"in clear.*certificate"):
+        Boards([whole], Address(host="0.0.0.0"))
+
+
+def test_archive_of_a_coup_is_taken_and_proves_itself(tmp_path: Path) -> None:
+    """For a dispute the desk gives the coup's part of the log, which the audit then verifies.
+
+    Who took it stands in the log.
+    """
+    users, key = house_of_people(tmp_path)
+    log = tmp_path / "table.sqlite"
+    write_log(log, overdraw().events)
+    with EmbeddedBroker(0, 0) as broker:
+        config = with_desk(table_config(broker.port), users, key)
+        config = config.model_copy(update={"log": config.log.model_copy(update={"path": str(log)})})
+        reader = Reader(broker.port, "7", users)
+        with Boards([config], address_of(config)) as boards, httpx.Client(timeout=30) as client:
+            client.post(f"{boards.server.url}login", json={"name": "Cy", "password": PASSWORD})
+            answer = client.get(f"{boards.server.url}api/export/7/s1/2")
+            told = lambda: [one for one in reader.events if isinstance(one, TakeArchive)]  # noqa: E731
+            wait_for(told, 30)
+        reader.hang_up()
+    assert [(one.by, one.role, one.shoe, one.coup) for one in told()] == [
+        ("Cy", "surveillance", "s1", 2)
+    ]
+    assert answer.status_code == 200, answer.text
+    archive = tmp_path / "dispute.zip"
+    archive.write_bytes(answer.content)
+    assert main(["audit", str(archive)]) == 0

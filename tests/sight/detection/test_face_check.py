@@ -1,0 +1,66 @@
+"""Faces that the detector takes for backs are told as faces, backs are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vision.game.cards import Card
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.face_check import AGAIN_MS, Faces
+from vision.sight.geometry.frame import Frame, Image, Points
+
+IMAGE = np.zeros((100, 100, 3), np.uint8)
+
+
+def at(x: int, kind: Kind) -> Detection:
+    """Return a card found at a place."""
+    quad = np.array([[x, 0], [x + 60, 0], [x + 60, 90], [x, 90]], np.float32)
+    return Detection(quad, kind, 0.8)
+
+
+def look(sure: float, readable: float) -> Look:
+    """Return a look that gives one card a share of the probability."""
+    log_p = np.full(52, np.log((1 - sure) / 51), np.float32)
+    log_p[Card.parse("Jd").index] = np.log(sure)
+    return Look(log_p, readable)
+
+
+def test_back_that_reads_as_a_card_is_a_face() -> None:
+    """Only what reads as one card at full size is; faces are not looked at here at all."""
+    said = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
+    asked: list[float] = []
+
+    def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
+        lefts = [float(quad[0, 0]) for quad in quads]
+        asked.extend(lefts)
+        return [said[round(left)] for left in lefts]
+
+    backs = [at(x, Kind.BACK) for x in said]
+    others = [at(300, Kind.FACE), at(400, Kind.BACK), at(500, Kind.CUT)]
+
+    def worth_it(quad: Points) -> bool:
+        return bool(quad[0, 0] < 350)
+
+    found = Faces(classify, worth_it)(Frame(IMAGE, 0, 0), [*backs, *others])
+    kinds = [one.kind for one in found]
+    assert kinds == [Kind.FACE, Kind.BACK, Kind.BACK, Kind.FACE, Kind.BACK, Kind.CUT]
+    assert asked == [0, 100, 200]
+    assert [one.quad[0, 0] for one in found] == [0, 100, 200, 300, 400, 500]
+
+
+def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
+    """What was said of a place holds until it is old or the card has moved."""
+    asked: list[float] = []
+
+    def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
+        asked.extend(float(quad[0, 0]) for quad in quads)
+        return [look(0.999, 0.999)] * len(quads)
+
+    faces = Faces(classify, lambda _: True)
+    for number, (at_ms, x) in enumerate(((0, 0), (100, 2), (200, 30), (AGAIN_MS, 1))):
+        (one,) = faces(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
+        assert one.kind is Kind.FACE
+    assert asked == [0, 30, 1]

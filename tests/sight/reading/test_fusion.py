@@ -1,0 +1,88 @@
+"""Looks add up as far as they differ, and never further than they may be trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vision.game.cards import Card
+from vision.sight.reading.fusion import Evidence
+
+FULL = np.full(52, 8.0)
+SIX, EIGHT = Card.parse("6h"), Card.parse("8h")
+
+
+def look(card: Card, p: float, other: Card = EIGHT) -> np.ndarray:
+    """Return a look that gives one card p and another nearly all the rest."""
+    log_p = np.full(52, np.log((1 - p) * 1e-3 / 50))
+    log_p[other.index] = np.log((1 - p) * 0.999)
+    log_p[card.index] = np.log(p)
+    return log_p
+
+
+def after(looks: int, p: float, *, changed: bool = False) -> float:
+    """Return the error left after some looks alike."""
+    evidence = Evidence()
+    for _ in range(looks):
+        evidence.add(look(SIX, p), 1.0, changed=changed)
+    opinion = evidence.opinion(FULL)
+    assert opinion is not None
+    assert (opinion.best, opinion.second) == (SIX, EIGHT)
+    assert opinion.confidence == pytest.approx(1 - opinion.error)
+    return opinion.error
+
+
+def test_no_look_is_no_opinion() -> None:
+    """Before a readable look there is nothing to say."""
+    evidence = Evidence()
+    evidence.add(look(SIX, 0.9), 0.3, changed=True)
+    assert evidence.looks == 0
+    assert evidence.opinion(FULL) is None
+
+
+def test_one_look_is_not_trusted_beyond_its_bound() -> None:
+    """However sure a single look is, it leaves more than the default error."""
+    assert after(1, 1 - 1e-9) > 1e-5
+
+
+def test_still_looks_count_as_three_at_most() -> None:
+    """A thousand looks at a still card at p leave no less error than three looks would."""
+    three = 0.1**3 / (0.1**3 + 0.9**3)
+    assert after(1000, 0.9) > 0.9 * three
+    assert after(1000, 0.9) < after(10, 0.9) < after(2, 0.9) < after(1, 0.9) + 1e-12
+
+
+def test_looks_that_differ_count_more() -> None:
+    """Two looks in different light are worth more than two in the same."""
+    assert after(2, 0.9, changed=True) < after(2, 0.9)
+
+
+def test_copies_left_weigh_and_a_copy_too_many_needs_overwhelming_evidence() -> None:
+    """With no copy of the best face left the next is preferred, until the looks insist."""
+    none_left = FULL.copy()
+    none_left[SIX.index] = 0
+    evidence = Evidence()
+    evidence.add(look(SIX, 0.99), 1.0, changed=True)
+    doubtful = evidence.opinion(none_left)
+    assert doubtful is not None
+    assert doubtful.best == EIGHT
+    for _ in range(6):
+        evidence.add(look(SIX, 1 - 1e-6), 1.0, changed=True)
+    sure = evidence.opinion(none_left)
+    assert sure is not None
+    assert sure.best == SIX
+    assert sure.error < 1e-5
+
+
+@given(st.lists(st.floats(0.02, 0.999), min_size=1, max_size=8), st.integers(0, 51))
+def test_opinion_is_a_probability(ps: list[float], index: int) -> None:
+    """Error lies between 0 and 1 and best differs from second, whatever was seen."""
+    evidence = Evidence()
+    for p in ps:
+        evidence.add(look(Card.of(index), p, Card.of((index + 1) % 52)), p, changed=p > 0.5)
+    opinion = evidence.opinion(FULL)
+    if opinion is not None:
+        assert 0 <= opinion.error <= 1
+        assert opinion.best != opinion.second

@@ -1,0 +1,264 @@
+"""Single pictures: what `shoe-reader read` prints, with the models that ship."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import cv2
+import numpy as np
+import pytest
+
+from datasets.faces.registry import load_deck
+from datasets.render.paint import lay, pyramid
+from vision.cli import main
+from vision.game.cards import Card
+from vision.inference.load import ModelSet
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.stills.reader import PASSES, StillCard, passes_for, read_still
+
+CARDS = ("7d", "Ks", "2h", "Jc", "9s", "Ah")
+
+
+def table(names: tuple[str, ...]) -> np.ndarray:
+    """Return a felt with six cards of a deck that training never saw, a little askew."""
+    rng = np.random.default_rng(7)
+    image = np.full((720, 1080, 3), (60, 110, 30), np.uint8)
+    image = cv2.add(image, rng.integers(0, 12, image.shape, np.uint8))
+    deck = load_deck("meridian")
+    for i, name in enumerate(names):
+        middle = np.array([190 + 340 * (i % 3), 190 + 330 * (i // 3)])
+        angle = rng.uniform(-0.3, 0.3)
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        corners = np.array([[-75, -105], [75, -105], [75, 105], [-75, 105]]) @ turn + middle
+        lay(image, pyramid(np.asarray(deck.faces[name])), corners)
+    return image
+
+
+@pytest.mark.slow
+def test_read_names_cards_or_declines_and_is_never_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cards of a held-out deck are found with their places, and none is misnamed."""
+    picture = tmp_path / "table.png"
+    cv2.imwrite(str(picture), table(CARDS))
+    assert main(["read", "--json", "--annotate", str(tmp_path / "out"), str(picture)]) == 0
+    (said,) = json.loads(capsys.readouterr().out)
+    assert (said["width"], said["height"]) == (1080, 720)
+    assert (tmp_path / "out" / "table.jpg").exists()
+    named = 0
+    for i, name in enumerate(CARDS):
+        middle = np.array([190 + 340 * (i % 3), 190 + 330 * (i // 3)])
+        near = [
+            card
+            for card in said["cards"]
+            if np.linalg.norm(np.mean(card["quad"], axis=0) - middle) < 40
+        ]
+        assert len(near) == 1, f"{name} is found once"
+        assert near[0]["card"] in (name, None)
+        named += near[0]["card"] == name
+    assert named >= 4
+
+
+def test_read_of_bad_files_names_them_all_and_still_reads_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is dropped silently: exit code 2, both bad files named, the good one printed."""
+    good, text = tmp_path / "good.png", tmp_path / "text.jpg"
+    cv2.imwrite(str(good), np.zeros((64, 64, 3), np.uint8))
+    text.write_text("no picture")
+    code = main(["read", "--json", str(text), str(good), str(tmp_path / "nix.png")])
+    said = capsys.readouterr()
+    assert code == 2
+    assert [entry["image"] for entry in json.loads(said.out)] == [str(good)]
+    assert "text.jpg" in said.err
+    assert "nix.png" in said.err
+
+
+class Seen:
+    """A detector that sees given boxes, and has no better outlines."""
+
+    def __init__(self, *found: Detection) -> None:
+        self.found = list(found)
+
+    def boxes(self, *_: object, **__: object) -> list[Detection]:
+        """Return what is given, whatever is asked."""
+        return self.found
+
+    def outlined(self, _: object, found: list[Detection]) -> list[Detection]:
+        """Return what is given."""
+        return list(found)
+
+
+def box(left: int, top: int, width: int, height: int) -> np.ndarray:
+    """Return an upright quad."""
+    right, bottom = left + width, top + height
+    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
+
+
+def says(name: str, share: float) -> Look:
+    """Return a look that gives a card a share of the probability."""
+    log_p = np.full(52, np.log((1 - share) / 51), np.float32)
+    log_p[Card.parse(name).index] = np.log(share)
+    return Look(log_p, 0.9999)
+
+
+def read(seen: Seen, look_at: Callable[[np.ndarray], Look]) -> tuple[StillCard, ...]:
+    """Read a black picture with eyes made of two functions."""
+
+    def classifier(_: object, quads: list[np.ndarray]) -> tuple[Look, ...]:
+        return tuple(look_at(quad) for quad in quads)
+
+    eyes = ModelSet(cast(Any, seen), cast(Any, classifier), {})
+    return read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
+
+
+@pytest.mark.parametrize(("height", "named"), [(100, "Ks"), (140, None)])
+def test_read_of_an_outline_nearly_square_tries_it_both_ways(height: int, named: str) -> None:
+    """A card that leans far may lie across its outline; one that is plainly long is not turned."""
+
+    def look_at(quad: np.ndarray) -> Look:
+        lies_across = abs(quad[1, 0] - quad[0, 0]) < 1
+        return says("Ks", 0.999 if lies_across else 1 / 52)
+
+    (found,) = read(Seen(Detection(box(50, 50, 100, height), Kind.FACE, 0.9)), look_at)
+    assert (str(found.card) if found.card else None) == named
+
+
+def test_read_of_a_card_half_covered_finds_the_whole_of_it() -> None:
+    """A box of the lower part alone is read as the whole card that it is a part of."""
+
+    def look_at(quad: np.ndarray) -> Look:
+        whole = quad[:, 1].min() < 110
+        return says("7d", 0.999 if whole else 1 / 52)
+
+    part = np.roll(box(100, 150, 100, 90), 1, axis=0)
+    (found,) = read(Seen(Detection(part, Kind.FACE, 0.9)), look_at)
+    assert str(found.card) == "7d"
+    assert found.quad[:, 1].min() == pytest.approx(100, abs=1)
+
+
+def test_read_of_outlines_that_disagree_is_no_card() -> None:
+    """An outline that reads as something else makes the surer one of the same place doubtful."""
+    near, far = box(100, 100, 100, 140), box(100, 100, 110, 155)
+    seen = Seen(Detection(near, Kind.FACE, 0.9), Detection(far, Kind.FACE, 0.8))
+
+    def look_at(quad: np.ndarray, rival: str) -> Look:
+        near = np.ptp(quad[:, 0]) < 105
+        return says("As", 0.985) if near else says(rival, 0.98)
+
+    (agreed,) = read(seen, lambda quad: look_at(quad, "As"))
+    (doubted,) = read(seen, lambda quad: look_at(quad, "Ac"))
+    assert str(agreed.card) == "As"
+    assert doubted.card is None
+    assert doubted.confidence < agreed.confidence
+
+
+def test_read_of_a_card_is_not_doubted_for_the_card_beside_it() -> None:
+    """An outline that is partly on another card, and reads like that one, tells nothing of this."""
+    seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 115, 170)))
+
+    def look_at(quad: np.ndarray, beside: str) -> Look:
+        left = round(float(quad[:, 0].min()))
+        return {100: says("As", 0.985), 115: says("Kd", 0.98), 170: says(beside, 0.999)}[left]
+
+    for beside, named in (("Kd", {"As", "Kd"}), ("Kh", {"Kh"})):
+        found = read(seen, lambda quad, beside=beside: look_at(quad, beside))
+        assert {str(one.card) for one in found if one.card} == named
+
+
+def test_read_doubts_a_card_once_for_each_other_that_it_may_be() -> None:
+    """Two poor outlines that read as the same other card leave no more doubt than one."""
+    places = box(100, 100, 100, 140), box(100, 100, 110, 155), box(100, 100, 91, 127)
+    seen = Seen(*(Detection(place, Kind.FACE, 0.9) for place in places))
+
+    def look_at(quad: np.ndarray, others: tuple[str, str]) -> Look:
+        names = {100: "As", 110: others[0], 91: others[1]}
+        wide = round(float(np.ptp(quad[:, 0])))
+        return says(names[wide], 0.985 if wide == 100 else 0.3)
+
+    (same,) = read(seen, lambda quad: look_at(quad, ("Ac", "Ac")))
+    (more,) = read(seen, lambda quad: look_at(quad, ("Ac", "4s")))
+    assert str(same.card) == "As"
+    assert more.card is None
+
+
+def test_read_names_both_of_two_sure_neighbours_in_a_fan() -> None:
+    """A card and the one that it half covers, both sure: two cards, not two tries at one."""
+    for shift, sure, named in ((22, 0.999, {"8d", "5d"}), (22, 0.98, {"8d"}), (8, 0.999, {"8d"})):
+        seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 100 + shift)))
+
+        def look_at(quad: np.ndarray, sure: float = sure) -> Look:
+            return says("8d", 0.9999) if quad[:, 0].min() < 104 else says("5d", sure)
+
+        assert {str(one.card) for one in read(seen, look_at) if one.card} == named
+
+
+def test_read_of_an_outline_across_two_surer_cards_must_be_surer() -> None:
+    """What lies nearly whole in two cards may have the rank of one and the suit of the other."""
+    seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 150, 200)))
+
+    def look_at(quad: np.ndarray, sure: float) -> Look:
+        left = round(float(quad[:, 0].min()))
+        return {100: says("As", 0.9999), 150: says("Ac", sure), 200: says("Kc", 0.9999)}[left]
+
+    for sure, named in ((0.988, {"As", "Kc"}), (0.999, {"As", "Ac", "Kc"})):
+        found = read(seen, lambda quad, sure=sure: look_at(quad, sure))
+        assert {str(one.card) for one in found if one.card} == named
+
+
+def test_read_of_a_part_of_a_card_is_no_card() -> None:
+    """Half a ten, cut across, looks like a nine however sure: cards are of one size."""
+    for left, height, named in ((20, 78, {"Tc"}), (60, 120, {"Tc", "9d"})):
+        places = box(20, 20, 100, 140), box(left, 20, 100, height)
+        seen = Seen(*(Detection(place, Kind.FACE, 0.9) for place in places))
+
+        def look_at(quad: np.ndarray) -> Look:
+            return says("Tc", 0.9999) if np.ptp(quad[:, 1]) > 130 else says("9d", 0.9998)
+
+        assert {str(one.card) for one in read(seen, look_at) if one.card} == named
+
+
+def test_read_says_what_it_could_not_read_once() -> None:
+    """An unread card is said; a weak box, and a part of a card that is read, are not."""
+    seen = Seen(
+        Detection(box(20, 20, 100, 140), Kind.FACE, 0.9),
+        Detection(box(20, 70, 100, 140), Kind.FACE, 0.7),
+        Detection(box(200, 20, 100, 140), Kind.FACE, 0.8),
+        Detection(box(200, 220, 100, 140), Kind.FACE, 0.2),
+    )
+
+    def look_at(quad: np.ndarray) -> Look:
+        first = quad[:, 0].max() < 150 and quad[:, 1].min() < 50
+        return says("2h", 0.999 if first else 1 / 52)
+
+    named, unread = read(seen, look_at)
+    assert (str(named.card), unread.card) == ("2h", None)
+    assert unread.quad[:, 0].min() == 200
+
+
+@pytest.mark.parametrize(
+    ("side", "passes"), [(90, 1), (320, 4), (640, 5), (1080, 6), (1920, 7), (4000, 8), (9000, 8)]
+)
+def test_passes_never_enlarge_a_picture_much(side: int, passes: int) -> None:
+    """A small picture is not searched for cards it cannot hold."""
+    assert passes_for(np.zeros((side // 2, side, 3), np.uint8)) == PASSES[:passes]
+
+
+def test_detection_kinds_are_the_networks_classes_in_order() -> None:
+    """The order of `Kind` is the order of the network's scores."""
+    assert [str(kind) for kind in Kind] == ["face", "back", "cut"]
+    assert Detection(np.zeros((4, 2), np.float32), Kind.CUT, 0.5).kind == "cut"
+
+
+@pytest.mark.parametrize(("side", "told"), [(20, 1), (60, 2)])
+def test_read_of_a_box_far_smaller_than_the_cards_is_no_card(side: int, told: int) -> None:
+    """Cards are of one size: a speck beside one that is read is not told as an unread card."""
+
+    def look_at(quad: np.ndarray) -> Look:
+        return says("7d", 0.999 if quad[:, 0].max() < 200 else 1 / 52)
+
+    card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
+    other = Detection(box(250, 50, side, round(1.4 * side)), Kind.FACE, 0.8)
+    assert len(read(Seen(card, other), look_at)) == told

@@ -1,0 +1,1 @@
+"""Who may give orders: the users file, and the signatures of orders."""

@@ -1,0 +1,199 @@
+"""The gate that every order passes: who signed it, in which role, how fresh, and never twice.
+
+An MQTT broker does not tell a subscriber who published, so the order itself must: it is signed
+with a key of the users file. Knows names, keys and clocks; what a role may order is for the rules.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vision.access.users import User, Users, load_users
+from vision.clock import now_ms
+from vision.errors import ConfigurationError
+from vision.wire.commands import (
+    COMMANDS,
+    HOUSE_INPUTS,
+    Fields,
+    RefusedError,
+    order_fields,
+    signed_text,
+)
+from vision.wire.payloads import unix_ms
+
+log = logging.getLogger(__name__)
+
+MEMORY = 10_000  # orders remembered; a reader that is asked for more within a minute takes none
+NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+SIGNATURE = re.compile(r"[0-9a-f]{128}")
+HOUSE = "house"
+
+NO_USERS = (
+    "this reader takes no orders, because no users file is set up; make one with shoe-reader users "
+    "add, and name it in [orders] users"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """An order as it was signed: its name and all its fields; kept in the log as the proof."""
+
+    name: str
+    fields: Fields
+
+    def record(self) -> Mapping[str, object]:
+        """Return it as it stands in the log."""
+        return {"name": self.name, "fields": self.fields}
+
+
+class Gate:
+    """Admits orders to one table."""
+
+    def __init__(
+        self, prefix: str, users: Path | None, fresh_ms: int, clock: Callable[[], int] = now_ms
+    ) -> None:
+        """Guard the topics under `prefix` (`.../cmd/`) with a users file; without one, shut.
+
+        An order is good for `fresh_ms` before and after the clock (Unix time, ms).
+        ConfigurationError when the users file cannot be used.
+        """
+        self._prefix = prefix
+        self._path = users
+        self._fresh_ms = fresh_ms
+        self._clock = clock
+        self._users = Users()
+        self._seen_stat: tuple[int, ...] = ()
+        self._nonces: dict[tuple[str, str], int] = {}
+        self._newest = 0
+        self.refused = 0
+        if users is not None:
+            self._renew(users)
+
+    def remember(self, records: Iterable[Mapping[str, object]]) -> None:
+        """Take note of orders of an earlier run, as the log has them: they are not taken again."""
+        for record in records:
+            fields = record.get("fields")
+            if isinstance(fields, dict):
+                self._note(fields["key"], fields["nonce"], _moment(fields))
+
+    def admit(self, name: str, payload: bytes) -> Signed:
+        """Return the order, now known to be signed, fresh and new; RefusedError with the reason."""
+        ref = ""
+        try:
+            fields = order_fields(payload)
+            ref = str(fields.get("ref", ""))
+            self._check(name, fields)
+        except RefusedError as error:
+            self._note_refusal(name, error)
+            raise RefusedError(str(error), error.ref or ref) from error
+        return Signed(name, fields)
+
+    def _note_refusal(self, name: str, error: RefusedError) -> None:
+        """Count it, and log the first, second, fourth, eighth: a flood must not fill the log."""
+        self.refused += 1
+        if self.refused & (self.refused - 1) == 0:
+            log.warning(
+                "order %s refused at the gate, %d so far: %s; if it was nobody of the house, see "
+                "who may publish orders in the broker's access list",
+                ascii(name[:64]),
+                self.refused,
+                error,
+            )
+
+    def _check(self, name: str, fields: Fields) -> None:
+        if self._path is None:
+            raise RefusedError(NO_USERS)
+        try:
+            self._renew(self._path)
+        except ConfigurationError as error:
+            raise RefusedError("this reader takes no orders: its users file is faulty") from error
+        for field, form in (("nonce", NONCE), ("time", MOMENT), ("sig", SIGNATURE)):
+            if not form.fullmatch(_text(fields, field)):
+                raise RefusedError(
+                    f"{field}: not what a signed order has there; see deploy/mqtt.md"
+                )
+        signer = self._signer(name, fields)
+        self._check_speaker(name, fields, signer)
+        self._check_new(_text(fields, "key"), _text(fields, "nonce"), _moment(fields))
+
+    def _renew(self, path: Path) -> None:
+        """Read the users file if it has changed, so that who was removed is shut out at once."""
+        stat = _stat(path)
+        if stat != self._seen_stat or not stat:
+            self._users = Users()
+            self._users = load_users(path)
+            self._seen_stat = stat
+
+    def _signer(self, name: str, fields: Fields) -> User:
+        user = self._users.users.get(_text(fields, "key"))
+        text = signed_text(self._prefix + name, fields)
+        if user is None or not user.signed(text, _text(fields, "sig")):
+            raise RefusedError("the signature is not that of somebody who may give orders here")
+        return user
+
+    def _check_speaker(self, name: str, fields: Fields, signer: User) -> None:
+        """Check that the signer may speak for the named person, and that one in the named role."""
+        key, by, role = _text(fields, "key"), _text(fields, "by"), _text(fields, "role")
+        if COMMANDS.get(name) in HOUSE_INPUTS:
+            by, role = key, HOUSE
+        speaker = self._users.users.get(by or key)
+        if speaker is None:
+            raise RefusedError(f"by: there is no user '{by}'")
+        if by not in ("", key) and not signer.may_act_for:
+            raise RefusedError(f"by: {key} may not speak for others")
+        if by == key and signer.may_act_for and role != HOUSE:
+            raise RefusedError(f"by: {key} speaks only for people; name one")
+        for who, user in ((key, signer), (by, speaker)):
+            if role and role not in user.roles:
+                raise RefusedError(f"role: {who} may not speak as {role}")
+
+    def _check_new(self, key: str, nonce: str, time: int) -> None:
+        now, fresh = self._clock(), self._fresh_ms
+        # Set back, a clock would make old orders good again: none is older than the newest but
+        # for the time that two clocks may differ.
+        if abs(time - now) > fresh or time < self._newest - 2 * fresh:
+            raise RefusedError(
+                f"signed {abs(time - now) / 1000:.0f} s {'ago' if time < now else 'ahead'}, and "
+                f"good for {fresh / 1000:.0f} s; compare the clocks, and give it again"
+            )
+        if (key, nonce) in self._nonces:
+            raise RefusedError("this order has been given already; the first counts")
+        self._newest = max(self._newest, time)
+        if len(self._nonces) >= MEMORY:
+            oldest = self._newest - 2 * fresh
+            self._nonces = {which: at for which, at in self._nonces.items() if at >= oldest}
+        if len(self._nonces) >= MEMORY:
+            raise RefusedError("too many orders within a minute; give it again later")
+        self._note(key, nonce, time)
+
+    def _note(self, key: str, nonce: str, time: int) -> None:
+        self._nonces[key, nonce] = time
+        self._newest = max(self._newest, time)
+
+
+def _stat(path: Path) -> tuple[int, ...]:
+    """Return what tells one state of a file from another; nothing where there is no file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode
+
+
+def _text(fields: Fields, key: str, default: str = "") -> str:
+    value = fields.get(key, default)
+    if not isinstance(value, str):
+        raise RefusedError(f"{key}: not a text")
+    return value
+
+
+def _moment(fields: Fields) -> int:
+    try:
+        return unix_ms(_text(fields, "time"))
+    except (ValueError, OverflowError) as error:
+        raise RefusedError("time: no moment of the calendar") from error

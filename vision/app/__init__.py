@@ -1,0 +1,1 @@
+"""A running table reader and a running board server, put together from the other rooms."""

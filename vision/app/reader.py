@@ -1,0 +1,238 @@
+"""The composition root and the one loop: pictures in, events folded, made durable, told.
+
+Everything that decides lives elsewhere; here it is put together and kept going.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from vision.app.clock_events import ClockWatch
+from vision.app.evidence import Witness
+from vision.app.journal import Input, Journal, Outputs
+from vision.app.pipeline import Watcher
+from vision.app.restore import read_cards, recall_of
+from vision.app.supervisor import Lookout
+from vision.camera.shots import Outage, Shot
+from vision.camera.source import Wanted, is_live, open_source
+from vision.clock import CLOCK, now_ms
+from vision.config.profiles import load_profile
+from vision.config.table import Models, TableConfig
+from vision.errors import ShoeReaderError
+from vision.game.events import (
+    CardOut,
+    CardRead,
+    Event,
+    ShoeStarted,
+    TimePassed,
+)
+from vision.inference.load import ModelSet, open_models
+from vision.metrics.counters import Metrics
+from vision.wire.session import Step
+
+HEALTH_EVERY_S = 1.0
+
+
+class Listener(Protocol):
+    """Who follows a run."""
+
+    def told(self, step: Step) -> None:
+        """Take a step that has been made durable."""
+
+    def tick(self, metrics: Metrics) -> None:
+        """Take the figures after a picture."""
+
+
+class App:
+    """One reader at one table, for one run."""
+
+    def __init__(
+        self,
+        config: TableConfig,
+        outputs: Outputs,
+        listener: Listener,
+        *,
+        speed: float = 1.0,
+        new_shoe: bool = False,
+    ) -> None:
+        """Open models, log and source, in the order in which their faults are cheapest to mend.
+
+        `speed` paces a file (1: real time, 0: as fast as it goes); `new_shoe` begins one even where
+        the log ends within another.
+        """
+        self.config = config
+        self._listener = listener
+        self.metrics = Metrics()
+        models = _eyes(config.models, config.deck.path)
+        self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
+        decks = load_profile(config.profile).rules.decks
+        self._watcher = Watcher(config, models, decks=decks)
+        size = (config.camera.width, config.camera.height)
+        self._witness = Witness(config.evidence, config.view, size, outputs.log)
+        self._journal = Journal(config, outputs, self._witness.album.filled)
+        self._new_shoe = new_shoe
+        self._shoes = self._journal.table.shoes
+        live = is_live(config.camera.source)
+        self._lookout = _lookout(config, models, self._watcher, live=live)
+        source = config.camera.source
+        # A recording read fast runs ahead of the clock, and a clock may have been set back.
+        CLOCK.not_before(self._journal.table.clock)
+        self._at = now_ms()
+        self._clock = ClockWatch(CLOCK)
+        try:
+            self._shots = open_source(source, wanted(config), speed=speed, start_ms=self._at)
+        except ShoeReaderError:
+            self._journal.close()
+            raise
+        self._health_due_s = 0.0
+        self.health: dict[str, object] = {}
+        self.health_at_s = time.monotonic()
+
+    @property
+    def complaint(self) -> str:
+        """Why the broker has no connection, for people; empty when all is well."""
+        return self._journal.complaint
+
+    def run(self) -> None:
+        """Read the source to its end; whatever ends it, the run is closed in order."""
+        with self._journal:
+            self._tell_all(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
+            try:
+                self._begin()
+                for shot in self._shots:
+                    self._take(shot)
+                    self._listener.tick(self.metrics)
+            finally:
+                try:
+                    self._advance(self._witness.finish(self._at))
+                finally:
+                    self._tell_all(self._journal.stop(self._at))
+
+    def _begin(self) -> None:
+        """Go on with the shoe of the log, or begin one."""
+        table = self._journal.table
+        if not table.shoe.name or self._new_shoe:
+            name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
+            self._advance([ShoeStarted(self._at, name)])
+        else:
+            self._watcher.begin_shoe(table.next_order, read_cards(table))
+            self._watcher.restore(recall_of(table))
+
+    def _take(self, shot: Shot | Outage) -> None:
+        began_s = time.monotonic()
+        seen = self._seen(shot)
+        events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
+        events += [*self._clock_news(), *self._journal.troubles(self._at)]
+        if isinstance(shot, Shot):
+            self._witness.look(shot.frame)
+        self._advance(self._witness.testify(self._journal.desk, events, self._at))
+        ended_s = time.monotonic()
+        if isinstance(shot, Shot):
+            self.metrics.frame.add(ended_s - began_s)
+            if seen:
+                self.metrics.event.add(ended_s - shot.taken_s)
+        if ended_s >= self._health_due_s:
+            self._health_due_s = ended_s + HEALTH_EVERY_S
+            self._say_health()
+            self._witness.tidy(self._journal, self._at)
+
+    def _seen(self, shot: Shot | Outage) -> list[Event]:
+        """Return what the camera saw, its own loss and return included."""
+        events = self._lookout.take(shot)
+        if isinstance(shot, Outage):
+            self._at = max(self._at, shot.at)
+        else:
+            self._at = shot.frame.at
+            self.metrics.frames += 1
+        self._note_sight()
+        self.metrics.looked = self._watcher.looked
+        return events
+
+    def _note_sight(self) -> None:
+        lookout, metrics = self._lookout, self.metrics
+        metrics.outages, metrics.blind = lookout.outages, lookout.blind
+        metrics.canary_failures = lookout.canary_failures
+        metrics.canary_complaint = lookout.canary_complaint
+
+    def _say_health(self) -> None:
+        at = now_ms()
+        self.health = {**self.metrics.health(), **self._journal.figures(at)}
+        self.health_at_s = time.monotonic()
+        self._journal.say_health(at, self.health)
+
+    def _clock_news(self) -> tuple[Event, ...]:
+        """Return what is to be said of the clock; that of a recording is its own."""
+        if not is_live(self.config.camera.source):
+            return ()
+        return self._clock.news(self._at, quiet=self._journal.table.waits_until is None)
+
+    def _time_passed(self) -> Iterator[Event]:
+        due = self._journal.table.waits_until
+        if due is not None and due <= self._at:
+            yield TimePassed(self._at)
+
+    def _advance(self, events: Sequence[Input]) -> None:
+        if not events:
+            return
+        self._count(events)
+        self._tell_all(self._journal.take(events))
+        table = self._journal.table
+        if table.shoes != self._shoes:
+            self._shoes = table.shoes
+            self._watcher.begin_shoe(table.next_order)
+
+    def _count(self, events: Sequence[Input]) -> None:
+        for event in events:
+            if isinstance(event, CardOut):
+                self.metrics.cards_out += 1
+            elif isinstance(event, CardRead):
+                self.metrics.cards_read += event.card is not None
+                self.metrics.cards_unread += event.card is None
+
+    def _tell_all(self, steps: tuple[Step, ...]) -> None:
+        for step in steps:
+            self._listener.told(step)
+
+
+def _lookout(config: TableConfig, models: ModelSet, watcher: Watcher, *, live: bool) -> Lookout:
+    """Return who watches sight; a recording waits for its models as long as they take."""
+    watch = config.watch
+    return Lookout(
+        watcher,
+        models.self_test,
+        canary_every_s=watch.canary_every_s,
+        stall_s=watch.models_stall_s if live else None,
+        give_up_s=watch.models_give_up_s,
+    )
+
+
+def _eyes(models: Models, deck: str) -> ModelSet:
+    return open_models(
+        _path(models.detector),
+        _path(models.classifier),
+        _path(models.corners),
+        threads=models.threads,
+        deck=_path(deck),
+    )
+
+
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
+def wanted(config: TableConfig) -> Wanted:
+    """Return what the table's camera is asked for."""
+    camera = config.camera
+    return Wanted(
+        width=camera.width,
+        height=camera.height,
+        fps=camera.fps,
+        stall_s=camera.stall_s,
+        frozen_s=camera.frozen_s,
+        open_s=camera.open_s,
+    )

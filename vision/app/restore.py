@@ -1,0 +1,94 @@
+"""A table taken up again from its log: the newest checkpoint, and the events after it.
+
+It knows desks and logs; neither brokers nor pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from vision.errors import OutsideError
+from vision.game.cards import Card
+from vision.game.coup.state import Table
+from vision.game.outputs import AlertState
+from vision.record.codec import event_from_json
+from vision.sight.reading.resume import Lying, Recall
+from vision.storage.log import Store
+from vision.storage.retention import Checkpoint
+from vision.wire.checkpoint import desk_from_json, desk_to_json
+from vision.wire.session import Desk, advance, new_desk
+
+CHECKPOINT_EVERY = 20_000  # records, where a shoe is never changed
+
+
+def restored(store: Store, header: Mapping[str, Any]) -> Desk:
+    """Return the desk as the log leaves it; its `seq` is never below one that has been said.
+
+    OutsideError when the log was changed, or pruned and then taken up by a version that does not
+    understand it.
+    """
+    start = new_desk(header)
+    try:
+        desk = folded(start, store.recent())
+    except ValueError:
+        desk = _refolded(start, store)
+    if store.last_seq > desk.line.seq:
+        # Another version may say less because of the same events; numbers are never used twice.
+        desk = replace(desk, line=replace(desk.line, seq=store.last_seq))
+        store.mark(checkpoint_of(desk))
+    return desk
+
+
+def folded(desk: Desk, contents: Iterable[Mapping[str, Any]], *, trust: bool = True) -> Desk:
+    """Return the desk after the contents of these records; ValueError where one does not fit.
+
+    With `trust` a checkpoint counts, without it only events do.
+    """
+    start = desk
+    for content in contents:
+        if "event" in content:
+            desk = advance(desk, event_from_json(content["event"])).desk
+        elif "desk" in content and trust:
+            desk = desk_from_json(content["desk"], start)
+    return desk
+
+
+def checkpoint_of(desk: Desk) -> Checkpoint:
+    """Return the desk as a checkpoint of its log."""
+    return Checkpoint(desk.table.clock, desk.line.seq, desk_to_json(desk))
+
+
+def recall_of(table: Table) -> Recall:
+    """Return what should lie on the table, for sight to find again."""
+    coup = table.coup
+    cards = () if coup is None or coup.void else coup.cards
+    lying = [
+        Lying(seen.order, seen.slot, seen.card)
+        for seen in cards
+        if seen.removed_at is None and seen.order > 0
+    ]
+    return Recall(lying, may_clear=coup is None or coup.complete or coup.void)
+
+
+def moments_in_dispute(table: Table) -> tuple[int, ...]:
+    """Return when (Unix ms) the alerts of earlier shoes were raised that nobody has closed."""
+    alerts = (told.alert for told in table.kept)
+    return tuple(alert.raised_at for alert in alerts if alert.state is not AlertState.CLOSED)
+
+
+def _refolded(start: Desk, store: Store) -> Desk:
+    if store.is_pruned:
+        raise OutsideError(
+            f"the log {store.path} is of another version of shoe-reader, and its beginning has "
+            "been pruned: start it with that version (its status messages name it), or move it "
+            "away to begin a new log"
+        )
+    return folded(start, store.contents(), trust=False)
+
+
+def read_cards(table: Table) -> list[Card]:
+    """Return the faces read in this shoe so far, one for each card."""
+    counts = table.shoe.counts
+    return [Card.of(index) for index, count in enumerate(counts) for _ in range(count)]

@@ -1,0 +1,63 @@
+"""The signing of a table's log put together: key, file of anchors, and the log itself.
+
+Refuses to go on with a log that is not what was signed. It knows no event's meaning.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vision.config.table import TableConfig
+from vision.errors import OutsideError
+from vision.record.proofs import Anchored
+from vision.storage.anchors import Notary
+from vision.storage.log import Store
+from vision.wire.payloads import iso
+from vision.wire.session import Desk
+
+
+def anchors_of(log: Path) -> Path:
+    """Return where the anchors of a log are added unless the table file says otherwise."""
+    return log.with_suffix(".anchors.jsonl")
+
+
+def open_notary(config: TableConfig, log: Path, store: Store) -> Notary | None:
+    """Return who signs the log, `None` where no key is set.
+
+    ConfigurationError for a bad key; OutsideError when the log is not what was signed last.
+    """
+    settings = config.log
+    if not settings.signing_key:
+        return None
+    file = Path(settings.anchors) if settings.anchors else anchors_of(log)
+    key = Path(settings.signing_key)
+    notary = Notary(key, file, config.site, config.table, settings.anchor_every_s)
+    last = notary.last_noted(store.hash_of(0))
+    if last is not None:
+        _compare(last, store, log, file)
+    return notary
+
+
+def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
+    found = store.hash_of(last.number)
+    was_pruned = not found and last.number <= store.head[0]
+    if found == last.hash or was_pruned:
+        return
+    raise OutsideError(
+        f"the log {log} is not the one that was signed {iso(last.at)}: record {last.number} is "
+        f"{'another' if found else 'missing'}. It was changed, or an older copy was put back. Keep "
+        f"it as evidence and run shoe-reader audit on it with --anchors {file}; if you restored a "
+        "back-up yourself, move that file away and start again"
+    )
+
+
+def anchor_for(notary: Notary | None, store: Store, desk: Desk, why: str) -> Anchored | None:
+    """Return a signature over the log as it stands, if it is time for one or there is a `why`."""
+    if notary is None:
+        return None
+    at, shoe = desk.table.clock, desk.table.shoe.name
+    reason = why or notary.due(at, shoe)
+    if not reason:
+        return None
+    number, head = store.head
+    return notary.sign(Anchored(at, store.hash_of(0), number, head, shoe, reason, ""))

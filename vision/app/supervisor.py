@@ -1,0 +1,187 @@
+"""From shots to events: what is seen, and whether anything can be seen at all.
+
+Camera, picture, models and test picture may each be a reason to be blind; the table is told when
+the first one comes and when the last one goes. With a live source the models work in a thread of
+their own, so that one that hangs is noticed by this one's clock. It knows no rules.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from vision.camera.shots import Outage, Shot
+from vision.errors import OutsideError
+from vision.game.events import Event, ViewBack, ViewLost
+from vision.inference.self_test import SelfTest
+from vision.sight.geometry.frame import Frame
+
+CANARY_AGAIN_MS = 5_000
+
+
+class Seer(Protocol):
+    """Who makes events of frames."""
+
+    def see(self, frame: Frame) -> tuple[Event, ...]:
+        """Return what happened by this frame."""
+
+    def blind(self) -> dict[str, str | None]:
+        """Return every reason to be blind by its name, `None` where it does not hold."""
+
+
+class Reasons:
+    """The reasons to be blind, and the events when the first comes and the last goes."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def get(self, name: str) -> str | None:
+        """Return the reason of that name, `None` where it does not hold."""
+        return self._held.get(name)
+
+    def put(self, name: str, reason: str | None, at: int) -> list[Event]:
+        """Take a reason in, or with `None` out."""
+        before = bool(self._held)
+        if reason is not None:
+            self._held[name] = reason
+            return [] if before else [ViewLost(at, reason)]
+        self._held.pop(name, None)
+        return [ViewBack(at)] if before and not self._held else []
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a frame came to: events, and the reasons to be blind that were looked into."""
+
+    events: tuple[Event, ...]
+    blind: dict[str, str | None]
+
+
+class Worker:
+    """A thread that makes calls in order; one that never returns keeps nobody but itself."""
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[tuple[Callable[[], Seen], Future[Seen]]]
+        self._calls = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="sight", daemon=True).start()
+
+    def begin(self, call: Callable[[], Seen]) -> Future[Seen]:
+        """Have a call made."""
+        future: Future[Seen] = Future()
+        self._calls.put((call, future))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            call, future = self._calls.get()
+            try:
+                future.set_result(call())
+            except BaseException as error:  # raised again by who waits
+                future.set_exception(error)
+
+
+class Lookout:
+    """One table's sight, watched; `stall_s` is how long the models may take, `None` for ever.
+
+    `canary_every_s` is in the time of the pictures. A model that does not answer for `give_up_s`
+    ends the run with OutsideError: only a new start of the program helps.
+    """
+
+    def __init__(
+        self,
+        seer: Seer,
+        self_test: SelfTest | None,
+        *,
+        canary_every_s: float,
+        stall_s: float | None,
+        give_up_s: float,
+    ) -> None:
+        self._seer = seer
+        self._self_test = self_test
+        self._canary_every_ms = round(1000 * canary_every_s)
+        self._canary_at: int | None = None
+        self._stall_s = stall_s
+        self._give_up_ms = round(1000 * give_up_s)
+        self._worker = Worker() if stall_s is not None else None
+        self._late: tuple[int, Future[Seen]] | None = None
+        self._reasons = Reasons()
+        self._last_at = 0
+        self.outages = 0
+        self.canary_failures = 0
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing can be relied on that was seen."""
+        return bool(self._reasons)
+
+    @property
+    def canary_complaint(self) -> str | None:
+        """What is wrong with the reading of the test picture, `None` when it was right."""
+        return self._reasons.get("canary")
+
+    def take(self, shot: Shot | Outage) -> list[Event]:
+        """Return what a shot comes to."""
+        if isinstance(shot, Outage):
+            self.outages += not self._reasons
+            since = max(self._last_at, shot.since)
+            self._last_at = max(self._last_at, shot.at)
+            return self._reasons.put("camera", shot.reason, since)
+        self._last_at = max(self._last_at, shot.frame.at)
+        return self._look(shot.frame)
+
+    def _look(self, frame: Frame) -> list[Event]:
+        camera = self._reasons.put("camera", None, frame.at)
+        if self._worker is None or self._stall_s is None:
+            return [*camera, *self._told(self._see(frame), frame.at)]
+        patience_s = self._stall_s
+        if self._late is None:
+            self._late = frame.at, self._worker.begin(lambda: self._see(frame))
+        else:
+            # Frames that come meanwhile are not seen; that is why the table is told.
+            patience_s = 0.1
+        return [*camera, *self._answer(self._late, frame.at, patience_s)]
+
+    def _answer(self, late: tuple[int, Future[Seen]], at: int, patience_s: float) -> list[Event]:
+        """Wait for the models; what they say late counts from now on."""
+        began_at, future = late
+        if not wait([future], patience_s).done:
+            return self._not_answering(began_at, at)
+        self._late = None
+        return [*self._told(future.result(), at), *self._reasons.put("models", None, at)]
+
+    def _not_answering(self, began_at: int, at: int) -> list[Event]:
+        if at - began_at > self._give_up_ms:
+            raise OutsideError(
+                f"the models have not answered for {self._give_up_ms / 1000:g} s; start the reader "
+                "again (the service does so by itself) and see that the machine is not overloaded"
+            )
+        words = f"the models have not answered for {self._stall_s:g} s"
+        return self._reasons.put("models", words, began_at)
+
+    def _see(self, frame: Frame) -> Seen:
+        self_test = self._try_canary(frame.at)
+        events = self._seer.see(frame)
+        return Seen(events, {**self_test, **self._seer.blind()})
+
+    def _try_canary(self, at: int) -> dict[str, str | None]:
+        """Have the test picture read when it is due; after a failure it is so much sooner."""
+        if self._self_test is None or (self._canary_at is not None and at < self._canary_at):
+            return {}
+        complaint = self._self_test.complaint()
+        self._canary_at = at + (self._canary_every_ms if complaint is None else CANARY_AGAIN_MS)
+        self.canary_failures += complaint is not None
+        return {"canary": complaint}
+
+    def _told(self, seen: Seen, at: int) -> list[Event]:
+        """Return the events, none of them from before `at`, and what they mean for being blind."""
+        events = [replace(event, at=max(event.at, at)) for event in seen.events]
+        for name, reason in seen.blind.items():
+            events += self._reasons.put(name, reason, at)
+        return events

@@ -1,0 +1,125 @@
+"""What an engineer does to a table file from a page: see its places in the picture, move them.
+
+Places travel as pixels and are kept in millimetres, as `calibrate` writes them. Knows nothing of
+pages and people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from vision.app.reader import wanted
+from vision.board.setup.viewfinder import Viewfinder
+from vision.config.editor import TableFile
+from vision.config.table import TableConfig, load
+from vision.errors import ConfigurationError, OutsideError
+from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.polygons import polygon
+
+MOST_POINTS = 32
+# A place may reach out of the picture, but not so far that it is a slip.
+OUTSIDE = 0.5
+
+
+class TableBench:
+    """One table file and its camera."""
+
+    def __init__(self, config: TableConfig, path: Path) -> None:
+        self._path = path
+        self._viewfinder = Viewfinder(config.camera.source, wanted(config))
+
+    @property
+    def file(self) -> str:
+        """The path of the table file."""
+        return str(self._path)
+
+    def live(self) -> bytes:
+        """Return what the camera sees now, JPEG; OutsideError where it does not answer."""
+        return self._viewfinder.picture()
+
+    def kept(self) -> bytes:
+        """Return the picture of the empty layout that was kept, JPEG; OutsideError without one."""
+        layout = load(self._path).view.layout
+        image = cv2.imread(layout) if layout else None
+        if image is None:
+            raise OutsideError(
+                f"{self._path}: no picture of the layout is kept; shoe-reader calibrate keeps one"
+            )
+        return cv2.imencode(".jpg", image)[1].tobytes()
+
+    def places(self) -> dict[str, Any]:
+        """Return size (width, height), places (name: n x 2 px), and the file they stand in."""
+        config = load(self._path)
+        view = config.view.table_view()
+        named = {name: view.homography.to_px(area) for name, area in _areas(view).items()}
+        return {
+            "size": [config.camera.width, config.camera.height],
+            "places": {name: np.round(area, 1).tolist() for name, area in named.items()},
+            "file": self.file,
+            "version": self._version(),
+        }
+
+    def write(self, changed: Mapping[str, Any]) -> str:
+        """Write the places that were moved (pixels); return where the file before it is kept.
+
+        ConfigurationError where they are no places, or the file is another than they were read
+        from; OutsideError where it cannot be written.
+        """
+        if changed.get("version") != self._version():
+            raise ConfigurationError(
+                f"{self._path}: has changed meanwhile; load the page again, then move the places"
+            )
+        config = load(self._path)
+        view, size = config.view.table_view(), (config.camera.width, config.camera.height)
+        given = changed.get("places")
+        if not isinstance(given, dict) or not given:
+            raise ConfigurationError("no place was moved; drag one, then keep")
+        moved = {name: _pixels(name, points, size) for name, points in given.items()}
+        strange = moved.keys() - _areas(view).keys()
+        if strange:
+            raise ConfigurationError(
+                f"these are no places of this table: {sorted(strange)}; load the page again"
+            )
+        file = TableFile(self._path)
+        file.change("view", _section({n: view.homography.to_mm(a) for n, a in moved.items()}))
+        return str(file.write())
+
+    def _version(self) -> str:
+        try:
+            return hashlib.sha256(self._path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise OutsideError(f"{self._path}: {error.strerror}") from error
+
+
+def _areas(view: TableView) -> dict[str, Points]:
+    """Return the places of a view by name, polygons in mm."""
+    areas = {slot.name: area for slot, area in view.slots.items()}
+    areas["MOUTH"] = view.mouth
+    return areas if view.discard is None else {**areas, "DISCARD": view.discard}
+
+
+def _section(moved: Mapping[str, Points]) -> dict[str, Any]:
+    """Return the keys of the view section for places in mm."""
+    rounded = {name: np.round(area.astype(float), 1).tolist() for name, area in moved.items()}
+    keys = {"MOUTH": "mouth_mm", "DISCARD": "discard_mm"}
+    section: dict[str, Any] = {keys[name]: rounded.pop(name) for name in keys if name in rounded}
+    return {**section, "slots_mm": rounded} if rounded else section
+
+
+def _pixels(name: str, points: object, size: tuple[int, int]) -> Points:
+    """Return a polygon that a page sent; ConfigurationError where it is none in the picture."""
+    try:
+        area = polygon(points)  # type: ignore[arg-type]
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(f"{name}: {error}") from error
+    low, high = -OUTSIDE * np.array(size), (1 + OUTSIDE) * np.array(size)
+    if len(area) > MOST_POINTS or not np.all((area >= low) & (area <= high)):
+        raise ConfigurationError(f"{name}: lies outside the picture; drag it back in")
+    return area

@@ -1,0 +1,1 @@
+"""Verifying a log, and exporting a part of it that proves itself."""

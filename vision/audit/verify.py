@@ -1,0 +1,258 @@
+"""The verification of a log, whole or in part: its chain, its signatures, its evidence.
+
+It needs no network and trusts nothing but the public key it is given. What it finds wrong is an
+OutsideError that names the first bad record; what it cannot vouch for, it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from vision.errors import OutsideError
+from vision.game.events import Stopped
+from vision.record.chain import GENESIS, BrokenChainError, Record, verified, verified_from
+from vision.record.codec import event_from_json
+from vision.record.proofs import Anchored, EvidenceKept
+from vision.storage.anchors import fingerprint, is_signed
+from vision.storage.evidence import file_name
+from vision.wire.payloads import iso
+
+PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept))
+
+Opened = tuple[Record, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a log is held against: public keys, and anchors kept elsewhere, each with its table."""
+
+    keys: tuple[Ed25519PublicKey, ...] = ()
+    anchors: tuple[tuple[str, str, Anchored], ...] = ()
+
+
+@dataclass(slots=True)
+class Found:
+    """What an audit has found so far.
+
+    `signed` is the last good anchor, `unproved` counts those whose key was not given.
+    `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
+    that was not though the log goes on.
+    """
+
+    header: Mapping[str, Any]
+    log_id: str
+    last: Record
+    first: int = 0
+    events: int = 0
+    began: int | None = None
+    ended: int | None = None
+    anchors: int = 0
+    unproved: dict[str, int] = field(default_factory=dict)
+    signed: Anchored | None = None
+    overdue: int | None = None
+    doubtful: int | None = None
+    elsewhere: int = 0
+    kept: list[EvidenceKept] = field(default_factory=list)
+
+    @property
+    def site(self) -> str:
+        """The house."""
+        return str(self.header.get("site"))
+
+    @property
+    def table(self) -> str:
+        """The table."""
+        return str(self.header.get("table"))
+
+
+def audit(records: Iterable[Record], trust: Trust, *, first: int = 0, previous: str = "") -> Found:
+    """Verify a log, or the part of one from record `first` on, after record 0.
+
+    `previous` is the hash of the record before the part. BrokenChainError or OutsideError.
+    """
+    opened = _opened(iter(records), first, previous)
+    head, content = next(opened, (None, {}))
+    if head is None or not isinstance(content.get("log"), dict):
+        raise BrokenChainError(0, "is not the header of a log")
+    found = Found(content["log"], head.hash, head, first)
+    wanted = {anchor.number for _, _, anchor in trust.anchors if anchor.log == head.hash}
+    hashes = {0: head.hash}
+    before = previous or head.hash
+    for record, body in opened:
+        if record.number in wanted:
+            hashes[record.number] = record.hash
+        event = body.get("event")
+        if "desk" in body:  # a checkpoint: a shoe has ended
+            found.doubtful = record.number
+        if isinstance(event, dict):
+            _take(found, record, event, (trust.keys, before))
+        found.last, before = record, record.hash
+    _compare(found, trust, hashes)
+    return found
+
+
+def _opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
+    if first == 0:
+        yield from verified(records)
+        return
+    head = next(records, None)
+    yield from verified_from(0, GENESIS, [] if head is None else [head])
+    yield from verified_from(first, previous, records)
+
+
+def _take(
+    found: Found,
+    record: Record,
+    event: Mapping[str, Any],
+    known: tuple[tuple[Ed25519PublicKey, ...], str],
+) -> None:
+    keys, before = known
+    found.events += 1
+    found.ended = event.get("at")
+    found.began = found.ended if found.began is None else found.began
+    if found.doubtful is not None and event.get("is") != Anchored.__name__:
+        found.overdue = found.overdue or found.doubtful
+    if event.get("is") == Stopped.__name__:
+        found.doubtful = record.number
+    if event.get("is") not in PROOFS:
+        return
+    try:
+        proof = event_from_json(event)
+    except ValueError as error:
+        raise OutsideError(f"record {record.number}: {error}") from error
+    if isinstance(proof, EvidenceKept):
+        found.kept.append(proof)
+    elif isinstance(proof, Anchored):
+        _verify(found, record.number, proof, (keys, before))
+
+
+def _verify(
+    found: Found, number: int, anchor: Anchored, known: tuple[tuple[Ed25519PublicKey, ...], str]
+) -> None:
+    """Hold an anchor of the log against the record before it and the keys."""
+    keys, before = known
+    if (anchor.number, anchor.hash, anchor.log) != (number - 1, before, found.log_id):
+        raise _forged(found, anchor, number - 1)
+    found.anchors += 1
+    key = next((key for key in keys if fingerprint(key) == anchor.key), None)
+    if key is None:
+        found.unproved[anchor.key] = found.unproved.get(anchor.key, 0) + 1
+        return
+    if not is_signed(anchor, found.site, found.table, key):
+        raise OutsideError(
+            f"record {number}: the signature of record {number - 1} is not by key {anchor.key}; "
+            f"{_stretch(found, number)}"
+        )
+    found.signed, found.overdue, found.doubtful = anchor, None, None
+
+
+def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
+    return OutsideError(
+        f"record {number} is not what was signed {iso(anchor.at)}: the chain was made anew; "
+        f"{_stretch(found, number)}"
+    )
+
+
+def _stretch(found: Found, number: int) -> str:
+    since = found.first if found.signed is None else found.signed.number + 1
+    return f"the first bad record lies in {since} to {number}"
+
+
+def _compare(found: Found, trust: Trust, hashes: Mapping[int, str]) -> None:
+    """Hold the log against the anchors kept elsewhere."""
+    anchors = [
+        anchor
+        for site, table, anchor in trust.anchors
+        if anchor.log == found.log_id and _counts(anchor, site, table, trust.keys)
+    ]
+    if trust.anchors and not anchors:
+        raise OutsideError(
+            "the file of anchors holds none of this log: its first record was changed, the log is "
+            "another, or --anchors or --public-key is"
+        )
+    for anchor in sorted(anchors, key=lambda one: one.number):
+        if anchor.number < max(found.first, 1):
+            continue
+        if anchor.number > found.last.number:
+            raise OutsideError(
+                f"record {found.last.number + 1} is missing: record {anchor.number} was signed "
+                f"{iso(anchor.at)}, but the log ends before it"
+            )
+        if hashes.get(anchor.number, anchor.hash) != anchor.hash:
+            raise _forged(found, anchor, anchor.number)
+        found.elsewhere += 1
+        if trust.keys and (found.signed is None or found.signed.number < anchor.number):
+            found.signed = anchor
+
+
+def _counts(anchor: Anchored, site: str, table: str, keys: tuple[Ed25519PublicKey, ...]) -> bool:
+    """Whether an anchor from elsewhere is worth anything; without a key, each is taken at its word.
+
+    A line that is not signed was put in by anybody, and proves nothing against the log.
+    """
+    return not keys or any(is_signed(anchor, site, table, key) for key in keys)
+
+
+def demand_signature(found: Found) -> None:
+    """Refuse a log that is held against a public key and is not signed, or no longer."""
+    if found.signed is None:
+        others = f" (it is signed by {', '.join(found.unproved)})" if found.unproved else ""
+        raise OutsideError(
+            f"no anchor by the given key covers this log{others}: it is another key, or the "
+            "anchors were taken out and the chain made anew"
+        )
+    unsigned = found.overdue or found.doubtful
+    if unsigned is not None:
+        raise OutsideError(
+            f"record {unsigned} ended a run or a shoe and was not signed, though the log was "
+            f"up to record {found.signed.number}: the reader was killed at that very moment, or "
+            "anchors were taken out; compare with the anchors kept elsewhere (--anchors)"
+        )
+
+
+def evidence_words(kept: Iterable[EvidenceKept], read: Mapping[str, str]) -> str:
+    """Return how the evidence stands; `read` gives the SHA-256 of each file that is there.
+
+    OutsideError at the first piece that was changed.
+    """
+    there = gone = 0
+    for piece in kept:
+        digest = read.get(file_name(piece))
+        if digest is None:
+            gone += 1
+        elif digest != piece.sha256:
+            raise OutsideError(f"evidence {file_name(piece)} is not what the log says it was")
+        else:
+            there += 1
+    return f"evidence: {there} pieces are what they were, {gone} are not kept here any more"
+
+
+def words(found: Found, trust: Trust) -> Iterator[str]:
+    """Yield what was found, a line each, for people."""
+    if not found.anchors and not found.elsewhere:
+        yield (
+            "UNSIGNED: whoever can write this file could make the whole chain anew; set [log] "
+            "signing_key (shoe-reader keys make)"
+        )
+    elif not trust.keys:
+        named = ", ".join(sorted(found.unproved)) or "unknown"
+        yield (
+            f"{found.anchors} signatures by key {named} fit the chain, but were NOT verified: give "
+            "--public-key"
+        )
+    elif found.signed is not None:
+        yield (
+            f"signed up to record {found.signed.number}, {iso(found.signed.at)}, by key "
+            f"{found.signed.key}: {found.anchors - sum(found.unproved.values())} anchors in the "
+            f"log, {found.elsewhere} kept elsewhere, every one good"
+        )
+        if found.last.number > found.signed.number + 1:
+            yield (
+                f"NOT YET SIGNED: records {found.signed.number + 1} to {found.last.number}; they "
+                "are sure only once the next anchor stands"
+            )
+    yield f"hash of the last record: {found.last.hash}"

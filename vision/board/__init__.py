@@ -1,0 +1,1 @@
+"""Web pages: results boards, dealer strip, surveillance desk, set-up."""

@@ -1,0 +1,1 @@
+"""The surveillance desk: alerts with evidence, history, orders."""

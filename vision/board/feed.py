@@ -1,0 +1,196 @@
+"""The link of a display to the broker: what it says of one table or many, and how fresh it is.
+
+Subscribes with a display's rights and keeps trying for as long as it takes. Knows nothing of
+browsers, and has no way into the reader.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import paho.mqtt.client as paho
+from paho.mqtt.reasoncodes import ReasonCode
+
+from vision.board.table_state import Memory, Payload, Reduce, Told, parsed
+from vision.mqtt.endpoint import (
+    KEEPALIVE_S,
+    Endpoint,
+    explain_error,
+    explain_refusal,
+    new_client,
+)
+
+RETRY_S = 0.5
+PAYLOAD_LIMIT = 256 * 1024
+
+REPLAYED = ("replay/public/", "replay/restricted/")
+
+Listener = Callable[[Told], None]
+# Gets every message of the table, bytes as they came, said for the first time or again.
+Recorder = Callable[[str, str, bytes], None]
+
+
+class Feed:
+    """Some tables as told by their broker; safe to use from several threads."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        prefixes: Mapping[str, str],
+        topics: Sequence[str],
+        *,
+        reduce: Reduce | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        """Prepare a feed of `topics` of the tables; `prefixes` gives the beginning of their topics.
+
+        `reduce` decides what is kept of a message: what it leaves out is never held here.
+        """
+        self._recorder = recorder
+        self._prefixes = dict(prefixes)
+        self._endpoint = endpoint
+        self._tables = {prefix: table for table, prefix in prefixes.items()}
+        self._topics = tuple(topics)
+        self._memories = {table: _memory(table, reduce) for table in prefixes}
+        self._heard_s = dict.fromkeys(prefixes, time.monotonic())
+        self._listeners: set[Listener] = set()
+        self._mutex = threading.Lock()
+        self._closing = threading.Event()
+        self._connected = threading.Event()
+        self._complaint = ""
+        self.connections = 0
+        self._client: paho.Client | None = None
+        self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
+
+    def start(self) -> None:
+        """Begin to connect."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the broker."""
+        self._closing.set()
+        client = self._client
+        if client is not None:
+            client.disconnect()
+        if self._thread.is_alive():
+            self._thread.join(timeout=3.0)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(self._memories)
+
+    def prefix(self, table: str) -> str:
+        """Return the beginning of a table's topics."""
+        return self._prefixes[table]
+
+    def publish(self, table: str, topic: str, data: bytes) -> None:
+        """Say something to a table; lost while the broker is away, so wait for an answer."""
+        client = self._client
+        if client is not None and self.connected:
+            client.publish(self._prefixes[table] + topic, data, 1)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the broker is connected."""
+        return self._connected.is_set()
+
+    @property
+    def complaint(self) -> str:
+        """Why there is no connection, for people; empty when there is one."""
+        return "" if self.connected else self._complaint
+
+    def silent_s(self, table: str) -> float:
+        """Return the seconds since the table's reader last said something."""
+        return time.monotonic() - self._heard_s[table]
+
+    def state(self, table: str) -> tuple[Told, ...]:
+        """Return what is known of a table."""
+        with self._mutex:
+            return tuple(self._memories[table])
+
+    def subscribe(self, listener: Listener, tables: Sequence[str]) -> tuple[Told, ...]:
+        """Return the state of the tables, and tell `listener` of every change from then on.
+
+        It is called from another thread, of every table of the feed.
+        """
+        with self._mutex:
+            self._listeners.add(listener)
+            return tuple(told for table in tables for told in self._memories[table])
+
+    def unsubscribe(self, listener: Listener) -> None:
+        """Stop telling `listener`."""
+        with self._mutex:
+            self._listeners.discard(listener)
+
+    # --- the feed's own thread ---------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._client = client = self._new_client()
+            try:
+                client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
+                client.loop_forever(retry_first_connection=False)
+            except (OSError, ValueError) as error:
+                self._complaint = explain_error(error, self._endpoint)
+            self._connected.clear()
+            self._closing.wait(RETRY_S)
+
+    def _new_client(self) -> paho.Client:
+        client = new_client(self._endpoint, f"shoe-reader-board-{os.getpid()}-{id(self):x}")
+        client.on_connect = self._on_connect
+        client.on_disconnect = lambda *_: self._connected.clear()
+        client.on_message = lambda _client, _data, message: self._on_message(message)
+        return client
+
+    def _on_connect(
+        self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object
+    ) -> None:
+        if code.is_failure:
+            self._complaint = explain_refusal(code, self._endpoint)
+            return
+        for table in self._heard_s:
+            self._heard_s[table] = time.monotonic()
+        wanted = [prefix + topic for prefix in self._tables for topic in self._topics]
+        client.subscribe([(topic, 1) for topic in wanted])
+        self.connections += 1
+        self._connected.set()
+
+    def _on_message(self, message: paho.MQTTMessage) -> None:
+        prefix, table = self._table_of(message.topic)
+        if table is None:
+            return
+        if not message.retain:
+            self._heard_s[table] = time.monotonic()
+        topic = message.topic.removeprefix(prefix)
+        again = next((start for start in REPLAYED if topic.startswith(start)), "")
+        topic = topic.removeprefix(again)
+        if self._recorder is not None:
+            self._recorder(table, topic, bytes(message.payload))
+        # How things stand now is retained; of what is said again only old results are news.
+        if again and topic != "coup/result":
+            return
+        payload = parsed(message.payload, PAYLOAD_LIMIT) if message.payload else None
+        if payload is not None or not message.payload:
+            self._tell(table, topic, payload)
+
+    def _table_of(self, topic: str) -> tuple[str, str | None]:
+        return next(
+            ((prefix, table) for prefix, table in self._tables.items() if topic.startswith(prefix)),
+            ("", None),
+        )
+
+    def _tell(self, table: str, topic: str, payload: Payload | None) -> None:
+        with self._mutex:
+            told = self._memories[table].take(topic, payload)
+            listeners = tuple(self._listeners)
+        if told is not None:
+            for listener in listeners:
+                listener(told)
+
+
+def _memory(table: str, reduce: Reduce | None) -> Memory:
+    return Memory(table) if reduce is None else Memory(table, reduce)

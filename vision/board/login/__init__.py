@@ -1,0 +1,1 @@
+"""Who is at the desk: passwords, sessions, and the door in front of every page."""

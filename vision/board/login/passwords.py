@@ -1,0 +1,114 @@
+"""Who may log in: the house's users, and a file of their passwords as argon2id hashes.
+
+A name must stand in both files. Both are read again when they change, so that who is removed is
+out at once. Knows nothing of pages or sessions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from vision.access.users import Users, load_users
+from vision.board.login.private_file import save_private
+from vision.errors import ConfigurationError
+
+FILE_LIMIT = 1024 * 1024
+SHORTEST = 10
+LONGEST = 200
+
+T = TypeVar("T")
+
+
+def load_passwords(path: Path) -> dict[str, str]:
+    """Return the hashes by name; ConfigurationError when the file is none, or others read it."""
+    cure = "make one with shoe-reader users password NAME"
+    try:
+        if path.stat().st_mode & 0o077:
+            raise ConfigurationError(f"{path}: others may read the passwords; chmod 600 {path}")
+        content = json.loads(path.read_bytes()[:FILE_LIMIT])
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
+    except (ValueError, RecursionError):
+        raise ConfigurationError(f"{path}: is no file of passwords; {cure}") from None
+    if not isinstance(content, dict) or not all(isinstance(one, str) for one in content.values()):
+        raise ConfigurationError(f"{path}: is no file of passwords; {cure}")
+    return content
+
+
+def save_password(path: Path, name: str, password: str) -> None:
+    """Put a password in the file, which is made if there is none; ConfigurationError if too short.
+
+    OutsideError when the disk refuses.
+    """
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise ConfigurationError(
+            f"a password has {SHORTEST} to {LONGEST} characters; take a few words"
+        )
+    known = load_passwords(path) if path.exists() else {}
+    save_private(path, {**known, name: PasswordHasher().hash(password)})
+
+
+def drop_password(path: Path, name: str) -> None:
+    """Take a name's password out of the file, if it is there."""
+    if path.exists():
+        known = load_passwords(path)
+        save_private(path, {key: value for key, value in known.items() if key != name})
+
+
+class _Kept(Generic[T]):
+    """What a file says, read again when the file has changed."""
+
+    def __init__(self, path: Path, load: Callable[[Path], T], none: T) -> None:
+        self._path = path
+        self._load = load
+        self._none = none
+        self._stat: tuple[int, ...] = ()
+        self._content = load(path)
+
+    def now(self) -> T:
+        """Return what it says now; nothing while it cannot be used."""
+        try:
+            stat = self._path.stat()
+            seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode)
+            if seen != self._stat:
+                self._content = self._load(self._path)
+                self._stat = seen
+        except (OSError, ConfigurationError):
+            self._stat = ()
+            return self._none
+        return self._content
+
+
+class People:
+    """Who may log in, and as what."""
+
+    def __init__(self, users: Path, passwords: Path) -> None:
+        """Read both files; ConfigurationError when one cannot be used."""
+        self._users = _Kept(users, load_users, Users())
+        self._passwords: _Kept[dict[str, str]] = _Kept(passwords, load_passwords, {})
+        self._hasher = PasswordHasher()
+        # Verified where there is no such name, so that the time says nothing about names.
+        self._nobody = self._hasher.hash(os.urandom(16).hex())
+
+    def roles(self, name: str) -> tuple[str, ...]:
+        """Return the roles in which somebody may be logged in; none for who may not at all."""
+        user = self._users.now().users.get(name)
+        if user is None or user.may_act_for or name not in self._passwords.now():
+            return ()
+        return tuple(role for role in user.roles if role != "house")
+
+    def knows(self, name: str, password: str) -> bool:
+        """Whether that is the name's password; slow on purpose, so call it from a thread."""
+        kept = self._passwords.now().get(name) if self.roles(name) else None
+        try:
+            self._hasher.verify(self._nobody if kept is None else kept, password)
+        except (VerificationError, InvalidHashError):
+            return False
+        return kept is not None

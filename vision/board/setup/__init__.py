@@ -1,0 +1,1 @@
+"""Set-up pages: live view, places on the table, jobs."""

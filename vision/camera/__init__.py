@@ -1,0 +1,1 @@
+"""Pictures from cameras, streams, films and folders."""

@@ -1,0 +1,1 @@
+"""What commands print with: progress on a console, and tables."""

@@ -1,0 +1,169 @@
+"""What a run prints: a line for each coup and alert, and one line of progress on a terminal.
+
+Knows the happenings; it knows no messages and nothing of how they came about.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from vision.audit.verify import Trust
+from vision.errors import OutsideError
+from vision.game.events import Winner
+from vision.game.outputs import (
+    AlertState,
+    AlertTold,
+    CoupResult,
+    Hand,
+    Happening,
+    Ignored,
+    Replied,
+    ResultState,
+    StatusChanged,
+)
+from vision.metrics.counters import Metrics
+from vision.record.chain import BrokenChainError
+from vision.storage.anchors import load_public, read_anchors
+from vision.wire.session import Step
+
+log = logging.getLogger(__name__)
+
+NAMES = {Winner.PUNTO: "Punto", Winner.BANCO: "Banco", Winner.EGALITE: "Egalite"}
+PROGRESS_EVERY_S = 0.25
+
+
+class Console:
+    """Prints a run as it happens; `total_s` is the length of a file, where it is known.
+
+    `results` keeps the latest result of each coup.
+    """
+
+    def __init__(self, *, total_s: float | None = None, fps: float = 30.0) -> None:
+        self._total_s = total_s
+        self._fps = fps
+        self._terminal = sys.stdout.isatty()
+        self._due_s = 0.0
+        self.results: dict[int, CoupResult] = {}
+
+    def told(self, step: Step) -> None:
+        """Print what a step came to."""
+        for happening in step.happenings:
+            if isinstance(happening, CoupResult):
+                self.results[happening.coup] = happening
+            for line in lines(happening):
+                self.say(line)
+
+    def tick(self, metrics: Metrics) -> None:
+        """Renew the progress line, on a terminal only."""
+        if not self._terminal or time.monotonic() < self._due_s:
+            return
+        self._due_s = time.monotonic() + PROGRESS_EVERY_S
+        seconds = metrics.frames / self._fps
+        share = f" of {clock(self._total_s)}" if self._total_s else ""
+        words = (
+            f"  {clock(seconds)}{share}  coup {max(self.results, default=0)}  "
+            f"{metrics.cards_out} cards out, {metrics.cards_read} read  {metrics.fps():g} frames/s"
+        )
+        print(f"\r\x1b[K{words}", end="", flush=True)
+
+    def say(self, line: str) -> None:
+        """Print one line above the progress line."""
+        print(f"\r\x1b[K{line}" if self._terminal else line, flush=True)
+
+    def end(self) -> None:
+        """Remove the progress line."""
+        if self._terminal:
+            print("\r\x1b[K", end="", flush=True)
+
+
+class LoggedConsole(Console):
+    """Says the same in the log, where machines read along."""
+
+    def tick(self, metrics: Metrics) -> None:
+        """Show no progress."""
+
+    def say(self, line: str) -> None:
+        """Log the line."""
+        log.info("%s", line.strip())
+
+    def end(self) -> None:
+        """Leave nothing to remove."""
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def lines(happening: Happening) -> Iterator[str]:
+    """Yield what people at a terminal want to know of a happening."""
+    match happening:
+        case CoupResult():
+            yield coup_line(happening)
+        case AlertTold(alert=alert, first=True):
+            yield f"  ALERT {alert.severity.value} {alert.code}, coup {alert.coup}: {alert.text}"
+        case AlertTold(alert=alert) if alert.state is not AlertState.RAISED:
+            yield f"  alert {alert.id} ({alert.code}, coup {alert.coup}) is {alert.state.value}"
+        case StatusChanged():
+            yield f"reader {happening.state}" + (f": {happening.why}" if happening.why else "")
+        case Replied():
+            answer = "accepted" if happening.accepted else f"refused: {happening.why}"
+            yield f"  order {happening.command} by {happening.by} {answer}"
+        case Ignored():
+            yield f"  ignored {happening.event}: {happening.why}"
+
+
+def coup_line(result: CoupResult) -> str:
+    """Return a coup in one line: result, points, cards."""
+    if result.state is ResultState.VOID:
+        verdict = "void"
+    elif result.winner is None:
+        verdict = f"held ({result.why})"
+    else:
+        verdict = NAMES[result.winner]
+    points = f"{_points(result.punto)}:{_points(result.banco)}"
+    marks = [] if result.state is not ResultState.CORRECTED else [f"revision {result.revision}"]
+    marks += ["natural"] if result.punto.natural or result.banco.natural else []
+    marks += result.faults
+    hands = f"Punto {_cards(result.punto):<9}  Banco {_cards(result.banco):<9}"
+    return f"coup {result.coup:>3}  {verdict:<14} {points}  {hands}  {', '.join(marks)}".rstrip()
+
+
+def _points(hand: Hand) -> str:
+    return "-" if hand.points is None else str(hand.points)
+
+
+def _cards(hand: Hand) -> str:
+    return " ".join("??" if card is None else str(card) for card in hand.cards)
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Declare what a log is held against."""
+    parser.add_argument(
+        "--public-key", type=Path, metavar="F", action="append", default=[],
+        help="whose signatures count (.pub of shoe-reader keys make); may be given again",
+    )  # fmt: skip
+    parser.add_argument(
+        "--anchors", type=Path, metavar="F", help="anchors kept elsewhere than in the log"
+    )
+
+
+def trust_of(args: argparse.Namespace) -> Trust:
+    """Return what the log is held against; ConfigurationError or OutsideError."""
+    anchors = () if args.anchors is None else tuple(read_anchors(args.anchors))
+    if args.anchors is not None and not anchors:
+        raise OutsideError(f"{args.anchors} holds no anchor: it is another file, or was emptied")
+    return Trust(tuple(map(load_public, args.public_key)), anchors)
+
+
+def broken(log: Path, error: BrokenChainError) -> OutsideError:
+    """Say where the chain of a log is broken, and what is to be done."""
+    return OutsideError(
+        f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
+        "Keep this file as evidence and compare it with a back-up or an export"
+    )

@@ -1,0 +1,153 @@
+"""Words for what is wrong in a table file: the file, the key, the fault and the cure.
+
+Knows how pydantic reports faults, and what a view of a table can be; reads no file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from vision.sight.geometry.lens import Lens
+from vision.sight.geometry.plane import Homography
+
+Point = tuple[float, float]
+Points = NDArray[np.float32]
+
+
+class Fault(NamedTuple):
+    """A faulty key, and what is wrong with it and how to mend it."""
+
+    key: str
+    words: str
+
+
+def explain(path: Path, error: ValidationError, model: type[BaseModel]) -> str:
+    """Return one line a fault, in the order of the file's model."""
+    return "\n".join(f"{path}: {_line(fault, model)}" for fault in error.errors())
+
+
+def _line(fault: ErrorDetails, model: type[BaseModel]) -> str:
+    key = ".".join(_part(part) for part in fault["loc"]) or "(top level)"
+    if fault["type"] == "extra_forbidden":
+        return f"{key}: {_unknown(fault['loc'], model)}"
+    if fault["type"] == "missing":
+        return f"{key}: {_missing(fault['loc'], model)}"
+    words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
+    if fault["type"] in {"topic_level", "slots", "password"}:
+        return f"{key}: {words}"
+    return f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; mend the value"
+
+
+def _part(part: int | str) -> str:
+    """Name one step of the way to the key; an enum member by its name."""
+    return str(getattr(part, "name", part))
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    owner = _section(model, loc[:-1])
+    known = sorted(owner.model_fields) if owner else []
+    near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
+    cure = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
+    return f"unknown key; {cure}"
+
+
+def _missing(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
+    section = _section(model, loc)
+    if section is None:
+        return "missing; add the key (see deploy/config.md)"
+    needed = [name for name, field in section.model_fields.items() if field.is_required()]
+    name = ".".join(str(part) for part in loc)
+    return f"missing section; add [{name}] with {', '.join(needed)} (see deploy/config.md)"
+
+
+def _section(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """Follow the way from the top model to the section it names; None where it is no section."""
+    for part in loc:
+        field = model.model_fields.get(str(part))
+        kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
+        inner = [k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)]
+        if not inner:
+            return None
+        model = inner[0]
+    return model
+
+
+def view_faults(
+    image_px: Sequence[Point],
+    table_mm: Sequence[Point],
+    places: Mapping[str, Sequence[Point]],
+    size: tuple[int, int],
+    lens: Lens | None = None,
+) -> list[Fault]:
+    """Return what is impossible about a view: no plane, or places outside the picture.
+
+    `places` are polygons in millimetres by key; `size` is the picture's width and height in pixels.
+    """
+    outside = [point for point in image_px if not _inside(point, size)]
+    if outside:
+        words = (
+            f"{_spot(outside[0])} px lies outside the picture ({size[0]} x {size[1]} px); give the "
+            "points as seen in it, or mend camera.width and camera.height"
+        )
+        return [Fault("view.image_px", words)]
+    image, table = np.asarray(image_px, np.float32), np.asarray(table_mm, np.float32)
+    for key, corners in (("view.image_px", image), ("view.table_mm", table)):
+        if _flat(corners):
+            words = (
+                "three of the four points lie on one line; give the four corners of a rectangle "
+                "on the table, in the same order in both lists"
+            )
+            return [Fault(key, words)]
+    if lens is not None and lens.folds(size):
+        words = "describes no lens: the picture would fold over itself; calibrate the view again"
+        return [Fault("view.lens", words)]
+    plane = Homography.fit(image, table, lens)
+    found = (_place_fault(key, polygon, plane, size) for key, polygon in places.items())
+    return [fault for fault in found if fault is not None]
+
+
+def _place_fault(
+    key: str, polygon: Sequence[Point], plane: Homography, size: tuple[int, int]
+) -> Fault | None:
+    corners = np.asarray(polygon, np.float32)
+    if abs(cv2.contourArea(corners)) < 1.0:
+        return Fault(key, "encloses no area; give its corners in order, in millimetres")
+    pixels = plane.to_px(corners)
+    for place, (x, y) in zip(polygon, pixels.tolist(), strict=True):
+        if not _inside((x, y), size):
+            words = (
+                f"{_spot(place)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
+                f"({size[0]} x {size[1]} px); move it inside, or calibrate the view again"
+            )
+            return Fault(key, words)
+    return None
+
+
+def _inside(point: Point, size: tuple[int, int]) -> bool:
+    return 0 <= point[0] <= size[0] and 0 <= point[1] <= size[1]
+
+
+def _flat(corners: Points) -> bool:
+    """Whether any three of four points lie (almost) on one line."""
+    extent = float(np.ptp(corners, axis=0).max())
+    triples = (np.delete(corners, i, axis=0) for i in range(4))
+    return any(abs(cv2.contourArea(triple)) <= 1e-3 * extent * extent for triple in triples)
+
+
+def _spot(point: Point) -> str:
+    return f"({point[0]:g}, {point[1]:g})"

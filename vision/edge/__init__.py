@@ -1,1 +1,0 @@
-"""Everything that can fail for outside reasons: camera, model files, broker, disk."""

@@ -1,0 +1,1 @@
+"""Wagers: what wins, what it pays, exact odds and house edges."""

@@ -1,0 +1,1 @@
+"""One coup: its cards, its faults and their alerts, its result."""

@@ -1,0 +1,199 @@
+"""Every departure from procedure that is known: one table, and the value that says it happened.
+
+The table says of each fault how loud it is, by when it is to be put right, whether it holds the
+result, and in which words it is told. Must not know how a fault is found (`judge`, `shoe`) nor what
+becomes of it (`alerts`). Words state facts and what the tableau requires; never what to pay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vision.game.cards import Card
+from vision.game.events import Role, Slot
+from vision.game.outputs import Deadline, Severity
+
+
+def slot_name(slot: Slot | None, order: int) -> str:
+    """Name a place for people, or the card by its order where it has none."""
+    if slot is None:
+        return f"number {order}"
+    return f"{'Punto' if slot.is_punto else 'Banco'} {slot // 2 + 1}"
+
+
+INFO, ADVISORY = Severity.INFO, Severity.ADVISORY
+WARNING, CRITICAL = Severity.WARNING, Severity.CRITICAL
+ANY_TIME: tuple[Deadline, ...] = (Deadline.NONE,)
+# "if the error has not been rectified or brought to the attention of management prior to cards
+# being drawn for the next coup, all coups thereafter will be deemed valid" (sheets 0 to 2)
+NEXT_CARD = (Deadline.NEXT_CARD,)
+SETTLEMENT = (Deadline.SETTLEMENT,)
+NEXT_COUP = (Deadline.NEXT_COUP,)
+SHOE_END = (Deadline.SHOE_END,)
+CARD_THEN_COUP = NEXT_CARD + NEXT_COUP
+SETTLEMENT_THEN_COUP = SETTLEMENT + NEXT_COUP
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """A row of the table.
+
+    `severities` run from the fault's mildest state to its gravest, `deadlines` from the first to
+    the last. `holds`: the result waits while an alert of it is open. `noticed`: it enters by a
+    `Noticed` event. `of_reader`: it is about the reading, not about the dealing, and so does not
+    stay with the result. `machine`: the engineer is told too.
+    """
+
+    code: str
+    words: str
+    severities: tuple[Severity, ...]
+    deadlines: tuple[Deadline, ...]
+    holds: bool = False
+    noticed: bool = False
+    of_reader: bool = False
+    machine: bool = False
+
+    def audience(self, grade: int) -> tuple[Role, ...]:
+        """Return who sees it in its state of that grade; surveillance sees everything."""
+        severity = self.severity(grade)
+        told = [Role.SURVEILLANCE]
+        if severity is not INFO:
+            told.append(Role.DEALER)
+        if severity in (WARNING, CRITICAL):
+            told.append(Role.INSPECTOR)
+        if self.machine:
+            told.append(Role.ENGINEER)
+        return tuple(told)
+
+    def severity(self, grade: int) -> Severity:
+        """Return how loud it is in its state of that grade, the gravest beyond the last."""
+        return self.severities[min(grade, len(self.severities) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault as found: `key` is the same for as long as it is about the same thing.
+
+    `grade` counts up from its mildest state. The rest are the facts of the moment.
+    """
+
+    key: str
+    code: str
+    text: str
+    grade: int = 0
+    order: int | None = None
+    slot: Slot | None = None
+    expected: tuple[Slot, ...] = ()
+    observed: Slot | None = None
+    exposed: bool | None = None
+    card: Card | None = None
+    second: Card | None = None
+    confidence: float | None = None
+    check_card: bool = False
+
+    @property
+    def kind(self) -> FaultKind:
+        """Its row of the table."""
+        return KINDS[self.code]
+
+
+_K = FaultKind
+_LOUD = (WARNING, CRITICAL)
+
+# fmt: off
+_TABLE = (
+    # --- the tableau
+    _K("OVER_P3_STAND", "No card due to Punto ({totals}). Card {face}.", _LOUD,
+       CARD_THEN_COUP, holds=True),
+    _K("OVER_NATURAL", "Natural ({totals}): no more cards. Card {face}.", (CRITICAL,),
+       CARD_THEN_COUP, holds=True),
+    _K("OVER_B3", "No card due to Banco ({totals}): Banco stands. Card {face}.", _LOUD,
+       CARD_THEN_COUP, holds=True),
+    _K("OVER_4TH", "A fourth card: a hand has three at most. Card {face}.", (CRITICAL,),
+       CARD_THEN_COUP, holds=True),
+    _K("UNDER_P3", "Card due to Punto ({totals}).", (ADVISORY, WARNING, CRITICAL),
+       SETTLEMENT_THEN_COUP, holds=True),
+    _K("UNDER_B3", "Card due to Banco ({totals}).", (ADVISORY, WARNING, CRITICAL),
+       SETTLEMENT_THEN_COUP, holds=True),
+    _K("WRONG_HAND", "Third card lies with Banco, due to Punto ({totals}).", (WARNING,),
+       CARD_THEN_COUP, holds=True),
+    _K("WRONG_ORDER_INIT", "First cards dealt {dealt}, not {order}.", (WARNING,),
+       CARD_THEN_COUP, holds=True),
+    _K("OUT_OF_TURN_B3", "Banco's third card drawn before Punto's ({totals}).", (WARNING,),
+       CARD_THEN_COUP, holds=True),
+    # --- the cards on the table
+    _K("TWO_CARDS_OUT", "Two cards left the shoe together.", (WARNING,), NEXT_CARD,
+       holds=True, noticed=True),
+    _K("EXPOSED_IN_SHOE", "Card face up in the shoe.", (WARNING,), NEXT_CARD, noticed=True),
+    _K("EXPOSED_EARLY", "Card {slot} exposed before its time.", (INFO, WARNING), SETTLEMENT,
+       noticed=True),
+    _K("EXCESS_CARRIED", "Coup starts with a card carried over: {card}.", (INFO,), ANY_TIME),
+    _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD),
+    _K("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), SETTLEMENT,
+       holds=True, noticed=True),
+    _K("CARD_UNACCOUNTED", "Card {order} left the shoe and is not on the table.", (WARNING,),
+       SETTLEMENT, noticed=True, of_reader=True),
+    _K("PREMATURE_CLEAR", "Cards removed before the result.", (WARNING,), SETTLEMENT_THEN_COUP,
+       holds=True),
+    _K("WRONG_REMOVED", "Card {slot} removed before the result.", (WARNING,), SETTLEMENT,
+       noticed=True),
+    _K("RETURNED_TO_SHOE", "Card returned to the shoe.", (CRITICAL,), NEXT_CARD,
+       holds=True, noticed=True),
+    _K("FOREIGN_CARD", "Unknown card.", (CRITICAL,), NEXT_CARD, holds=True, noticed=True),
+    # --- the result
+    _K("WRONG_RESULT", "Cards: {ours}. Entered: {theirs}.", (CRITICAL,),
+       SETTLEMENT_THEN_COUP, holds=True),
+    _K("WRONG_SIDE", "Cards: {ours}. Entered: {theirs}.", (WARNING,), SETTLEMENT),
+    _K("DEADLINE_PASSED", "Coup {coup}: {code} not resolved before coup {next}.", (CRITICAL,),
+       ANY_TIME),
+    _K("HELD_OVER", "Coup {coup}: held as its shoe ended. Close this to let it go.", (WARNING,),
+       ANY_TIME),
+    # --- the shoe
+    _K("SHORT_SHOE", "Not enough cards to finish: {left} left.", (CRITICAL,), NEXT_CARD,
+       holds=True),
+    _K("CUT_IGNORED", "Last hand was coup {last}.", (WARNING,), NEXT_COUP),
+    _K("CUT_MISSING", "Cut card not seen with {left} cards left.", (ADVISORY,), SHOE_END),
+    _K("SHOE_COUNT", "{counted} of {cards} cards accounted for.", (WARNING,), SHOE_END),
+    _K("DUP_CARD", "{copy}th {card} in a shoe of {decks} decks.", (CRITICAL,),
+       NEXT_COUP + SHOE_END, holds=True),
+    _K("NEW_DECK_ORDER", "Cards appear unshuffled: {runs} of {pairs} follow in order.",
+       (CRITICAL,), NEXT_COUP),
+    _K("BURN_MISSED", "No card was burned; the rule is {rule}.", (WARNING,), NEXT_COUP),
+    _K("BURN_WRONG", "Burned {burned}, the rule requires {due}.", (WARNING,), NEXT_COUP),
+    # --- the reading
+    _K("MISREAD_RISK", "Read {slot}: {card} or {second}? Confirm.", (ADVISORY,), SETTLEMENT,
+       holds=True, of_reader=True),
+    _K("UNREAD", "Card {slot} not read: key it in.", (ADVISORY, WARNING), SETTLEMENT,
+       of_reader=True),
+    _K("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), SETTLEMENT,
+       holds=True, noticed=True, of_reader=True),
+    _K("RESTART_CONFIRM", "Cards moved while the reader was off. Confirm the coup.", (WARNING,),
+       SETTLEMENT, holds=True, noticed=True, of_reader=True),
+    # --- people
+    _K("CALLED", "{who} calls the inspector.", (WARNING,), ANY_TIME),
+    # --- the machine
+    _K("VIEW_LOST", "Reader blind: {detail}. Results held.", _LOUD, NEXT_CARD,
+       of_reader=True, machine=True),
+    _K("CAMERA_MOVED", "Camera moved.", _LOUD, NEXT_CARD,
+       noticed=True, of_reader=True, machine=True),
+    _K("LIGHT", "Light too poor to read by.", _LOUD, NEXT_CARD,
+       noticed=True, of_reader=True, machine=True),
+    _K("READING_POOR", "Reading has grown poor.", (WARNING,), ANY_TIME,
+       noticed=True, of_reader=True, machine=True),
+    _K("CLOCK", "Clock drift.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+    _K("LINK", "Messages cannot be sent.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+    _K("EVIDENCE", "Pictures cannot be kept.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+    _K("LOG", "The event log is broken.", (CRITICAL,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
+)
+# fmt: on
+
+KINDS: dict[str, FaultKind] = {kind.code: kind for kind in _TABLE}
+
+
+def words_of(code: str, /, **facts: object) -> str:
+    """Return what the fault says, its facts filled in."""
+    return KINDS[code].words.format(**facts)

@@ -1,0 +1,1 @@
+"""House rules read from a profile's text."""

@@ -1,0 +1,1 @@
+"""The published rule sheets, and what is wrong or missing in them."""

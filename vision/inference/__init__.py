@@ -1,0 +1,1 @@
+"""The ONNX models and the enrolled deck, from their files."""

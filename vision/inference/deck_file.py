@@ -1,0 +1,202 @@
+"""Deck files: what was learnt of a house deck, with the hash of its content.
+
+One file, a NumPy archive without pickles: named arrays, the captured faces as small JPEGs, and
+facts as JSON. Written whole or not at all. Knows nothing of what the numbers mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.errors import ConfigurationError, OutsideError
+from vision.sight.deck.captured import Captured
+from vision.sight.deck.classifier import Deck
+from vision.sight.deck.head import Head
+from vision.sight.geometry.frame import Image
+from vision.sight.reading.fusion import FACES
+
+
+def write(
+    path: Path,
+    deck: Deck,
+    margins: NDArray[np.floating],
+    captured: Captured,
+    facts: Mapping[str, Any],
+) -> str:
+    """Write a learnt deck with its captured cards; return the hash of the content."""
+    arrays: dict[str, NDArray[Any]] = {
+        "mean": deck.head.mean,
+        "scale": deck.head.scale,
+        "weights": deck.head.weights,
+        "faces": deck.faces,
+        "backs": deck.backs,
+        "alike": deck.alike,
+        "margins": margins,
+        "cards": captured.cards,
+        "kept": captured.kept,
+    }
+    head = {
+        "name": deck.head.name,
+        "own": deck.head.own,
+        "generic": deck.head.generic,
+        "unit": deck.head.unit,
+    }
+    pictures = [*captured.crops, *captured.backs]
+    return save(path, {**facts, "head": head}, arrays, pictures)
+
+
+def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
+    """Return the deck of a file and its hash, to read with by the classifier of that hash.
+
+    ConfigurationError where the file is damaged, belongs to another classifier or is not armed.
+    """
+    found = load(path)
+    if found.facts.get("classifier") != classifier:
+        raise ConfigurationError(
+            f"{path}: the deck was enrolled with another classifier; run `shoe-reader enrol "
+            f"TABLE.toml --refit {path}` to learn it again from its captured cards"
+        )
+    if not found.facts.get("armed"):
+        raise ConfigurationError(
+            f"{path}: the deck is not armed: {found.facts.get('why', 'no reason is given')}; "
+            "mend that and enrol again, or leave [deck] path empty to read without it"
+        )
+    return _deck(path, found), found.sha256
+
+
+def captured_in(path: Path) -> Captured:
+    """Return the captured cards of a deck file, to learn it again."""
+    found = load(path)
+    cards, kept = (_part(path, found.arrays, name) for name in ("cards", "kept"))
+    pictures = np.array(found.pictures)
+    return Captured(pictures[: len(cards)], cards, kept, pictures[len(cards) :])
+
+
+def _deck(path: Path, found: DeckFile) -> Deck:
+    facts = found.facts.get("head", {})
+    mean, scale, weights, faces, backs, alike = (
+        _part(path, found.arrays, name)
+        for name in ("mean", "scale", "weights", "faces", "backs", "alike")
+    )
+    if weights.shape != (len(mean) + 1, FACES) or len(faces) != FACES:
+        raise ConfigurationError(f"{path}: is no deck of 52 cards; run `shoe-reader enrol`")
+    head = Head(facts["name"], mean, scale, weights, facts["own"], facts["generic"], facts["unit"])
+    return Deck(head, faces, backs, alike)
+
+
+def _part(path: Path, arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    if name not in arrays:
+        raise ConfigurationError(f"{path}: has no '{name}'; run `shoe-reader enrol`")
+    return arrays[name]
+
+
+FORMAT = 1
+LARGEST_BYTES = 64 * 1024 * 1024
+JPEG_QUALITY = 95
+_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeckFile:
+    """The content of a deck file: facts, arrays, captured pictures, and the hash of it all."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    pictures: tuple[Image, ...]
+    sha256: str
+
+
+def save(path: Path, facts: Mapping[str, Any], arrays: Arrays, pictures: Sequence[Image]) -> str:
+    """Write a deck file and return the hash of its content; OutsideError where it cannot be."""
+    packed = [_jpeg(picture) for picture in pictures]
+    content: dict[str, NDArray[Any]] = {
+        **arrays,
+        "facts": _bytes(json.dumps({**facts, "format": FORMAT}, sort_keys=True).encode()),
+        "jpegs": np.concatenate(packed) if packed else np.zeros(0, np.uint8),
+        "jpeg_sizes": np.array([len(one) for one in packed], np.int64),
+    }
+    digest = _digest(content)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **content, sha256=_bytes(digest.encode()))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OutsideError(f"{path}: the deck cannot be written: {error.strerror}") from error
+    return digest
+
+
+def load(path: Path) -> DeckFile:
+    """Read a deck file; ConfigurationError where it is missing, damaged or of another format."""
+    content = _content(path)
+    said = content.pop("sha256").tobytes().decode("ascii", "replace")
+    if said != _digest(content):
+        raise ConfigurationError(
+            f"{path}: the deck file was changed or damaged: its content is not what its hash says; "
+            "copy it again, or run `shoe-reader enrol`"
+        )
+    facts = json.loads(content.pop("facts").tobytes())
+    if facts.get("format") != FORMAT:
+        raise ConfigurationError(
+            f"{path}: is a deck file of format {facts.get('format')}, this program reads "
+            f"{FORMAT}; run `shoe-reader enrol` with this version"
+        )
+    ends = np.cumsum(content.pop("jpeg_sizes"))
+    jpegs = np.split(content.pop("jpegs"), ends[:-1]) if len(ends) else []
+    pictures = [cv2.imdecode(one, cv2.IMREAD_COLOR) for one in jpegs]
+    return DeckFile(facts, content, tuple(np.asarray(p, np.uint8) for p in pictures), said)
+
+
+def _content(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        if path.stat().st_size > LARGEST_BYTES:
+            raise ConfigurationError(f"{path}: is too large to be a deck file; check [deck] path")
+        with np.load(path, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+        if not {"sha256", "facts", "jpegs", "jpeg_sizes"} <= content.keys():
+            raise ValueError("parts are missing")
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"{path}: no such deck file; run `shoe-reader enrol`, or leave [deck] path empty"
+        ) from None
+    except _DAMAGE:
+        raise ConfigurationError(
+            f"{path}: is no deck file, or a damaged one; run `shoe-reader enrol`, or copy it again"
+        ) from None
+    return content
+
+
+def _digest(content: Arrays) -> str:
+    """Return the SHA-256 over names, types, shapes and bytes of all arrays, in order of names."""
+    total = hashlib.sha256()
+    for name in sorted(content):
+        array = np.ascontiguousarray(content[name])
+        total.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def _jpeg(picture: Image) -> NDArray[np.uint8]:
+    packed = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1]
+    return np.asarray(packed, np.uint8).reshape(-1)
+
+
+def _bytes(text: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(text, np.uint8)

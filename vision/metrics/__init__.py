@@ -1,0 +1,1 @@
+"""Counters of a running reader, and the page that a monitor reads."""

@@ -1,0 +1,126 @@
+"""How the reader is doing: frames, cards, latencies and the share of the processor.
+
+Counts what it is told; it knows nothing of what the counts mean to a table.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from vision.metrics.time_sync import time_sync
+
+RECENT = 20_000
+WINDOW = 10  # of the last calls of `health`, one a second: the rates are over these
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The middle and the tail of some durations, in milliseconds; zero when there were none."""
+
+    p50_ms: float
+    p99_ms: float
+    count: int
+
+
+class Durations:
+    """The most recent durations of one kind."""
+
+    def __init__(self, keep: int = RECENT) -> None:
+        self._seconds: deque[float] = deque(maxlen=keep)
+
+    def add(self, seconds: float) -> None:
+        """Record one duration."""
+        self._seconds.append(seconds)
+
+    def spread(self) -> Spread:
+        """Return p50 and p99 by the nearest rank."""
+        ordered = sorted(self._seconds)
+        return Spread(_rank(ordered, 0.50), _rank(ordered, 0.99), len(ordered))
+
+
+def _rank(ordered: list[float], share: float) -> float:
+    if not ordered:
+        return 0.0
+    return round(1000 * ordered[max(0, math.ceil(share * len(ordered)) - 1)], 2)
+
+
+@dataclass(slots=True)
+class Metrics:
+    """The counts of one run; `frame` and `event` are durations in seconds."""
+
+    frames: int = 0
+    looked: int = 0
+    cards_out: int = 0
+    cards_read: int = 0
+    cards_unread: int = 0
+    outages: int = 0
+    blind: bool = False
+    canary_failures: int = 0
+    canary_complaint: str | None = None
+    frame: Durations = field(default_factory=Durations)
+    event: Durations = field(default_factory=Durations)
+    _began_s: float = field(default_factory=time.monotonic)
+    _began_cpu_s: float = field(default_factory=time.process_time)
+    _marks: deque[tuple[float, int, int]] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def wall_s(self) -> float:
+        """Return the seconds since the run began."""
+        return time.monotonic() - self._began_s
+
+    def fps(self) -> float:
+        """Return the frames per second over the run."""
+        return round(self.frames / max(self.wall_s(), 1e-6), 1)
+
+    def _rates(self) -> dict[str, object]:
+        """Return frames that came in, were looked at closely and were gated, a second, of late."""
+        now = (time.monotonic(), self.frames, self.looked)
+        first = self._marks[0] if self._marks else (self._began_s, 0, 0)
+        self._marks.append(now)
+        seconds = max(now[0] - first[0], 1e-6)
+        came, looked = now[1] - first[1], now[2] - first[2]
+        each = {"fps_in": came, "fps_looked": looked, "fps_gated": came - looked}
+        return {name: round(count / seconds, 1) for name, count in each.items()}
+
+    def abstained(self) -> float:
+        """Return the share of cards whose reading was declined, 0 while none was seen."""
+        return round(self.cards_unread / max(self.cards_read + self.cards_unread, 1), 4)
+
+    def cpu_share(self) -> float:
+        """Return the processor time of this process over the run, 1.0 for one whole core."""
+        return round((time.process_time() - self._began_cpu_s) / max(self.wall_s(), 1e-6), 2)
+
+    def health(self) -> dict[str, object]:
+        """Return the figures that the topic `health` tells; the outbox's is added by its owner."""
+        frame, event = self.frame.spread(), self.event.spread()
+        return {
+            "fps": self.fps(),
+            "frames": self.frames,
+            "looked": self.looked,
+            "cards_out": self.cards_out,
+            "cards_read": self.cards_read,
+            "cards_unread": self.cards_unread,
+            "abstained": self.abstained(),
+            "outages": self.outages,
+            "blind": self.blind,
+            "canary": {"failures": self.canary_failures, "complaint": self.canary_complaint},
+            "clock": time_sync().values(),
+            **self._rates(),
+            "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
+            "event_ms": {"p50": event.p50_ms, "p99": event.p99_ms},
+            "cpu_share": self.cpu_share(),
+        }
+
+    def summary(self) -> str:
+        """Return the closing lines of a run, for people."""
+        frame, event = self.frame.spread(), self.event.spread()
+        return (
+            f"{self.frames} frames in {self.wall_s():.1f} s: {self.fps():g} a second, "
+            f"{self.looked} looked at closely; {self.cpu_share():.0%} of one core\n"
+            f"a frame took {frame.p50_ms:g} ms (p50), {frame.p99_ms:g} ms (p99)\n"
+            f"from frame to durable message {event.p50_ms:g} ms (p50), {event.p99_ms:g} ms (p99), "
+            f"{event.count} times\n"
+            f"{self.cards_out} cards out, {self.cards_read} read, {self.cards_unread} declined"
+        )

@@ -1,0 +1,1 @@
+"""The connection to the broker, and a broker for the demo."""

@@ -1,0 +1,1 @@
+"""The append-only record: hash chain, codec of events, proofs."""

@@ -1,0 +1,1 @@
+"""Once per table: calibration of the view, enrolment of the deck."""

@@ -1,0 +1,117 @@
+"""Calibrating from the first hands dealt: the play is watched, the plane fitted to its cards.
+
+Opens the source and the models, and says in words what was seen. Knows nothing of table files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vision.camera.shots import Shot
+from vision.camera.source import Wanted, open_source
+from vision.errors import OutsideError
+from vision.inference.load import open_models
+from vision.setup.calibration.from_sheet import Found, empty, lens_words
+from vision.setup.calibration.observed_play import Play
+from vision.setup.calibration.places import Places
+from vision.setup.calibration.propose import NotEnoughError, Proposal, propose
+from vision.setup.calibration.solver import Fit, Size, Thing, fit_most, upright
+from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import Homography
+
+LOOK_EVERY_MS = 30
+KEEP_EVERY_MS = 1500
+MOST_PICTURES = 15
+LEAST_CARDS = 6
+MOST_CARDS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """What the play gave: the plane, and the places proposed in its millimetres."""
+
+    found: Found
+    places: Places
+
+
+def from_play(
+    source: str,
+    wanted: Wanted,
+    card_mm: tuple[float, float],
+    minutes: float,
+    *,
+    plane: Homography | None = None,
+) -> Played:
+    """Watch for so long, or to the end, and propose; OutsideError where too little was seen.
+
+    With a `plane` only the places are proposed, in its millimetres.
+    """
+    play, pictures = _watched(source, wanted, minutes)
+    if not pictures:
+        raise OutsideError(f"{source}: no picture comes; check that the camera sends one")
+    height, width = pictures[-1].shape[:2]
+    words: list[str] = []
+    fitted, things = None, play.things(card_mm)[:MOST_CARDS]
+    if plane is None:
+        fitted, things = _fitted(things, (width, height), source)
+        plane = upright(fitted.plane, (width, height))
+        typical = float(np.sqrt((fitted.misfit_mm**2).mean()))
+        words = [
+            lens_words(plane, (width, height)),
+            f"plane: fitted to {len(things)} cards at rest, misfit {typical:.2f} mm",
+        ]
+    try:
+        proposal = propose(play, plane, card_mm)
+    except NotEnoughError as error:
+        raise OutsideError(f"{source}: {error}") from error
+    found = Found(
+        plane,
+        pictures[len(pictures) // 2],
+        (*words, *proposal.words),
+        fitted,
+        empty(pictures),
+        tuple(thing.seen_px.astype(np.float32) for thing in things),
+    )
+    return Played(found, _places(proposal))
+
+
+def _watched(source: str, wanted: Wanted, minutes: float) -> tuple[Play, list[Image]]:
+    models = open_models(threads=2)
+    play = Play()
+    pictures: list[tuple[int, Image]] = []
+    began = due = kept = None
+    for shot in open_source(source, wanted, speed=0):
+        if not isinstance(shot, Shot):
+            continue
+        image, at = shot.frame.image, shot.frame.at
+        began = at if began is None else began
+        if at - began > minutes * 60_000:
+            break
+        if due is None or at >= due:
+            due = at + LOOK_EVERY_MS
+            cards = models.detector(image)
+            play.see(image, cards, at - began)
+            if kept is None or at >= kept:
+                kept = at + KEEP_EVERY_MS
+                # The emptiest are kept: together they show the layout without cards.
+                pictures.append((len(cards), image))
+                pictures = sorted(pictures, key=lambda one: one[0])[:MOST_PICTURES]
+    return play, [image for _, image in pictures]
+
+
+def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thing]]:
+    """Fit the plane to cards, without those that fit much worse than most."""
+    fitted, kept = fit_most(things, size, lenses=1) if things else (None, [])
+    if fitted is None or len(kept) < LEAST_CARDS:
+        raise OutsideError(
+            f"{source}: only {len(kept)} cards were seen lying still with clear edges, "
+            f"{LEAST_CARDS} are needed: let it watch longer (--minutes), give the table more "
+            "light, or use the marker sheet"
+        )
+    return fitted, kept
+
+
+def _places(proposal: Proposal) -> Places:
+    return Places(proposal.slots, proposal.mouth, proposal.discard)

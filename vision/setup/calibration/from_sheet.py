@@ -1,0 +1,276 @@
+"""Finding the table plane from pictures of the marker sheet, or from measured points.
+
+Opens pictures and sources, judges how good the fit is, and says in words what was found and what
+to do where it is not good enough. Knows nothing of table files and places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import cv2
+import numpy as np
+
+from vision.camera.shots import Shot
+from vision.camera.source import Wanted, is_live, open_source
+from vision.errors import ConfigurationError, OutsideError
+from vision.setup.calibration.marker_sheet import NotSeenError, find
+from vision.setup.calibration.solver import Fit, Thing, Vector, fit
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.lens import Lens
+from vision.sight.geometry.plane import Homography
+
+MOST_MISFIT_MM = 1.0
+MOST_POINT_MISFIT_MM = 3.0
+LAYOUT_PICTURES = 15
+LOOK_EVERY_MS = 200
+STILL_PX = 0.5
+NEW_PLACE_PX = 60.0
+PLACES_WANTED = 10
+LIVE_LIMIT_MS = 180_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A plane, how it was found, and what people are to be told of it.
+
+    `picture` is one to draw on, `layout` shows the table empty, as far as that could be had;
+    `outlines` are what the plane was fitted to (n x 2 px each). `fit` knows how sure the plane is.
+    """
+
+    plane: Homography
+    picture: Image
+    words: tuple[str, ...]
+    fit: Fit | None = None
+    layout: Image | None = None
+    outlines: tuple[Points, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Sheets:
+    """Pictures of the sheet, as they are gathered."""
+
+    scale: float = 1.0
+    things: list[Thing] = field(default_factory=list)
+    images: list[Image] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, image: Image, name: str) -> None:
+        """Look for the sheet in a picture; why it cannot be used is kept."""
+        if self.images and image.shape != self.images[0].shape:
+            raise ConfigurationError(
+                f"{name}: is {_size(image)}, but the pictures before it are "
+                f"{_size(self.images[0])}; give pictures of one camera, as the reader gets them"
+            )
+        self.images.append(image)
+        try:
+            self.things.append(find(image, name=name, scale=self.scale))
+        except NotSeenError as error:
+            self.failures.append(f"{name}: {error}")
+
+    def found(self, lens: Lens | None, *, fit_lens: bool) -> Found:
+        """Return the plane; OutsideError where the pictures do not give one."""
+        if not self.things:
+            raise OutsideError("\n".join(self.failures) or "no pictures of the sheet")
+        height, width = self.images[0].shape[:2]
+        things = [_straight(thing, lens) for thing in self.things]
+        fitted = fit(things, (width, height), lenses=_lenses(len(things)) if fit_lens else 0)
+        self._judge(fitted)
+        plane = Homography(fitted.plane.matrix, lens) if lens else fitted.plane
+        used = f"{len(self.things)} of {len(self.images)} pictures"
+        words = [f"sheet: found in {used}", *self.failures, lens_words(plane, (width, height))]
+        words.append(
+            f"plane: misfit {_rms(fitted.misfit_mm):.2f} mm, "
+            f"worst picture {fitted.misfit_mm.max():.2f} mm"
+        )
+        outlines = tuple(_outline(thing) for thing in self.things)
+        layout = empty(self.images) if len(self.images) >= 3 else None
+        return Found(plane, self.images[0], tuple(words), fitted, layout, outlines)
+
+    def _judge(self, fitted: Fit) -> None:
+        worst = int(fitted.misfit_mm.argmax())
+        if fitted.misfit_mm[worst] <= MOST_MISFIT_MM:
+            return
+        what = "lies flat on the table, and that the camera did not move between the pictures"
+        if len(self.things) == 1:
+            what = "lies flat on the table, without waves or folds"
+        raise OutsideError(
+            f"{self.things[worst].name}: the sheet's corners are {fitted.misfit_mm[worst]:.1f} mm "
+            f"off a flat table ({MOST_MISFIT_MM:g} mm is the limit): see that the sheet {what}; "
+            "take the picture again, or leave it out"
+        )
+
+
+def from_pictures(
+    paths: Sequence[Path], sheets: Sheets, lens: Lens | None, *, fit_lens: bool
+) -> Found:
+    """Return the plane from pictures of the sheet; ConfigurationError where a file is none."""
+    for path in paths:
+        sheets.add(open_picture(path), str(path))
+    return sheets.found(lens, fit_lens=fit_lens)
+
+
+def from_source(
+    source: str, wanted: Wanted, sheets: Sheets, lens: Lens | None, *, fit_lens: bool
+) -> Found:
+    """Return the plane from a camera or video before which the sheet is moved about.
+
+    A live source ends when the sheet has lain at enough places, or after three minutes.
+    """
+    before: Thing | None = None
+    last: Image | None = None
+    why = "no picture came"
+    for image, name in looks(source, wanted, LOOK_EVERY_MS, LIVE_LIMIT_MS):
+        last = image
+        try:
+            thing = find(image, name=name, scale=sheets.scale)
+        except NotSeenError as error:
+            before, why = None, str(error)
+            continue
+        if _moved(thing, before) < STILL_PX and _is_new(thing, sheets.things):
+            sheets.things.append(thing)
+            sheets.images.append(image)
+            print(
+                f"  place {len(sheets.things)}: {len(thing.form_mm)} corners ({name})", flush=True
+            )
+        before = thing
+        if len(sheets.things) >= PLACES_WANTED:
+            break
+    if not sheets.things:
+        still = "; where it was seen it did not lie still" if before else ""
+        raise OutsideError(f"{source}: {why}{still}")
+    if last is not None:
+        sheets.images.append(last)
+    return sheets.found(lens, fit_lens=fit_lens)
+
+
+def looks(
+    source: str, wanted: Wanted, every_ms: int, live_limit_ms: int
+) -> Iterator[tuple[Image, str]]:
+    """Yield pictures of a source, so many ms apart, with a name for each."""
+    began = due = None
+    for shot in open_source(source, wanted, speed=0):
+        if not isinstance(shot, Shot):
+            continue
+        at = shot.frame.at
+        began = at if began is None else began
+        if is_live(source) and at - began > live_limit_ms:
+            return
+        if due is None or at >= due:
+            due = at + every_ms
+            yield shot.frame.image, f"{source} at {(at - began) / 1000:.1f} s"
+
+
+def from_points(
+    pairs: Sequence[tuple[float, float, float, float]], picture: Image, lens: Lens | None
+) -> Found:
+    """Return the plane through measured points (x px, y px, x mm, y mm each)."""
+    table = np.array(pairs, np.float64)
+    height, width = picture.shape[:2]
+    outside = [p for p in pairs if not (0 <= p[0] <= width and 0 <= p[1] <= height)]
+    if outside:
+        x, y = outside[0][:2]
+        raise ConfigurationError(
+            f"--points: ({x:g}, {y:g}) px lies outside the picture ({width} x {height} px); read "
+            "the points off a picture of the camera's full size"
+        )
+    try:
+        plane = Homography.fit(table[:, :2], table[:, 2:], lens)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"--points: {error}; give four or more points that span the layout, no three in a line"
+        ) from error
+    if _in_line(table[:, :2]) or _in_line(table[:, 2:]):
+        raise ConfigurationError(
+            "--points: three of the four points lie on one line: choose four corners of a rectangle"
+        )
+    off = np.linalg.norm(plane.to_mm(table[:, :2]) - table[:, 2:], axis=1)
+    if len(pairs) > 4 and off.max() > MOST_POINT_MISFIT_MM:
+        worst = pairs[int(off.argmax())]
+        raise ConfigurationError(
+            f"--points: {worst[0]:g},{worst[1]:g}={worst[2]:g},{worst[3]:g} is {off.max():.1f} mm "
+            "off the plane of the others: measure it again, or leave it out"
+        )
+    known = (
+        f"misfit {_rms(off):.2f} mm" if len(pairs) > 4 else "four points leave no misfit to tell"
+    )
+    return Found(plane, picture, (f"plane: {len(pairs)} points, {known}",))
+
+
+def empty(images: Sequence[Image]) -> Image:
+    """Return what most of the pictures show at each place: what comes and goes is left out."""
+    step = max(1, len(images) // LAYOUT_PICTURES)
+    return cast(Image, np.median(np.stack(images[::step]), axis=0).astype(np.uint8))
+
+
+def open_picture(path: Path) -> Image:
+    """Return a picture (H x W x 3, BGR); ConfigurationError where the file is none."""
+    try:
+        data = np.frombuffer(path.read_bytes(), np.uint8)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: {error.strerror}; give pictures of the sheet as JPEG, PNG, WebP or BMP files"
+        ) from error
+    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
+    if image is None:
+        raise ConfigurationError(f"{path}: is not a picture; give a JPEG, PNG, WebP or BMP file")
+    return cast(Image, image)
+
+
+def lens_words(plane: Homography, size: tuple[int, int]) -> str:
+    """Say what a lens does to the picture."""
+    if plane.lens is None:
+        return "lens: bends nothing that could be told"
+    ends = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float64)
+    off = np.linalg.norm(plane.lens.straighten(ends) - ends, axis=1).max()
+    lens = plane.lens
+    return (
+        f"lens: k1 {lens.k1:.4f}, k2 {lens.k2:.4f}, p1 {lens.p1:.4f}, p2 {lens.p2:.4f} for "
+        f"{lens.focal_px:.0f} px; moves the picture's corners by {off:.0f} px"
+    )
+
+
+def _lenses(pictures: int) -> int:
+    """Return how rich a lens model so many pictures bear."""
+    return 1 if pictures < 4 else 2 if pictures < 6 else 3
+
+
+def _straight(thing: Thing, lens: Lens | None) -> Thing:
+    if lens is None:
+        return thing
+    return Thing(thing.form_mm, lens.straighten(thing.seen_px).astype(np.float64), thing.name)
+
+
+def _outline(thing: Thing) -> Points:
+    return np.asarray(cv2.convexHull(thing.seen_px.astype(np.float32)), np.float32)[:, 0]
+
+
+def _moved(thing: Thing, other: Thing | None) -> float:
+    if other is None or thing.seen_px.shape != other.seen_px.shape:
+        return float("inf")
+    return float(np.linalg.norm(thing.seen_px - other.seen_px, axis=1).max())
+
+
+def _is_new(thing: Thing, known: Sequence[Thing]) -> bool:
+    middle = thing.seen_px.mean(axis=0)
+    return all(np.linalg.norm(middle - t.seen_px.mean(axis=0)) > NEW_PLACE_PX for t in known)
+
+
+def _in_line(points: Vector) -> bool:
+    """Whether there are four points, three of them (almost) on one line."""
+    if len(points) != 4:
+        return False
+    extent = float(np.ptp(points, axis=0).max())
+    triples = (np.delete(points, i, axis=0).astype(np.float32) for i in range(4))
+    return any(cv2.contourArea(triple) <= 1e-3 * extent * extent for triple in triples)
+
+
+def _rms(values: Vector) -> float:
+    return float(np.sqrt((values**2).mean()))
+
+
+def _size(image: Image) -> str:
+    return f"{image.shape[1]} x {image.shape[0]} px"

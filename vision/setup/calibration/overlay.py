@@ -1,0 +1,105 @@
+"""A calibration drawn on the picture it was made from, for people to look at.
+
+Knows the view of a table; nothing of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import cv2
+import numpy as np
+
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Pose, TableView
+
+GRID_MM, BOLD_MM = 50, 200
+STEPS = 24
+Colour = tuple[int, int, int]
+GRID, SLOT, MOUTH, DISCARD, CARD = (
+    (170, 170, 170),
+    (80, 255, 255),
+    (80, 160, 255),
+    (255, 170, 80),
+    (80, 255, 80),
+)
+
+
+def drawn(image: Image, view: TableView, seen: Sequence[Points] = ()) -> Image:
+    """Return the picture with grid, slots, mouth, discard, and a card's outline in each slot.
+
+    `seen` are outlines (4 x 2 px) of what the plane was fitted to.
+    """
+    pen = _Pen(image, view)
+    pen.grid()
+    for outline in seen:
+        pen.pixels(outline, (255, 80, 255))
+    for slot, area in view.slots.items():
+        pen.area(area, SLOT, slot.name)
+        pen.area(view.rectangle(_lying(area)), CARD, "")
+    pen.area(view.mouth, MOUTH, "mouth")
+    if view.discard is not None:
+        pen.area(view.discard, DISCARD, "discard")
+    return pen.picture
+
+
+def _lying(area: Points) -> Pose:
+    """Return a card in the middle of a slot, along its longer side."""
+    (x, y), (width, height), angle = cv2.minAreaRect(np.asarray(area, np.float32))
+    return Pose(x, y, (angle if width > height else angle + 90.0) % 180.0)
+
+
+class _Pen:
+    def __init__(self, image: Image, view: TableView) -> None:
+        self.picture = np.asarray(image // 4 * 3, np.uint8)
+        self._view = view
+        self._scale = max(image.shape[:2]) / 1400
+
+    def grid(self) -> None:
+        """Draw lines of whole millimetres, the round ones with their figures."""
+        height, width = self.picture.shape[:2]
+        edge = np.array([[0, 0], [width, 0], [width, height], [0, height]])
+        corners = self._view.homography.to_mm(edge)
+        low = np.ceil(np.clip(corners.min(axis=0), -3000, 3000) / GRID_MM).astype(int) * GRID_MM
+        high = np.clip(corners.max(axis=0), -3000, 3000)
+        for x in range(int(low[0]), int(high[0]) + 1, GRID_MM):
+            self._line((x, float(low[1])), (x, float(high[1])), bold=x % BOLD_MM == 0)
+        for y in range(int(low[1]), int(high[1]) + 1, GRID_MM):
+            self._line((float(low[0]), y), (float(high[0]), y), bold=y % BOLD_MM == 0)
+        for x in range(int(low[0]), int(high[0]) + 1, GRID_MM):
+            for y in range(int(low[1]), int(high[1]) + 1, GRID_MM):
+                if x % BOLD_MM == 0 and y % BOLD_MM == 0:
+                    place = self._view.homography.to_px([float(x), float(y)])
+                    self._words(f"{x},{y}", place, GRID, 0.4)
+
+    def area(self, area: Points, colour: Colour, name: str) -> None:
+        """Draw a polygon of the table (n x 2 mm) with its name."""
+        around = zip(area, np.roll(area, -1, axis=0), strict=True)
+        points = np.concatenate([np.linspace(a, b, STEPS) for a, b in around])
+        pixels = self._view.homography.to_px(points)
+        self.pixels(pixels, colour)
+        if name:
+            self._words(name, pixels.min(axis=0) - (0, 4 * self._scale), colour, 0.55)
+
+    def pixels(self, outline: Points, colour: Colour) -> None:
+        """Draw an outline (n x 2 px)."""
+        self._strokes([outline], colour, 2, closed=True)
+
+    def _line(self, start: tuple[float, float], end: tuple[float, float], *, bold: bool) -> None:
+        points = self._view.homography.to_px(np.linspace(start, end, 2 * STEPS))
+        self._strokes([points], GRID if bold else (130, 130, 130), 1, closed=False)
+
+    def _strokes(
+        self, lines: Iterable[Points], colour: Colour, weight: int, *, closed: bool
+    ) -> None:
+        thick = max(1, round(weight * self._scale))
+        whole = [np.round(np.clip(line, -20000, 20000) * 8).astype(np.int32) for line in lines]
+        cv2.polylines(self.picture, whole, closed, colour, thick, cv2.LINE_AA, 3)
+
+    def _words(self, text: str, place: Points, colour: Colour, size: float) -> None:
+        corner = (int(place[0]) + 2, int(place[1]))
+        for tint, weight in (((0, 0, 0), 4), (colour, 1)):
+            cv2.putText(
+                self.picture, text, corner, cv2.FONT_HERSHEY_SIMPLEX, size * self._scale, tint,
+                max(1, round(weight * self._scale)), cv2.LINE_AA,
+            )  # fmt: skip

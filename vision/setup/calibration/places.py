@@ -1,0 +1,142 @@
+"""The view of a calibrated table: the frame its millimetres are counted in, and its places.
+
+A new plane is turned and shifted so that places that are known stay where they are. Knows the view
+section of a table file, and nothing of how plane and places were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vision.config.table import View
+from vision.errors import ConfigurationError
+from vision.game.events import Slot
+from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
+from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import Homography, Pose, TableView, card_rectangle
+from vision.sight.quality.camera_shift import Shift
+
+ROOM_MM = 8.0
+MOUTH_MM, DISCARD_MM = (120.0, 120.0), (150.0, 150.0)
+FAR_MM = 15.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where things lie, polygons (n x 2) in the millimetres of a plane."""
+
+    slots: Mapping[Slot, Points]
+    mouth: Points
+    discard: Points | None = None
+
+    def moved(self, way: Rigid) -> Places:
+        """Return the places turned and shifted."""
+        discard = None if self.discard is None else _points(way.apply(self.discard))
+        slots = {slot: _points(way.apply(area)) for slot, area in self.slots.items()}
+        return Places(slots, _points(way.apply(self.mouth)), discard)
+
+    def view(self, plane: Homography, card_mm: tuple[float, float]) -> TableView:
+        """Return the view of a table on which these places lie."""
+        return TableView(plane, self.slots, self.mouth, self.discard, card_mm)
+
+    def __or__(self, marked: Mapping[str, Points]) -> Places:
+        """Return the places with some replaced, by name: slots, `MOUTH`, `DISCARD`."""
+        slots = {slot: marked.get(slot.name, area) for slot, area in self.slots.items()}
+        return Places(slots, marked.get("MOUTH", self.mouth), marked.get("DISCARD", self.discard))
+
+
+def places_of(view: View) -> Places:
+    """Return the places of a table file."""
+    slots = {slot: _points(area) for slot, area in view.slots_mm.items()}
+    discard = None if view.discard_mm is None else _points(view.discard_mm)
+    return Places(slots, _points(view.mouth_mm), discard)
+
+
+def aligned(plane: Homography, view: View, shift: Shift | None) -> tuple[Homography, float]:
+    """Return a new plane in the frame of a table file, and how far the two disagree, mm.
+
+    The camera may have moved since: `shift` tells where the slots are now seen by the old plane.
+    """
+    old = view.plane()
+    here = {slot: np.mean(area, axis=0) for slot, area in view.slots_mm.items()}
+    moved = {} if shift is None else shift.at
+    there = np.array([mm + np.array(moved.get(slot, (0, 0))) for slot, mm in here.items()])
+    seen = plane.to_mm(old.to_px(there))
+    kept = np.array(list(here.values()))
+    frame = rigid(seen, kept)
+    return in_frame(plane, frame), float(np.linalg.norm(frame.apply(seen) - kept, axis=1).max())
+
+
+def fresh(plane: Homography, size: Size) -> Homography:
+    """Return a plane in a frame of its own: x right and y down as seen, from the upper left."""
+    return upright(plane, size)
+
+
+def marked(
+    marks: Mapping[str, tuple[float, ...]], plane: Homography, card_mm: tuple[float, float]
+) -> dict[str, Points]:
+    """Return places marked in the picture as polygons in mm, by name.
+
+    A mark is x, y in pixels and, for a slot, the angle of its cards' long side in degrees as seen
+    (90 upright; without one 90, and 0 for third cards).
+    """
+    names = [*(slot.name for slot in Slot), "MOUTH", "DISCARD"]
+    out: dict[str, Points] = {}
+    for name, mark in marks.items():
+        if name not in names:
+            raise ConfigurationError(f"--place {name}: no such place; there are {', '.join(names)}")
+        x, y = plane.to_mm([mark[0], mark[1]]).tolist()
+        usual = 0.0 if name.endswith("_3") or name in {"MOUTH", "DISCARD"} else 90.0
+        pose = Pose(x, y, mark[2] if len(mark) > 2 else usual)
+        size = {"MOUTH": MOUTH_MM, "DISCARD": DISCARD_MM}.get(name) or _with_room(card_mm)
+        out[name] = card_rectangle(pose, size)
+    return out
+
+
+def from_marks(marks: Mapping[str, Points]) -> Places:
+    """Return places that were all marked; ConfigurationError names those that were not."""
+    missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
+    if missing:
+        raise ConfigurationError(
+            f"the table file has no places yet, and these are not given: {', '.join(missing)}; "
+            "mark each in the picture with --place NAME=X,Y, or let them be proposed: --from-play"
+        )
+    slots = {slot: marks[slot.name] for slot in Slot}
+    return Places(slots, marks["MOUTH"], marks.get("DISCARD"))
+
+
+def view_section(view: TableView, size: Size) -> dict[str, Any]:
+    """Return the view as a table file holds it; keys without a value are to be taken out."""
+    pixels, table = four_points(view.homography, size)
+    lens = view.homography.lens
+    return {
+        "image_px": pixels.tolist(),
+        "table_mm": table.tolist(),
+        "mouth_mm": _rounded(view.mouth),
+        "discard_mm": None if view.discard is None else _rounded(view.discard),
+        "card_mm": list(view.card_mm),
+        "lens": None
+        if lens is None
+        else {
+            "focal_px": lens.focal_px,
+            "centre_px": list(lens.centre_px),
+            **{name: round(getattr(lens, name), 6) for name in ("k1", "k2", "p1", "p2")},
+        },
+        "slots_mm": {slot.name: _rounded(area) for slot, area in view.slots.items()},
+    }
+
+
+def _with_room(card_mm: tuple[float, float]) -> tuple[float, float]:
+    return card_mm[0] + 2 * ROOM_MM, card_mm[1] + 2 * ROOM_MM
+
+
+def _points(area: Any) -> Points:
+    return np.asarray(area, np.float32)
+
+
+def _rounded(area: Points) -> list[list[float]]:
+    return [[round(float(x), 1), round(float(y), 1)] for x, y in area]

@@ -1,0 +1,284 @@
+"""The table plane and the lens, fitted to things of known form that lie flat on the table.
+
+A marker sheet, a card or a list of measured points is such a thing: its form in millimetres and
+where its points are seen. All are fitted together by least squares in the picture: one plane, one
+lens, and for each thing where it lies. Knows nothing of files, nor of how the points were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vision.sight.geometry.lens import Lens
+from vision.sight.geometry.plane import Homography
+
+Vector = NDArray[np.float64]
+Size = tuple[int, int]
+
+UNIT_MM = 500.0
+STEPS = 60
+DRAWS = 60
+ROUNDS, ASTRAY, LEAST_MISFIT_MM = 8, 2.0, 0.1
+LENSES: tuple[tuple[str, ...], ...] = ((), ("k1",), ("k1", "k2"), ("k1", "k2", "p1", "p2"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thing:
+    """Something flat: its form (n x 2 mm, y down as seen) and where it is seen (n x 2 pixels)."""
+
+    form_mm: Vector
+    seen_px: Vector
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A fitted plane with its lens, and how well it fits.
+
+    The frame of the plane is that of the first thing. `misfit_mm` is the root mean square distance
+    per thing between where its points are seen and where they should be, on the table.
+    """
+
+    plane: Homography
+    misfit_mm: Vector
+    _problem: _Problem
+    _values: Vector
+
+    def uncertainty_mm(self, pixels: ArrayLike) -> Vector:
+        """Return how far off (1 sigma, mm) the plane may put each of these pixels (n x 2).
+
+        What a shift or a turn of the whole frame would put right does not count.
+        """
+        rng = np.random.default_rng(0)
+        there = self.plane.to_mm(pixels).astype(np.float64)
+        spread = self._problem.spread(self._values)
+        root = np.linalg.cholesky(spread + 1e-15 * np.eye(len(spread)))
+        total = np.zeros(len(there))
+        for _ in range(DRAWS):
+            values = self._values + root @ rng.standard_normal(len(root))
+            other = self._problem.plane(values).to_mm(pixels).astype(np.float64)
+            total += ((rigid(other, there).apply(other) - there) ** 2).sum(axis=1)
+        return np.sqrt(total / DRAWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Rigid:
+    """A turn and a shift of the plane: `p -> turn p + shift` on complex numbers x + iy."""
+
+    turn: complex
+    shift: complex
+
+    def apply(self, points: ArrayLike) -> Vector:
+        """Return points (n x 2) turned and shifted."""
+        xy = np.asarray(points, np.float64)
+        moved = self.turn * (xy[..., 0] + 1j * xy[..., 1]) + self.shift
+        return np.stack([moved.real, moved.imag], axis=-1)
+
+    def matrix(self) -> Vector:
+        """Return the same as a 3 x 3 matrix."""
+        c, s = self.turn.real, self.turn.imag
+        return np.array([[c, -s, self.shift.real], [s, c, self.shift.imag], [0, 0, 1]])
+
+
+def rigid(points: ArrayLike, target: ArrayLike) -> Rigid:
+    """Return the turn and shift that bring points (n x 2) best onto others, without scaling."""
+    one, other = (np.asarray(p, np.float64) @ np.array([1, 1j]) for p in (points, target))
+    pull = np.vdot(one - one.mean(), other - other.mean())
+    turn = complex(pull / abs(pull)) if abs(pull) > 1e-12 else 1 + 0j
+    return Rigid(turn, complex(other.mean() - turn * one.mean()))
+
+
+def in_frame(plane: Homography, frame: Rigid) -> Homography:
+    """Return the plane with its millimetres turned and shifted."""
+    return Homography(frame.matrix() @ plane.matrix, plane.lens)
+
+
+def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -> Fit:
+    """Fit plane and lens to things seen in pictures of `size` (width, height).
+
+    Of the lens models, from none to `LENSES[lenses]`, the one that best explains what is seen for
+    the figures it takes (Bayesian information) is kept. ValueError where no plane fits.
+    """
+    problems = [_Problem(things, size, names) for names in LENSES[: lenses + 1]]
+    problems = [problems[0], *(p for p in problems[1:] if p.count < p.seen)]
+    values = problems[0].first_guess()
+    found: list[tuple[float, int, Vector]] = []
+    for i, problem in enumerate(problems):
+        values = problem.solve(problem.widened(values))
+        if not problem.folds(values):
+            found.append((problem.score(values), i, values))
+    _, kept, values = min(found, key=lambda one: one[0])
+    # How sure the plane is must not rest on the lens being perfect, only because none was told.
+    sure = max(kept, min(1, len(problems) - 1))
+    plane, misfit = problems[kept].outcome(values)
+    return Fit(plane, misfit, problems[sure], problems[sure].widened(values))
+
+
+def fit_most(things: Sequence[Thing], size: Size, *, lenses: int) -> tuple[Fit, list[Thing]]:
+    """Fit without the things that fit much worse than most; return those that were kept too."""
+    kept = list(things)
+    found = fit(kept, size, lenses=lenses)
+    for _ in range(ROUNDS):
+        limit = ASTRAY * max(float(np.median(found.misfit_mm)), LEAST_MISFIT_MM)
+        good = [t for t, off in zip(kept, found.misfit_mm, strict=True) if off <= limit]
+        if len(good) == len(kept) or len(good) < 3:
+            break
+        kept = good
+        found = fit(kept, size, lenses=lenses)
+    return found, kept
+
+
+class _Problem:
+    """The least squares problem: figures for plane, lens, and the place of each thing but one."""
+
+    def __init__(self, things: Sequence[Thing], size: Size, names: tuple[str, ...]) -> None:
+        self._things = things
+        self._size = size
+        self._names = names
+        self._form = np.concatenate([thing.form_mm for thing in things]) / UNIT_MM
+        self._seen = np.concatenate([thing.seen_px for thing in things])
+        self._which = np.repeat(np.arange(len(things)), [len(t.form_mm) for t in things])
+        self._head = 8 + len(names)
+        self.count = self._head + 3 * (len(things) - 1)
+        self.seen = self._seen.size
+
+    def lens(self, values: Vector) -> Lens | None:
+        """Return the lens that these figures stand for."""
+        if not self._names:
+            return None
+        factors: dict[str, Any] = dict(
+            zip(self._names, values[8 : self._head].tolist(), strict=True)
+        )
+        width, height = self._size
+        return Lens(float(width), (width / 2, height / 2), **factors)
+
+    def plane(self, values: Vector) -> Homography:
+        """Return the plane that these figures stand for."""
+        shrink = np.diag([1 / UNIT_MM, 1 / UNIT_MM, 1.0])
+        there = self._to_pixels() @ np.append(values[:8], 1.0).reshape(3, 3) @ shrink
+        return Homography(np.linalg.inv(there), self.lens(values))
+
+    def folds(self, values: Vector) -> bool:
+        """Whether these figures describe no lens."""
+        lens = self.lens(values)
+        return lens is not None and lens.folds(self._size)
+
+    def outcome(self, values: Vector) -> tuple[Homography, Vector]:
+        """Return the plane, and the root mean square misfit of each thing in mm."""
+        plane = self.plane(values)
+        off = plane.to_mm(self._seen) - self._places(values) * UNIT_MM
+        square = (off**2).sum(axis=1)
+        return plane, np.sqrt(np.bincount(self._which, square) / np.bincount(self._which))
+
+    def spread(self, values: Vector) -> NDArray[np.float64]:
+        """Return the covariance of the figures, as the misfit in the picture has it."""
+        residual = self._off(values)
+        pull = self._slope(values, residual)
+        free = max(1, len(residual) - self.count)
+        variance = float(residual @ residual) / free + 0.02**2
+        return np.asarray(np.linalg.pinv(pull.T @ pull) * variance, np.float64)
+
+    def score(self, values: Vector) -> float:
+        """Return the Bayesian information criterion of a solution; less is better."""
+        residual = self._off(values)
+        # No corner is found better than to some hundredths of a pixel, whatever the sum says.
+        mean = float(residual @ residual) / len(residual) + 0.02**2
+        return len(residual) * float(np.log(mean)) + self.count * float(np.log(len(residual)))
+
+    def first_guess(self) -> Vector:
+        """Return figures to start from: the largest thing settles the plane, the others follow."""
+        sizes = [np.prod(np.ptp(thing.seen_px, axis=0)) for thing in self._things]
+        order = int(np.argmax(sizes))
+        plane = Homography.fit(self._things[order].seen_px, self._things[order].form_mm)
+        first = self._things[0]
+        frame = rigid(plane.to_mm(first.seen_px), first.form_mm)
+        plane = in_frame(plane, frame)
+        matrix = np.linalg.inv(self._to_pixels()) @ np.linalg.inv(plane.matrix)
+        matrix = matrix @ np.diag([UNIT_MM, UNIT_MM, 1.0])
+        values = [*(matrix / matrix[2, 2]).ravel()[:8].tolist(), *(0.0 for _ in self._names)]
+        for thing in self._things[1:]:
+            place = rigid(thing.form_mm / UNIT_MM, plane.to_mm(thing.seen_px) / UNIT_MM)
+            values += [float(np.angle(place.turn)), place.shift.real, place.shift.imag]
+        return np.array(values)
+
+    def widened(self, values: Vector) -> Vector:
+        """Return the figures of the next simpler lens as a start for this one."""
+        more = self.count - len(values)
+        return np.insert(values, self._head - more, np.zeros(more))
+
+    def solve(self, values: Vector) -> Vector:
+        """Follow Levenberg and Marquardt down to the least sum of squares."""
+        residual = self._off(values)
+        damping = 1e-3
+        for _ in range(STEPS):
+            pull = self._slope(values, residual)
+            normal, down = pull.T @ pull, pull.T @ residual
+            scale = np.diag(np.diag(normal) + 1e-12)
+            tried = values - np.linalg.solve(normal + damping * scale, down)
+            off = self._off(tried)
+            if not np.isfinite(off).all() or off @ off >= residual @ residual:
+                damping *= 8
+                if damping > 1e10:
+                    break
+                continue
+            gained = float(residual @ residual - off @ off)
+            values, residual, damping = tried, off, max(damping / 5, 1e-12)
+            if gained < 1e-9 * float(off @ off) + 1e-12:
+                break
+        return values
+
+    def _places(self, values: Vector) -> Vector:
+        """Return where the points of all things lie, in units of the plane."""
+        rest = np.vstack([np.zeros((1, 3)), values[self._head :].reshape(-1, 3)])[self._which]
+        cos, sin = np.cos(rest[:, 0]), np.sin(rest[:, 0])
+        x, y = self._form.T
+        return np.column_stack([cos * x - sin * y + rest[:, 1], sin * x + cos * y + rest[:, 2]])
+
+    def _off(self, values: Vector) -> Vector:
+        """Return by how many pixels each point is seen elsewhere than these figures say."""
+        matrix = np.append(values[:8], 1.0).reshape(3, 3)
+        places = self._places(values)
+        lifted = places @ matrix[:, :2].T + matrix[:, 2]
+        straight = lifted[:, :2] / lifted[:, 2:] * self._size[0] + np.array(self._size) / 2
+        lens = self.lens(values)
+        seen = straight if lens is None else lens.bend(straight)
+        return np.asarray((seen - self._seen).ravel(), np.float64)
+
+    def _slope(self, values: Vector, residual: Vector) -> NDArray[np.float64]:
+        columns = []
+        for i in range(len(values)):
+            step = values.copy()
+            step[i] += 1e-6
+            columns.append((self._off(step) - residual) / 1e-6)
+        return np.column_stack(columns)
+
+    def _to_pixels(self) -> Vector:
+        width, height = self._size
+        return np.array([[width, 0, width / 2], [0, width, height / 2], [0, 0, 1.0]])
+
+
+def four_points(plane: Homography, size: Size) -> tuple[Vector, Vector]:
+    """Return four points near the picture's corners as pixels and as mm, for a table file."""
+    width, height = size
+    pixels = np.round(
+        np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]]) * (width, height)
+    )
+    table = np.asarray(plane.to_mm(pixels), np.float64)
+    return pixels, np.asarray(np.round(table, 2), np.float64)
+
+
+def upright(plane: Homography, size: Size) -> Homography:
+    """Return the plane with x to the right and y down as seen, its origin at the picture's edge."""
+    width, height = size
+    middle = np.array([[width / 2 - 50, height / 2], [width / 2 + 50, height / 2]])
+    left, right = plane.to_mm(middle).astype(np.float64) @ np.array([1, 1j])
+    turn = complex(abs(right - left) / (right - left))
+    turned = in_frame(plane, Rigid(turn, 0j))
+    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]])
+    low = np.floor(turned.to_mm(corners).min(axis=0))
+    return in_frame(turned, Rigid(1 + 0j, complex(-low[0], -low[1])))

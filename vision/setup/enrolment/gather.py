@@ -1,0 +1,276 @@
+"""Gather the cards of a deck as they are shown: which have been seen, and what is not yet clear.
+
+A showing is one card lying at one place for a while. Showings that the classifier is sure of name
+themselves; of two that lie there at once under one name, neither is believed; the last ones follow
+by exclusion, or are asked. Knows no files and asks nobody itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.cards import DECK, Card
+from vision.sight.deck.captured import Captured
+from vision.sight.deck.likeness import likeness
+from vision.sight.detection.classifier import CROP_SIZE
+from vision.sight.geometry.frame import Image
+from vision.sight.reading.fusion import FACES, Evidence
+
+# A name is believed at this probability of error; a wrong one would be learnt.
+SURE = 1e-3
+MOST_CROPS = 14
+NEAR_MM = 25.0
+AWAY_LOOKS = 4
+# Another card was laid on the same place where a look differs from the last one by more grey
+# levels than this, or is named otherwise with this probability.
+CHANGED_LEVELS = 5.0
+ANOTHER_NAME = 0.8
+PATCH = (24, 34)
+# Two unclear showings as alike as this are one card shown twice.
+ALIKE = 0.9
+# A card in another place is at least so like itself; less alike, it is another card.
+SURELY_ALIKE = 0.95
+KEPT_SHARE = 1 / 3
+LEAST_BACKS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sighting:
+    """A card in one picture: its middle in mm, its crop, and what the classifier says of it."""
+
+    place: tuple[float, float]
+    crop: Image
+    log_p: NDArray[np.float32]
+    readable: float
+
+
+@dataclass(slots=True, eq=False)
+class Showing:
+    """One card at one place: its crops, the evidence of its looks, first and last picture."""
+
+    place: tuple[float, float]
+    first: int
+    last: int
+    crops: list[Image] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
+    told: Card | None = None
+    left_out: bool = False
+
+    def take(self, seen: Sighting, picture: int) -> None:
+        """Add a look."""
+        self.place, self.last = seen.place, picture
+        self.evidence.add(seen.log_p, seen.readable, changed=False)
+        if len(self.crops) < MOST_CROPS:
+            self.crops.append(seen.crop)
+
+    def goes_on(self, seen: Sighting) -> bool:
+        """Whether a look at the same place is at the same card."""
+        guess, best = self.guess(), int(seen.log_p.argmax())
+        surely = np.exp(seen.log_p[best]) * seen.readable >= ANOTHER_NAME
+        if surely and guess is not None and guess[0].index != best and guess[1] <= SURE:
+            return False
+        return _difference(seen.crop, self.crops[-1]) <= CHANGED_LEVELS
+
+    def guess(self, among: Iterable[Card] = DECK) -> tuple[Card, float, Card] | None:
+        """Return the best card of some, the probability that it is another of them, the second."""
+        copies = np.zeros(FACES)
+        copies[[card.index for card in among]] = 1.0
+        opinion = self.evidence.opinion(copies)
+        return None if opinion is None else (opinion.best, opinion.error, opinion.second)
+
+    def beside(self, other: Showing) -> bool:
+        """Whether both lay on the table in the same picture."""
+        return self.first <= other.last and other.first <= self.last
+
+
+class Gatherer:
+    """What has been shown so far."""
+
+    def __init__(self) -> None:
+        self._showings: list[Showing] = []
+        self._backs: list[Image] = []
+        self._picture = 0
+
+    def see(self, faces: Sequence[Sighting], backs: Sequence[Image]) -> None:
+        """Take in one picture: its faces, and the crops of cards that lie on theirs."""
+        self._picture += 1
+        self._backs += backs[: max(0, MOST_CROPS - len(self._backs))]
+        for seen in faces:
+            showing = self._at(seen)
+            if showing is None:
+                showing = Showing(seen.place, self._picture, self._picture)
+                self._showings.append(showing)
+            showing.take(seen, self._picture)
+
+    def _at(self, seen: Sighting) -> Showing | None:
+        """Return the showing that a sighting goes on with."""
+        for showing in reversed(self._showings):
+            away = np.hypot(*np.subtract(showing.place, seen.place))
+            if self._picture - showing.last > AWAY_LOOKS or away > NEAR_MM:
+                continue
+            return showing if showing.last < self._picture and showing.goes_on(seen) else None
+        return None
+
+    # --- names -----------------------------------------------------------------------------------
+
+    def names(self) -> dict[int, Card]:
+        """Return the card of each showing (by number) that is known by now."""
+        found = self._sure()
+        doubted = self._doubted(found)
+        found = {number: card for number, card in found.items() if number not in doubted}
+        return found | self._by_exclusion(found, doubted)
+
+    def conflicts(self) -> tuple[Card, ...]:
+        """Return the cards as which two cards are read that lie there at the same time."""
+        found = self._sure()
+        return tuple(sorted({found[number] for number in self._doubted(found)}))
+
+    def _sure(self) -> dict[int, Card]:
+        """Return what each showing was told to be, or looks like for sure."""
+        found: dict[int, Card] = {}
+        for number, showing in enumerate(self._showings):
+            guess = showing.guess()
+            if showing.told is not None:
+                found[number] = showing.told
+            elif guess is not None and guess[1] <= SURE and not showing.left_out:
+                found[number] = guess[0]
+        return found
+
+    def _doubted(self, found: dict[int, Card]) -> set[int]:
+        """Return the untold showings that lay beside another one of the same name."""
+        return {
+            one
+            for one in found
+            for other in found
+            if one != other and found[one] == found[other]
+            if self._showings[one].told is None
+            if self._showings[one].beside(self._showings[other])
+        }
+
+    def _by_exclusion(self, found: dict[int, Card], doubted: set[int]) -> dict[int, Card]:
+        """Return the names that follow because all other cards are known and look otherwise."""
+        shown = {card: self._showings[number].crops[0] for number, card in found.items()}
+        added: dict[int, Card] = {}
+        for number, showing in enumerate(self._showings):
+            if len(shown) == FACES or number in {*found, *doubted} or showing.left_out:
+                continue
+            name = _excluded(showing, shown)
+            if name is not None and name not in added.values():
+                added[number] = name
+        return added
+
+    @property
+    def missing(self) -> tuple[Card, ...]:
+        """The faces that have not been seen for sure."""
+        known = set(self.names().values())
+        return tuple(card for card in DECK if card not in known)
+
+    @property
+    def back_seen(self) -> bool:
+        """Whether the back has been seen often enough."""
+        return len(self._backs) >= LEAST_BACKS
+
+    def unclear(self) -> Showing | None:
+        """Return a showing that may be a missing card, or `None`: one without a name, if any.
+
+        While a card is missing, one that was shown twice may have been taken for another.
+        """
+        names, missing = self.names(), self.missing
+        possible = {*missing, *self.conflicts()}
+        for number, showing in enumerate(self._showings if missing else ()):
+            guess = showing.guess()
+            if number in names or showing.left_out or guess is None:
+                continue
+            if {guess[0], guess[2]} & possible:
+                return showing
+        twice = [number for number in names if names[number] in self.shown_twice()]
+        untold = [i for i in twice if self._showings[i].told is None]
+        return self._showings[untold[0]] if missing and untold else None
+
+    def shown_twice(self) -> tuple[Card, ...]:
+        """Return the cards that more than one showing is named as."""
+        times = Counter(self.names().values())
+        return tuple(sorted(card for card, count in times.items() if count > 1))
+
+    def tell(self, showing: Showing, card: Card | None) -> None:
+        """Take a person's word for a showing and nameless ones like it; `None` leaves them out."""
+        names = self.names()
+        for number, other in enumerate(self._showings):
+            unnamed = number not in names and not other.left_out
+            alike = other is showing or (
+                unnamed
+                and not other.beside(showing)
+                and other.guess() == showing.guess()
+                and likeness(other.crops[0], showing.crops[0]) >= ALIKE
+            )
+            if alike:
+                other.told, other.left_out = card, card is None
+
+    # --- what was captured -----------------------------------------------------------------------
+
+    def captured(self) -> Captured:
+        """Return the crops of all named showings; a part of each card's is kept apart.
+
+        Of a card shown more than once the last showing is kept apart, of another the last third of
+        its pictures; a card with a single picture is in both parts.
+        """
+        names = self.names()
+        crops: list[Image] = []
+        cards: list[int] = []
+        kept: list[bool] = []
+        for card in sorted(set(names.values()), key=lambda c: c.index):
+            shown = [self._showings[i].crops for i, name in sorted(names.items()) if name == card]
+            used, apart = _parted(shown)
+            crops += [*used, *apart]
+            cards += [card.index] * (len(used) + len(apart))
+            kept += [False] * len(used) + [True] * len(apart)
+        return Captured(np.array(crops), np.array(cards), np.array(kept), _stack(self._backs))
+
+
+def _excluded(showing: Showing, shown: Mapping[Card, Image]) -> Card | None:
+    """Return the missing card that a showing must be.
+
+    Its best reading is missing, and of the missing ones it can be no other; or it looks unlike the
+    captured cards that it was taken for.
+    """
+    missing, among = [card for card in DECK if card not in shown], set(DECK)
+    guess, left = showing.guess(), showing.guess(missing)
+    if guess is not None and left is not None and guess[0] == left[0] and left[1] <= SURE:
+        return left[0]
+    while (guess := showing.guess(among)) is not None:
+        best, error, second = guess
+        if best not in shown and error <= SURE:
+            return best
+        rival = best if best in shown else second
+        if rival not in among or rival not in shown:
+            return None
+        if likeness(showing.crops[0], shown[rival]) >= SURELY_ALIKE:
+            return None
+        among.remove(rival)
+    return None
+
+
+def _difference(one: Image, other: Image) -> float:
+    """Return by how many grey levels two small pictures of cards differ on the whole."""
+    small = (cv2.resize(crop, PATCH, interpolation=cv2.INTER_AREA) for crop in (one, other))
+    first, second = (cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY).astype(np.float32) for crop in small)
+    return float(np.abs(first - second).mean())
+
+
+def _parted(shown: Sequence[Sequence[Image]]) -> tuple[list[Image], list[Image]]:
+    if len(shown) > 1:
+        return [crop for crops in shown[:-1] for crop in crops], list(shown[-1])
+    (crops,) = shown
+    apart = max(1, round(len(crops) * KEPT_SHARE))
+    return list(crops[:-apart] or crops), list(crops[-apart:])
+
+
+def _stack(crops: Sequence[Image]) -> NDArray[np.uint8]:
+    width, height = CROP_SIZE
+    return np.asarray(crops, np.uint8).reshape(-1, height, width, 3)

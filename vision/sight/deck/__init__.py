@@ -1,0 +1,1 @@
+"""Reading with an enrolled deck."""

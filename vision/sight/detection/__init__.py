@@ -1,0 +1,1 @@
+"""The networks' answers on one picture: boxes, corners, faces."""

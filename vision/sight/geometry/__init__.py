@@ -1,0 +1,1 @@
+"""Pictures and millimetres: lens, table plane, polygons."""

@@ -1,0 +1,1 @@
+"""Whether the camera sees what it should: picture, position, trend of the readings."""

@@ -1,0 +1,1 @@
+"""Following cards from the shoe's mouth to the discard."""

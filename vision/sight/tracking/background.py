@@ -1,0 +1,136 @@
+"""What the bare table looks like, and whether a card's place shows card, felt or neither.
+
+Keeps a small picture of the table plane, seen from straight above, and learns each spot of it
+while no card lies there. Knows places, not cards: what a card is called is the tracker's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.overhead import Overhead
+from vision.sight.geometry.plane import TableView
+
+CELL_MM = 5.0
+PADDING_MM = 60.0
+SAME_COLOUR = 26
+FIRST_MS = 500
+SETTLED_MS = 1500
+REPLACED_MS = 5000
+SHRINK = 0.85
+LEARN_MS = 100
+
+Patch = NDArray[np.floating]
+
+
+class Sight(Enum):
+    """What is seen where a card was last known to lie."""
+
+    CARD = "card"
+    FELT = "felt"
+    COVERED = "covered"
+
+
+class Ground:
+    """The bare table, learned while it is watched.
+
+    A spot's look is the ground's once it has stayed the same for half a second with no card on
+    it; what lies there later must stay for 5 s to take its place.
+    """
+
+    def __init__(self, view: TableView) -> None:
+        places = [*view.slots.values(), view.mouth]
+        corners = np.concatenate(places + ([view.discard] if view.discard is not None else []))
+        self._origin = corners.min(axis=0) - PADDING_MM
+        width, height = np.ceil((corners.max(axis=0) + PADDING_MM - self._origin) / CELL_MM)
+        self._size = (int(width), int(height))
+        self._above = Overhead(view.homography, self._origin, CELL_MM, self._size)
+        shape = (self._size[1], self._size[0])
+        self._now = np.zeros((*shape, 3), np.uint8)
+        self._steady = self._now
+        self._ground = np.zeros((*shape, 3), np.float32)
+        self._since = np.zeros(shape, np.int64)
+        self._occupied = np.zeros(shape, np.int64)
+        self._known = np.zeros(shape, np.bool_)
+        self._learned_at: int | None = None
+
+    def observe(self, image: Image, at: int) -> bool:
+        """Take a picture; return whether it is time to learn from it."""
+        self._now = self._above(image)
+        if self._learned_at is None:
+            self._steady, self._ground = self._now.copy(), self._now.astype(np.float32)
+            self._since[:] = self._occupied[:] = at
+        elif 0 <= at - self._learned_at < LEARN_MS:
+            return False
+        self._learned_at = at
+        return True
+
+    def learn(self, at: int, occupied: Sequence[Points]) -> None:
+        """Learn the bare table, but for the rectangles (4 x 2 mm) where cards may lie."""
+        now = self._now
+        changed = cv2.inRange(cv2.absdiff(now, self._steady), (0, 0, 0), (SAME_COLOUR,) * 3) == 0
+        self._steady[changed] = now[changed]
+        self._since[changed] = at
+        cards = np.zeros(self._since.shape, np.uint8)
+        for rectangle in occupied:
+            cv2.fillConvexPoly(cards, self._cells(rectangle), 1)
+        self._occupied[cv2.dilate(cards, np.ones((3, 3), np.uint8)) == 1] = at
+        near = cv2.inRange(
+            cv2.absdiff(now, self._ground.astype(np.uint8)), (0, 0, 0), (SAME_COLOUR,) * 3
+        )
+        # What is known gives way only to something that stays for long: a hand may rest.
+        patience = np.where(near > 0, SETTLED_MS, REPLACED_MS)
+        patience[~self._known] = FIRST_MS
+        learn = at - np.maximum(self._since, self._occupied) >= patience
+        fresh = learn & ~self._known
+        self._ground[fresh] = now[fresh]
+        self._known |= learn
+        mask = learn.astype(np.uint8)
+        cv2.accumulateWeighted(now, self._ground, 0.15, mask)
+        self._steady = np.where(learn[:, :, None] & ~changed[:, :, None], now, self._steady)
+
+    def remember(self, rectangle: Points) -> Patch:
+        """Return how the place of a card (4 x 2 mm) looks now, to be compared later."""
+        return self._now[self._mask(rectangle)].astype(np.float32)
+
+    def sight(self, rectangle: Points, card: Patch | None) -> Sight:
+        """Compare a card's place now with the card (as remembered there) and with the ground."""
+        mask = self._mask(rectangle)
+        now = self._now[mask].astype(np.float32)
+        if not len(now):
+            return Sight.COVERED
+        felt = _likeness(now, self._ground[mask]) if self._known[mask].mean() > 0.5 else 0.0
+        same = _likeness(now, card) if card is not None and card.shape == now.shape else 0.0
+        if felt >= 0.8 and felt >= same - 0.05:
+            return Sight.FELT
+        return Sight.CARD if same >= 0.6 else Sight.COVERED
+
+    def altered(self, rectangle: Points) -> bool:
+        """Whether something lies at a place (4 x 2 mm) that was known to be bare."""
+        mask = self._mask(rectangle)
+        if not mask.any() or self._known[mask].mean() < 0.9:
+            return False
+        return _likeness(self._now[mask].astype(np.float32), self._ground[mask]) < 0.5
+
+    def steady_ms(self, rectangle: Points, at: int) -> int:
+        """Return for how long most of a place (4 x 2 mm) has looked the same."""
+        return at - int(np.percentile(self._since[self._mask(rectangle)], 80))
+
+    def _cells(self, rectangle: Points) -> NDArray[np.int32]:
+        return np.asarray(np.round((rectangle - self._origin) / CELL_MM - 0.5), np.int32)
+
+    def _mask(self, rectangle: Points) -> NDArray[np.bool_]:
+        inner = (rectangle - rectangle.mean(axis=0)) * SHRINK + rectangle.mean(axis=0)
+        mask = np.zeros(self._since.shape, np.uint8)
+        cv2.fillConvexPoly(mask, self._cells(inner), 1)
+        return np.asarray(mask == 1)
+
+
+def _likeness(one: Patch, other: Patch) -> float:
+    return float((np.abs(one - other).max(axis=1) <= SAME_COLOUR).mean())

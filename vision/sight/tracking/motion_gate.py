@@ -1,0 +1,78 @@
+"""The motion gate: whether a frame is worth the detector's time.
+
+Works on a thumbnail of the green channel and keeps no full picture. Knows nothing of cards: it
+wakes on any local change about as large as a card's corner, and lets a still table rest.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.sight.geometry.frame import Frame, Image
+
+WIDTH = 160
+LEAST_CHANGE = 5.0
+NOISE_FACTOR = 6.0
+DRIFT_PER_FRAME = 0.15
+
+
+def thumbnail(image: Image) -> NDArray[np.float32]:
+    """Return the green channel of a picture as a thumbnail 160 cells wide, 0 to 255."""
+    stride = max(1, image.shape[1] // (3 * WIDTH))
+    green = np.ascontiguousarray(image[::stride, ::stride, 1])
+    height = max(1, round(WIDTH * image.shape[0] / image.shape[1]))
+    return np.asarray(cv2.resize(green, (WIDTH, height), interpolation=cv2.INTER_AREA), np.float32)
+
+
+class MotionGate:
+    """Say of each frame whether something moves or has just come to rest.
+
+    The frame is compared with the one before it and with the table as last seen at rest, which
+    follows slow changes of the light. After a change the gate stays open for `settle_ms`, and it
+    opens once every `heartbeat_ms` whatever happens, so that nothing slow is missed for good.
+    """
+
+    def __init__(self, *, settle_ms: int = 1000, heartbeat_ms: int = 2000) -> None:
+        self._settle_ms = settle_ms
+        self._heartbeat_ms = heartbeat_ms
+        self._before: NDArray[np.float32] | None = None
+        self._still: NDArray[np.float32] | None = None
+        self._noise = 1.0
+        self._moved_at = 0
+        self._opened_at = 0
+
+    def moving(self, frame: Frame) -> bool:
+        """Take the next frame; return whether the detector should look at it."""
+        now = thumbnail(frame.image)
+        if self._before is None or self._still is None or self._before.shape != now.shape:
+            self._still, self._moved_at = now.copy(), frame.at
+        else:
+            if self._changed(now, self._before, learn=True):
+                self._moved_at = frame.at
+            elif frame.at - self._moved_at >= self._settle_ms:
+                if self._changed(now, self._still):
+                    # Something new lies still: one more look at it, then it is the table.
+                    self._still, self._moved_at = now.copy(), frame.at
+                else:
+                    self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
+        self._before = now
+        awake = frame.at - self._moved_at < self._settle_ms
+        if awake or frame.at - self._opened_at >= self._heartbeat_ms:
+            self._opened_at = frame.at
+            return True
+        return False
+
+    def _changed(
+        self, now: NDArray[np.float32], then: NDArray[np.float32], *, learn: bool = False
+    ) -> bool:
+        difference = now - then
+        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
+        difference -= np.median(difference[::2, ::2])
+        size = np.abs(difference)
+        if learn:
+            typical = float(np.median(size[::2, ::2])) * 1.5
+            self._noise += 0.05 * (typical - self._noise)
+        local = cv2.blur(size, (2, 2))
+        return bool(local.max() > max(LEAST_CHANGE, NOISE_FACTOR * self._noise))

@@ -1,0 +1,240 @@
+"""Signatures over the log: Ed25519 keys in files of their own, and the file of anchors.
+
+The key never enters the log's file, so whoever can write there cannot sign. It knows hashes and
+record numbers, nothing of what the records say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from vision.errors import ConfigurationError, OutsideError
+from vision.record.chain import canonical
+from vision.record.proofs import Anchored, anchor_content, signed_text
+
+KEY_DIGITS = 16
+
+log = logging.getLogger(__name__)
+
+
+def make_keys(path: Path) -> Ed25519PublicKey:
+    """Make a key in `path`, for its owner only, and its public half in `path`.pub.
+
+    ConfigurationError when either is there already, OutsideError when the disk refuses.
+    """
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    public = path.with_name(path.name + ".pub")
+    for place, content, mode in (
+        (path, private, 0o600),
+        (public, public_pem(key.public_key()), 0o644),
+    ):
+        _write_new(place, content, mode)
+    return key.public_key()
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise ConfigurationError(
+            f"{path} is there already and is not overwritten: what it signed could never be "
+            "verified again; give another name, or move it away"
+        ) from None
+    except OSError as error:
+        raise OutsideError(
+            f"cannot write {path}: {error.strerror}; give a path in a folder that exists and is "
+            "writable"
+        ) from error
+
+
+def load_key(path: Path) -> Ed25519PrivateKey:
+    """Read a private key; ConfigurationError when it is none, or not its owner's alone."""
+    try:
+        mode = path.stat().st_mode
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"[log] signing_key: cannot read {path}: {error.strerror}; make one with "
+            f"shoe-reader keys make {path}, or remove the line to keep an unsigned log"
+        ) from error
+    if mode & 0o077:
+        raise ConfigurationError(
+            f"[log] signing_key: {path} can be read by others (mode {mode & 0o777:o}), so anyone "
+            f"could sign: chmod 600 {path}; if others had the chance, make another key"
+        )
+    try:
+        key = serialization.load_pem_private_key(content, password=None)
+    except (ValueError, TypeError) as error:
+        raise ConfigurationError(f"[log] signing_key: {_no_key(path, 'private')}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ConfigurationError(f"[log] signing_key: {_no_key(path, 'private')}")
+    return key
+
+
+def load_public(path: Path) -> Ed25519PublicKey:
+    """Read a public key; ConfigurationError when it is none."""
+    try:
+        key = serialization.load_pem_public_key(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot read the public key {path}: {error.strerror}; give the .pub file that "
+            "shoe-reader keys make wrote"
+        ) from error
+    except ValueError as error:
+        raise ConfigurationError(_no_key(path, "public")) from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise ConfigurationError(_no_key(path, "public"))
+    return key
+
+
+def _no_key(path: Path, half: str) -> str:
+    return f"{path} is no {half} Ed25519 key in PEM; make a pair with shoe-reader keys make"
+
+
+def public_pem(key: Ed25519PublicKey) -> bytes:
+    """Return the public key as the text of a .pub file."""
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """Return how anchors name the key: the beginning of its SHA-256, 16 hex digits."""
+    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    return hashlib.sha256(raw).hexdigest()[:KEY_DIGITS]
+
+
+def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) -> bool:
+    """Whether the signature of the anchor is that key's."""
+    try:
+        key.verify(bytes.fromhex(anchor.signature), signed_text(site, table, anchor))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+class Notary:
+    """Signs the log of one table: when its shoe changes, each day (UTC), and every so often."""
+
+    def __init__(self, key: Path, file: Path, site: str, table: str, every_s: float) -> None:
+        """Load the key; ConfigurationError. Anchors are also added to `file`."""
+        self._key = load_key(key)
+        self._name = fingerprint(self._key.public_key())
+        self._file = file
+        self._site, self._table = site, table
+        self._every_ms = round(1000 * every_s)
+        self._last: tuple[int, str] | None = None
+        self._unwritten: list[str] = []
+
+    def due(self, at: int, shoe: str) -> str:
+        """Return why the log is to be signed now (Unix ms), or nothing."""
+        if self._last is None:
+            self._last = (at, shoe)
+        last_at, last_shoe = self._last
+        if shoe != last_shoe:
+            return "shoe"
+        if _day(at) != _day(last_at):
+            return "day"
+        if at - last_at >= self._every_ms:
+            return "time"
+        self._last = (last_at, shoe)
+        return ""
+
+    def sign(self, anchor: Anchored) -> Anchored:
+        """Return the anchor with key and signature; the next is reckoned from it."""
+        self._last = (anchor.at, anchor.shoe)
+        named = replace(anchor, key=self._name)
+        signature = self._key.sign(signed_text(self._site, self._table, named)).hex()
+        return replace(named, signature=signature)
+
+    def note(self, anchor: Anchored) -> None:
+        """Add an anchor to the file; one that cannot be written waits for the next."""
+        self._unwritten.append(anchor_line(self._site, self._table, anchor))
+        try:
+            with self._file.open("ab+") as file:
+                # A line torn by a power cut stays alone.
+                torn = file.tell() > 0 and _last_byte(file) != b"\n"
+                file.write(("\n" * torn + "".join(self._unwritten)).encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            log.warning(
+                "cannot write the anchors to %s: %s; they are in the log, and are written there "
+                "with the next one: make room or correct [log] anchors",
+                self._file,
+                error.strerror,
+            )
+            return
+        self._unwritten = []
+
+    def last_noted(self, log_id: str) -> Anchored | None:
+        """Return the last anchor in the file that is of that log."""
+        if not self._file.exists():
+            return None
+        found = None
+        for _, _, anchor in read_anchors(self._file):
+            if anchor.log == log_id:
+                found = anchor
+        return found
+
+
+def _last_byte(file: IO[bytes]) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1)
+
+
+def _day(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def anchor_line(site: str, table: str, anchor: Anchored) -> str:
+    """Return an anchor as a line of the file: all that its signature covers, and it."""
+    content = {"site": site, "table": table, "at": anchor.at, **anchor_content(anchor)}
+    return canonical(content) + "\n"
+
+
+def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
+    """Yield site, table and anchor of each line, and warn of a line that is none.
+
+    OutsideError when the file cannot be read.
+    """
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        raise OutsideError(f"cannot read the anchors {path}: {error.strerror}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield anchor_from(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            log.warning("%s: line %d is no anchor: torn by a power cut, or changed", path, number)
+
+
+def anchor_from(data: dict[str, object]) -> tuple[str, str, Anchored]:
+    """Return site, table and anchor of an object; ValueError, KeyError or TypeError if not one."""
+    words = {name: data[name] for name in ("log", "hash", "shoe", "why", "key", "signature")}
+    site, table, at, number = (data[name] for name in ("site", "table", "at", "record"))
+    if not all(isinstance(word, str) for word in (*words.values(), site, table)):
+        raise TypeError("not text")
+    if type(at) is not int or type(number) is not int:
+        raise TypeError("not a whole number")
+    return str(site), str(table), Anchored(at, number=number, **words)  # type: ignore[arg-type]

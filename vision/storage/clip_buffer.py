@@ -1,0 +1,94 @@
+"""The last seconds of the table in memory: small JPEGs of the layout, at most so many a second.
+
+What lies beyond the layout is cut off and blacked out, so that no guest is filmed. It knows
+pictures and times; nothing of cards or alerts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import cast
+
+import cv2
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vision.sight.geometry.frame import Frame, Image
+from vision.storage.avi import write_film
+
+STILL_QUALITY = 88
+CLIP_QUALITY = 80
+CLIP_WIDTH_PX = 960
+
+
+class Crop:
+    """The part of a picture in which the layout lies; `outline` is n x 2 pixels, convex."""
+
+    def __init__(self, outline: ArrayLike, size: tuple[int, int]) -> None:
+        """Lay out the crop of pictures of that width and height."""
+        hull = cv2.convexHull(np.asarray(outline, np.float32)).reshape(-1, 2)
+        low = np.clip(np.floor(hull.min(axis=0)), 0, np.array(size) - 2).astype(int)
+        high = np.clip(np.ceil(hull.max(axis=0)), low + 2, size).astype(int)
+        self._part = np.s_[low[1] : high[1], low[0] : high[0]]
+        width, height = (int(length) for length in high - low)
+        # By a whole number: that halves the cost, and thin strokes are averaged evenly.
+        self._shrink = max(1, math.ceil(width / CLIP_WIDTH_PX))
+        self.small = (width // self._shrink // 2 * 2, height // self._shrink // 2 * 2)
+        self._mask = np.zeros((height, width), np.uint8)
+        cv2.fillConvexPoly(self._mask, np.rint(hull - low).astype(np.int32), 255)
+        self._small_mask = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
+
+    def still(self, image: Image) -> bytes:
+        """Return the layout as it is, as a JPEG."""
+        part = np.ascontiguousarray(image[self._part])
+        return _jpeg(cast(Image, cv2.bitwise_and(part, part, mask=self._mask)), STILL_QUALITY)
+
+    def thumbnail(self, image: Image) -> bytes:
+        """Return the layout at most 960 pixels wide, as a JPEG."""
+        width, height = (length * self._shrink for length in self.small)
+        part = image[self._part][:height, :width]
+        small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
+        return _jpeg(
+            cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY
+        )
+
+
+def _jpeg(image: Image, quality: int) -> bytes:
+    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].data)
+
+
+class Ring:
+    """The pictures of the last `length_s` seconds, at most `fps` of them a second."""
+
+    def __init__(self, crop: Crop, *, length_s: float, fps: float) -> None:
+        self._crop = crop
+        self._length_ms = round(1000 * length_s)
+        self._every_ms = 1000 / fps
+        self._pictures: deque[tuple[int, bytes]] = deque(maxlen=math.ceil(length_s * fps) + 2)
+        self._next_at = 0.0
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds."""
+        return sum(len(picture) for _, picture in self._pictures)
+
+    def add(self, frame: Frame) -> None:
+        """Take a frame, if it is time for one."""
+        if self._pictures and frame.at < self._pictures[-1][0]:
+            self._pictures.clear()  # the clock was set back
+        elif frame.at < self._next_at:
+            return
+        self._next_at = max(self._next_at + self._every_ms, frame.at + self._every_ms / 2)
+        self._pictures.append((frame.at, self._crop.thumbnail(frame.image)))
+        while self._pictures[0][0] < frame.at - self._length_ms:
+            self._pictures.popleft()
+
+    def film(self, first: int, last: int) -> bytes:
+        """Return the film from one moment to another (Unix ms); empty where there is no picture."""
+        found = [(at, picture) for at, picture in self._pictures if first <= at <= last]
+        if not found:
+            return b""
+        lasted_s = (found[-1][0] - found[0][0]) / 1000
+        fps = (len(found) - 1) / lasted_s if lasted_s > 0 else 1000 / self._every_ms
+        return write_film([picture for _, picture in found], self._crop.small, fps)

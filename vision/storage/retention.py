@@ -1,0 +1,141 @@
+"""What leaves the log of a table when it grows old or large, and how the rest stays verifiable.
+
+A log is cut at its checkpoints into segments, a shoe each; a segment goes as a whole. In its place
+stays the hash of its last record, and a new record of the chain lists all such gaps. It knows
+numbers, ages and sizes, not what the records mean.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from vision.record.chain import seal
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
+CREATE TABLE IF NOT EXISTS segment (
+    n INTEGER PRIMARY KEY, at INTEGER NOT NULL, seq INTEGER NOT NULL,
+    pruned INTEGER NOT NULL DEFAULT 0);
+"""
+FIRST_SEGMENT = "INSERT INTO segment (n, at, seq) VALUES (1, 0, 0)"
+NEWEST = "SELECT max(n) FROM segment"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The state after a step, from which the log can be taken up again without what is before.
+
+    `seq` is the last message's.
+    """
+
+    at: int
+    seq: int
+    desk: Mapping[str, object]
+
+
+def write(db: sqlite3.Connection, number: int, previous: str, content: Mapping[str, object]) -> str:
+    """Write one record and return its hash."""
+    record = seal(number, previous, content)
+    row = (record.number, record.body, record.hash)
+    db.execute("INSERT INTO log (n, body, hash) VALUES (?, ?, ?)", row)
+    return record.hash
+
+
+def mark(db: sqlite3.Connection, number: int, previous: str, checkpoint: Checkpoint) -> str:
+    """Write a checkpoint, where a new segment of the log begins, and return its hash."""
+    row = (number, checkpoint.at, checkpoint.seq)
+    db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
+    return write(db, number, previous, {"desk": checkpoint.desk})
+
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long records and messages are kept, and how large the file may become."""
+
+    keep_days: float = 400.0
+    messages_days: float = 7.0
+    max_mb: float = 20_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Records from `first` to `last`, written from `since` to `until` (ms), up to message `seq`."""
+
+    first: int
+    last: int
+    since: int
+    until: int
+    seq: int
+
+    def holds(self, moments: Iterable[int]) -> bool:
+        """Whether one of the moments (Unix ms) lies in its time, its end and beginning included."""
+        return any(self.since <= moment <= self.until for moment in moments)
+
+
+def segments(db: sqlite3.Connection) -> list[Segment]:
+    """Return the segments that have ended and are there, oldest first."""
+    rows = db.execute("SELECT n, at, seq, pruned FROM segment ORDER BY n").fetchall()
+    return [
+        Segment(n, after - 1, since, until, seq)
+        for (n, since, _, pruned), (after, until, seq, *_) in pairwise(rows)
+        if not pruned
+    ]
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Return how much of the file is in use; what has been pruned is free for new records."""
+    pages, free, size = (
+        int(db.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
+
+
+def next_to_go(
+    db: sqlite3.Connection, limits: Limits, now: int, marked: Sequence[int]
+) -> Segment | None:
+    """Return the oldest segment that is to go: too old, or the file too large.
+
+    Never one with unsent messages, nor one of a `marked` moment.
+    """
+    too_large = used_bytes(db) > limits.max_mb * 1_000_000
+    oldest = now - limits.keep_days * DAY_MS
+    unsent = db.execute("SELECT min(seq) FROM unsent").fetchone()[0]
+    for segment in segments(db):
+        if segment.holds(marked):
+            continue
+        if unsent is not None and segment.seq >= unsent:
+            return None
+        return segment if too_large or segment.until < oldest else None
+    return None
+
+
+def remove(db: sqlite3.Connection, segment: Segment) -> None:
+    """Delete the records of a segment, all but the hash of the last; join gaps that meet."""
+    db.execute("UPDATE segment SET pruned = 1 WHERE n = ?", (segment.first,))
+    db.execute("DELETE FROM log WHERE n >= ? AND n < ?", (segment.first, segment.last))
+    db.execute("UPDATE log SET body = '' WHERE n = ?", (segment.last,))
+    db.execute("DELETE FROM log WHERE n = ? AND body = ''", (segment.first - 1,))
+
+
+def gaps(db: sqlite3.Connection) -> list[list[object]]:
+    """Return every gap: first number, last number, hash of the last."""
+    rows = db.execute(
+        "SELECT (SELECT max(b.n) FROM log b WHERE b.n < a.n) + 1, a.n, a.hash "
+        "FROM log a WHERE a.body = '' ORDER BY a.n"
+    )
+    return [list(row) for row in rows]
+
+
+def messages_before(db: sqlite3.Connection, limits: Limits, now: int) -> int:
+    """Return the `seq` below which messages are too old to be asked for again."""
+    oldest = now - limits.messages_days * DAY_MS
+    ended = [segment.seq for segment in segments(db) if segment.until < oldest]
+    return max(ended, default=0)

@@ -1,0 +1,168 @@
+"""What SQLite needs from the disk: the lock of a log, its opening, and words for its failures.
+
+It knows files and SQLite's error codes; nothing of records or messages.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from vision.errors import OutsideError
+
+
+class Database:
+    """The open file and its lock."""
+
+    def __init__(self, path: Path, tables: str) -> None:
+        """Open or create the file and its tables; OutsideError when something is in the way."""
+        self.path = path
+        self._mutex = threading.Lock()
+        self._lock = lock(path)
+        try:
+            with explained("open", path):
+                self._connection = open_for_writing(path)
+                self._connection.executescript(tables)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def read(self, query: str, values: tuple[int, ...] = ()) -> list[Any]:
+        """Return all rows of a query; OutsideError when the disk refuses."""
+        with self._mutex, explained("read", self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def first(self, query: str, values: tuple[int, ...] = ()) -> Any:
+        """Return the first column of the first row, None when there is none."""
+        rows = self.read(query, values)
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
+        """Do all of the block or, after an OutsideError, nothing of it."""
+        with self._mutex, explained("write to", self.path):
+            self._connection.execute(f"PRAGMA synchronous={synchronous}")
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Fold the write-ahead file into the file and release it; a second call does nothing."""
+        with self._mutex, explained("close", self.path):
+            self._connection.close()
+        self._lock.close()
+
+
+APPLICATION_ID = 0x53686F65  # "Shoe", written in the header of the file
+BUSY_MS = 2000
+
+CURES = {
+    sqlite3.SQLITE_FULL: "the disk is full; make room (df -h shows it), then start again",
+    sqlite3.SQLITE_READONLY: "it is read-only; give this user the right to write to it and its "
+    "folder, or mount the disk for writing",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created; check that the folder exists and "
+    "that this user may write to it",
+    sqlite3.SQLITE_PERM: "this user may not use it; give the right to read and write",
+    sqlite3.SQLITE_BUSY: "another program holds it locked; close that program (fuser names it)",
+    sqlite3.SQLITE_LOCKED: "another program holds it locked; close that program (fuser names it)",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite file; give another path, or move it away to begin "
+    "a new log",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; keep a copy, restore it from a back-up or move it away "
+    "to begin a new log (shoe-reader audit names the first bad record)",
+    sqlite3.SQLITE_IOERR: "the disk fails or is full; look at the system log (dmesg), make room or "
+    "change the disk, then start again",
+}
+
+
+def explain(error: sqlite3.Error, doing: str, path: Path) -> OutsideError:
+    """Say what failed, where, and how it is mended."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    cure = CURES.get(code, f"SQLite says: {error}")
+    return OutsideError(f"cannot {doing} the log {path}: {cure}")
+
+
+@contextmanager
+def explained(doing: str, path: Path) -> Iterator[None]:
+    """Turn SQLite's errors inside the block into an OutsideError with a cure."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explain(error, doing, path) from error
+
+
+def lock(path: Path) -> IO[bytes]:
+    """Hold the log for this process until the returned file is closed; it dies with the process.
+
+    OutsideError when another reader holds it. A file beside the log is locked, because closing
+    any handle of the log itself would drop SQLite's own locks on it.
+    """
+    beside = path.with_name(path.name + ".lock")
+    try:
+        held = beside.open("ab")
+    except OSError as error:
+        raise OutsideError(
+            f"cannot lock the log {path}: {beside}: {error.strerror}; check that the folder "
+            "exists and that this user may write to it"
+        ) from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        held.close()
+        raise OutsideError(
+            f"another reader is writing the log {path}; stop it (fuser {beside} names it), or "
+            "give this table its own [log] path"
+        ) from error
+    return held
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open or create the file with a durable commit; OutsideError if it is not one of ours."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+        empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not empty:
+            refuse_foreign(db, path)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+        if empty:
+            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Open an existing log without changing it, also while a reader writes it.
+
+    OutsideError when it cannot be read or is not one of ours.
+    """
+    # A log on a read-only disk, closed in order, has no write-ahead files and needs none.
+    options = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
+    uri = f"{path.absolute().as_uri()}?{options}"
+    with explained("open", path):
+        db = sqlite3.connect(uri, uri=True, isolation_level=None)
+        try:
+            refuse_foreign(db, path)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
+    """Raise OutsideError when the file is some other program's database."""
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise OutsideError(
+            f"{path} is an SQLite file but not a log of Shoe Reader; give another path"
+        )

@@ -1,0 +1,1 @@
+"""Events and messages, both ways; pure."""

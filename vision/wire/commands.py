@@ -1,0 +1,154 @@
+"""Orders from people: the payload of `cmd/{name}` to an input event, or a refusal with a reason.
+
+Pure, and suspicious: whatever the bytes are, the answer is an order or words. It checks form only:
+who signed is for the gate (`vision.access.command_gate`), whether the order makes sense
+is for the rules.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vision.game.commands import Command
+from vision.game.events import BetsClosed, Event, ResultEntered, ShoeEnded
+from vision.record.chain import canonical
+from vision.record.codec import EVENTS, FIELDS, event_from_json
+from vision.wire.payloads import snake
+
+PAYLOAD_LIMIT = 16 * 1024
+FIELD_LIMIT = 24
+TEXT_LIMIT = 200
+NUMBER_LIMIT = 1_000_000  # of what an order says
+WHOLE_LIMIT = 2**53 - 1  # of what may stand in a payload: further, not all programs count exactly
+TOPIC_LEVEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
+FIELD_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+PROOF = ("key", "nonce", "sig", "time")  # what vouches for an order, in every payload
+
+Fields = dict[str, Any]
+
+HOUSE_INPUTS: tuple[type[Event], ...] = (BetsClosed, ShoeEnded, ResultEntered)
+
+# What may stand after `cmd/`: every order, and what the house says of itself.
+COMMANDS: dict[str, type[Event]] = {
+    snake(name): kind
+    for name, kind in EVENTS.items()
+    if kind in HOUSE_INPUTS or (issubclass(kind, Command) and not kind.__subclasses__())
+}
+
+
+class RefusedError(ValueError):
+    """The payload is no order; `ref` is the sender's own number for it, if one could be read."""
+
+    def __init__(self, why: str, ref: str = "") -> None:
+        super().__init__(why)
+        self.ref = ref
+
+
+def order_fields(payload: bytes) -> Fields:
+    """Return the fields of a payload: one flat JSON object in UTF-8, no name twice.
+
+    Texts print and have at most TEXT_LIMIT characters, numbers are whole and from 0 to
+    WHOLE_LIMIT. RefusedError with the reason.
+    """
+    if len(payload) > PAYLOAD_LIMIT:
+        raise RefusedError(f"the payload is longer than {PAYLOAD_LIMIT} bytes")
+    try:
+        fields = json.loads(payload.decode("utf-8"), object_pairs_hook=_named_once)
+    except RefusedError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise RefusedError("the payload is not JSON in UTF-8") from error
+    if not isinstance(fields, dict):
+        raise RefusedError("the payload is not a JSON object")
+    ref = fields.get("ref")
+    for key, value in fields.items():
+        why = _fault(value)
+        if why:
+            echo = ref if isinstance(ref, str) and not _fault(ref) else ""
+            raise RefusedError(f"{key}: {why}", echo)
+    return fields
+
+
+def signed_text(topic: str, fields: Mapping[str, object]) -> bytes:
+    """Return what the signature of an order is made over: its topic, a line feed, its fields.
+
+    The fields are canonical JSON, `sig` left out: so a signature is good for one table, one order.
+    """
+    signed = {key: value for key, value in fields.items() if key != "sig"}
+    return f"{topic}\n{canonical(signed)}".encode()
+
+
+def read_command(name: str, fields: Fields, at: int) -> tuple[Event, str]:
+    """Return the event that an order asks for, and its `ref`; RefusedError with the reason.
+
+    The fields are those of the order, what vouches for it may be among them; those with a default
+    may be left out. `at` is the time of arrival.
+    """
+    kind = COMMANDS.get(name)
+    ref = fields.get("ref", "")
+    ref = ref if isinstance(ref, str) else ""
+    if kind is None:
+        raise RefusedError(f"there is no order of that name; there are {', '.join(COMMANDS)}", ref)
+    own = {key: value for key, value in fields.items() if key not in PROOF}
+    try:
+        _check(own)
+        if kind in HOUSE_INPUTS and own.pop("ref", ref) != ref:
+            raise ValueError("ref: not a text")
+        event = event_from_json({**_complete(kind, own), "is": kind.__name__, "at": at})
+    except ValueError as error:
+        raise RefusedError(str(error), ref) from error
+    return event, ref
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> Fields:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise RefusedError("the payload names a field twice")
+    if not all(map(FIELD_NAME.fullmatch, fields)):
+        raise RefusedError("a field's name is small letters, digits and '_', at most 32")
+    if len(fields) > FIELD_LIMIT:
+        raise RefusedError(f"the payload has more than {FIELD_LIMIT} fields")
+    return fields
+
+
+def _fault(value: object) -> str:
+    """Say why a value can stand in no order, "" where it can."""
+    if isinstance(value, str):
+        good = len(value) <= TEXT_LIMIT and value.isprintable()
+        return "" if good else f"more than {TEXT_LIMIT} characters, or some that do not print"
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, int):
+        return "" if 0 <= value <= WHOLE_LIMIT else f"not a number from 0 to {WHOLE_LIMIT}"
+    return "neither a text, a whole number, true, false nor null"
+
+
+def _check(fields: Fields) -> None:
+    for key, value in fields.items():
+        if isinstance(value, int) and value > NUMBER_LIMIT:
+            raise ValueError(f"{key}: not a number from 0 to {NUMBER_LIMIT}")
+    if fields.get("by") == "":
+        raise ValueError("by: empty; an order needs the name of who gives it")
+    # The name of a shoe becomes part of topics.
+    if "shoe" in fields and not TOPIC_LEVEL.fullmatch(str(fields["shoe"])):
+        raise ValueError("shoe: use 1 to 64 letters, digits, '-', '_' or '.'")
+
+
+def _complete(kind: type[Event], fields: Fields) -> Fields:
+    own = dataclasses.fields(kind)
+    unknown = [key for key in fields if key not in FIELDS[kind] or key == "at"]
+    if unknown:
+        raise ValueError(f"{unknown[0]}: no such field in this order")
+    missing = [
+        field.name
+        for field in own
+        if field.default is dataclasses.MISSING and field.name not in {*fields, "at"}
+    ]
+    if missing:
+        raise ValueError(f"{missing[0]}: missing")
+    defaults = {field.name: field.default for field in own if field.name not in fields}
+    return {**defaults, **fields}

@@ -23,7 +23,7 @@ from vision.record.proofs import EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.avi import pictures_of
 from vision.storage.clip_buffer import Crop, Ring
-from vision.storage.evidence import Album
+from vision.storage.evidence import EvidenceStore
 
 SHOWN = 60
 LOOKS = 900
@@ -72,10 +72,12 @@ def measured(config: TableConfig) -> Iterator[str]:
 
 def _written_ms(content: bytes) -> float:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        album = Album(Path(folder))
+        evidence_store = EvidenceStore(Path(folder))
         began = time.perf_counter()
         for number in range(STILLS):
-            album.keep(EvidenceKept(0, f"s-1-c{number}", Medium.STILL, "s", 1, "", 0), content)
+            evidence_store.keep(
+                EvidenceKept(0, f"s-1-c{number}", Medium.STILL, "s", 1, "", 0), content
+            )
         return (time.perf_counter() - began) / STILLS * 1000
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 import cv2
 import numpy as np
 
-from vision.app.pipeline import Watcher
+from vision.app.pipeline import SightPipeline
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
 from vision.inference.load import open_models
@@ -71,7 +71,7 @@ def rows(config: TableConfig, cores: int, most: int) -> Iterator[str]:
     detector, classifier = Timed(eyes.detector), Timed(eyes.classifier)
     timed = replace(eyes, detector=cast(Any, detector), classifier=cast(Any, classifier))
     fast = config.models.model_copy(update={"looks_per_s": 1000.0})
-    watcher = Watcher(config.model_copy(update={"models": fast}), timed, decks=8)
+    watcher = SightPipeline(config.model_copy(update={"models": fast}), timed, decks=8)
     watcher.begin_shoe(1)
     step = Timed(watcher.see)
     for frame in frames_of(config.camera.source, most):

@@ -14,7 +14,7 @@ from vision.audit.verify import Trust, audit, demand_signature
 from vision.errors import OutsideError
 from vision.game.events import Event, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, seal
-from vision.storage.anchors import Notary, load_public, make_keys, read_anchors
+from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors
 from vision.storage.log import Entry, Store
 from vision.wire.session import advance, new_desk
 
@@ -23,7 +23,7 @@ def sign_log(folder: Path, events: Iterable[Event]) -> Trust:
     """Write the events as a signed log `t.sqlite`, an anchor every 20 s; return what proves it."""
     key, anchors = folder / "key", folder / "anchors.jsonl"
     make_keys(key)
-    notary = Notary(key, anchors, "house", "7", every_s=20)
+    signer = LogSigner(key, anchors, "house", "7", every_s=20)
     with Store(folder / "t.sqlite", {**header(), "id": folder.name}) as store:
         desk = new_desk(store.header)
         for event in events:
@@ -31,12 +31,12 @@ def sign_log(folder: Path, events: Iterable[Event]) -> Trust:
             desk = step.desk
             store.append([Entry(event, step.messages)])
             why = "stop" if isinstance(event, Stopped) else ""
-            anchor = anchor_for(notary, store, desk, why)
+            anchor = anchor_for(signer, store, desk, why)
             if anchor is not None:
                 step = advance(desk, anchor)
                 desk = step.desk
                 store.append([Entry(anchor, step.messages)])
-                notary.note(anchor)
+                signer.note(anchor)
     return Trust((load_public(folder / "key.pub"),), tuple(read_anchors(anchors)))
 
 

@@ -25,7 +25,7 @@ from tests.sight.film import UP, Prop, Stage, deal_coup
 from vision import cli
 from vision.app import reader as app_module
 from vision.app.journal import Journal, Outputs
-from vision.app.reader import App
+from vision.app.reader import TableReader
 from vision.camera.shots import Outage, Shot
 from vision.commands import demo
 from vision.commands.printing.console import Console
@@ -159,7 +159,7 @@ def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> Tabl
 def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any]]:
     """Run the reader over the film and return its messages."""
     outputs = Outputs(folder / "log.sqlite", folder / "out.jsonl", publish=False)
-    App(config, outputs, Console(), speed=0, **changes).run()
+    TableReader(config, outputs, Console(), speed=0, **changes).run()
     return said(folder)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from vision.app.supervisor import Lookout
+from vision.app.supervisor import SightSupervisor
 from vision.camera.shots import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import CardOut, Event, ViewBack, ViewLost
@@ -38,9 +38,11 @@ class Seer:
         return dict(self.reasons)
 
 
-def lookout(seer: Seer, canary: SelfTest | None = None, stall_s: float | None = None) -> Lookout:
+def supervisor(
+    seer: Seer, canary: SelfTest | None = None, stall_s: float | None = None
+) -> SightSupervisor:
     """Return a lookout that reads the test picture every 10 s and gives up after 30 s."""
-    return Lookout(seer, canary, canary_every_s=10.0, stall_s=stall_s, give_up_s=30.0)
+    return SightSupervisor(seer, canary, canary_every_s=10.0, stall_s=stall_s, give_up_s=30.0)
 
 
 def shot(at: int) -> Shot:
@@ -55,7 +57,7 @@ def blindness(events: list[Event]) -> list[Event]:
 
 def test_outage_is_told_from_the_last_picture_on() -> None:
     """What passed unseen began with the last picture, not when the fault was noticed."""
-    watch = lookout(Seer())
+    watch = supervisor(Seer())
     watch.take(shot(1000))
     assert watch.take(Outage(2600, "camera lost", since=1000)) == [ViewLost(1000, "camera lost")]
     assert watch.take(Outage(3100, "camera lost", since=1000)) == []
@@ -66,7 +68,7 @@ def test_outage_is_told_from_the_last_picture_on() -> None:
 def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
     """A camera that comes back into the dark does not make a table seen."""
     seer = Seer()
-    watch = lookout(seer)
+    watch = supervisor(seer)
     watch.take(Outage(1000, "camera lost"))
     seer.reasons = {"picture": "the picture is dark"}
     told = blindness([*watch.take(shot(2000)), *watch.take(shot(2100))])
@@ -80,7 +82,7 @@ def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
 def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -> None:
     """The stall is said while the call still hangs; what it saw counts when it comes back."""
     seer = Seer()
-    watch = lookout(seer, stall_s=0.2)
+    watch = supervisor(seer, stall_s=0.2)
     assert watch.take(shot(1000)) == [CardOut(1000, 1000)]
     seer.free.clear()
     told = watch.take(shot(1100))
@@ -104,7 +106,7 @@ def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -
 def test_models_that_never_answer_end_the_run_in_order() -> None:
     """After the patience only a new start helps, and the words say so."""
     seer = Seer()
-    watch = lookout(seer, stall_s=0.05)
+    watch = supervisor(seer, stall_s=0.05)
     seer.free.clear()
     watch.take(shot(1000))
     watch.take(shot(30_900))
@@ -121,14 +123,14 @@ def test_models_error_reaches_the_run() -> None:
             raise OutsideError("disk")
 
     with pytest.raises(OutsideError, match="disk"):
-        lookout(Broken(), stall_s=30.0).take(shot(1000))
+        supervisor(Broken(), stall_s=30.0).take(shot(1000))
 
 
 def test_canary_is_read_at_the_start_and_on_its_timer() -> None:
     """A failure is said loudly with the cure, tried again soon, and its end is said."""
     answers = [("As", 2.0, 2.0)]
     asked: list[int] = []
-    watch = lookout(
+    watch = supervisor(
         Seer(), SelfTest(IMAGE, (("As", 2.0, 2.0),), lambda _: asked.append(1) or answers)
     )  # type: ignore[func-returns-value]
     assert blindness(watch.take(shot(0))) == []

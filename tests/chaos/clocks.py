@@ -104,7 +104,7 @@ def _take(told: Told, events: list[Event], world: World) -> None:
     for event in events:
         step = advance(told.desk, event)
         told.desk = step.desk
-        for happening in step.happenings:
+        for happening in step.outputs:
             alert = getattr(happening, "alert", None)
             if alert is not None and happening.first:  # type: ignore[attr-defined]
                 told.alerts.append(alert.code)

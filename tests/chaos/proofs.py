@@ -25,7 +25,7 @@ from tests.chaos.kills import some_broker
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.mqtt.mqtt_tools import wait_for
-from vision.app.evidence import Witness
+from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Journal, Outputs
 from vision.config.table import Evidence
 from vision.game.events import CardRead, Event, Noticed
@@ -84,15 +84,15 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
     """Be the reader with its witness: go on where the log ends, to the end of the play."""
     slow_pictures()
     config = config_of(port)
-    witness = Witness(KEPT, config.view, SIZE, Path(log))
-    journal = Journal(config, Outputs(Path(log)), witness.album.filled)
+    recorder = EvidenceRecorder(KEPT, config.view, SIZE, Path(log))
+    journal = Journal(config, Outputs(Path(log)), recorder.evidence_store.filled)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())
     ready.send(True)
     for event in faulty(coups):
         if event.at > clock:
-            witness.look(Frame(picture(event.at), event.at, 0))
-            journal.take(witness.testify(journal.desk, [event], event.at))
+            recorder.look(Frame(picture(event.at), event.at, 0))
+            journal.take(recorder.testify(journal.desk, [event], event.at))
     wait_for(lambda: journal.unsent == 0, WITHIN_S)
     journal.close()
 

@@ -18,13 +18,13 @@ from vision.game.events import (
     Started,
 )
 from vision.game.fold.step import new_table, step
-from vision.game.outputs import Alert, AlertState, AlertTold, CoupResult, Happening
+from vision.game.outputs import Alert, AlertState, AlertTold, CoupResult, Output
 from vision.game.rules import Rules
 
 P1, B1, P2, B2, P3, B3 = Slot
 DEALT = (P1, B1, P2, B2)
 INSPECTOR = ("Ada", Role.INSPECTOR)
-H = TypeVar("H", bound=Happening)
+H = TypeVar("H", bound=Output)
 
 
 def cards(text: str) -> tuple[Card, ...]:
@@ -43,11 +43,11 @@ class Dealer:
 
     def __post_init__(self) -> None:
         self.table: Table = new_table(self.rules)
-        self.said: list[Happening] = []
+        self.said: list[Output] = []
         self.events: list[Event] = []
         self.lying: list[int] = []
 
-    def tell(self, event: Event) -> tuple[Happening, ...]:
+    def tell(self, event: Event) -> tuple[Output, ...]:
         """Step the table by one event and return what was said."""
         self.table, said = step(self.table, event)
         self.said += said

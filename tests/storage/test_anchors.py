@@ -26,7 +26,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import verified
 from vision.record.proofs import Anchored
 from vision.storage.anchors import (
-    Notary,
+    LogSigner,
     fingerprint,
     is_signed,
     load_key,
@@ -86,7 +86,7 @@ def test_file_that_is_no_key_is_explained(tmp_path: Path, content: bytes) -> Non
 def test_signature_covers_every_field(tmp_path: Path) -> None:
     """An anchor with another site, table, record, hash, moment or reason is not signed."""
     public = make_keys(tmp_path / "key")
-    anchor = Notary(tmp_path / "key", tmp_path / "a", "house", "7", 600).sign(ANCHOR)
+    anchor = LogSigner(tmp_path / "key", tmp_path / "a", "house", "7", 600).sign(ANCHOR)
     assert is_signed(anchor, "house", "7", public)
     assert not is_signed(anchor, "house", "8", public)
     assert not is_signed(anchor, "casa", "7", public)
@@ -100,16 +100,16 @@ def test_signature_covers_every_field(tmp_path: Path) -> None:
 def test_anchor_is_due_at_a_shoe_a_day_and_after_a_while(tmp_path: Path) -> None:
     """The log is signed when its shoe changes, each day, and every so often; not else."""
     make_keys(tmp_path / "key")
-    notary = Notary(tmp_path / "key", tmp_path / "a", "house", "7", 600)
+    signer = LogSigner(tmp_path / "key", tmp_path / "a", "house", "7", 600)
     day = 86_400_000
-    assert notary.due(day - 1000, "") == ""
-    assert notary.due(day - 999, "s1") == "shoe"
-    notary.sign(replace(ANCHOR, at=day - 999))
-    assert notary.due(day - 1, "s1") == ""
-    assert notary.due(day, "s1") == "day"
-    notary.sign(replace(ANCHOR, at=day))
-    assert notary.due(day + 599_999, "s1") == ""
-    assert notary.due(day + 600_000, "s1") == "time"
+    assert signer.due(day - 1000, "") == ""
+    assert signer.due(day - 999, "s1") == "shoe"
+    signer.sign(replace(ANCHOR, at=day - 999))
+    assert signer.due(day - 1, "s1") == ""
+    assert signer.due(day, "s1") == "day"
+    signer.sign(replace(ANCHOR, at=day))
+    assert signer.due(day + 599_999, "s1") == ""
+    assert signer.due(day + 600_000, "s1") == "time"
 
 
 def test_anchors_are_told_and_written_elsewhere(signed: tuple[Path, Trust]) -> None:
@@ -131,10 +131,10 @@ def test_torn_line_of_anchors_harms_no_other(
     """A line half written in a power cut is told and passed over; the next one stands alone."""
     make_keys(tmp_path / "key")
     file = tmp_path / "a.jsonl"
-    notary = Notary(tmp_path / "key", file, "house", "7", 600)
-    notary.note(notary.sign(ANCHOR))
+    signer = LogSigner(tmp_path / "key", file, "house", "7", 600)
+    signer.note(signer.sign(ANCHOR))
     file.write_bytes(file.read_bytes() + file.read_bytes()[:40])
-    notary.note(notary.sign(replace(ANCHOR, number=9)))
+    signer.note(signer.sign(replace(ANCHOR, number=9)))
     with caplog.at_level(logging.WARNING):
         assert [anchor.number for _, _, anchor in read_anchors(file)] == [7, 9]
     assert "line 2 is no anchor" in caplog.text
@@ -144,10 +144,10 @@ def test_anchors_that_cannot_be_written_follow_later(tmp_path: Path) -> None:
     """A full or missing disk elsewhere does not stop the table, and loses no anchor."""
     make_keys(tmp_path / "key")
     file = tmp_path / "away" / "a.jsonl"
-    notary = Notary(tmp_path / "key", file, "house", "7", 600)
-    notary.note(notary.sign(ANCHOR))
+    signer = LogSigner(tmp_path / "key", file, "house", "7", 600)
+    signer.note(signer.sign(ANCHOR))
     file.parent.mkdir()
-    notary.note(notary.sign(replace(ANCHOR, number=9)))
+    signer.note(signer.sign(replace(ANCHOR, number=9)))
     assert [anchor.number for _, _, anchor in read_anchors(file)] == [7, 9]
 
 

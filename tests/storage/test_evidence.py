@@ -15,7 +15,7 @@ import pytest
 
 from tests.schemas import check
 from tests.table_log import NOON, PLAYS, Play, header, overdraw
-from vision.app.evidence import Witness, wanted_names
+from vision.app.evidence import EvidenceRecorder, wanted_names
 from vision.app.journal import event_of
 from vision.audit.export import Sources, audit_archive, write_archive
 from vision.audit.selection import Part
@@ -30,7 +30,7 @@ from vision.sight.geometry.frame import Frame, Image
 from vision.storage.avi import pace_of, pictures_of, write_film
 from vision.storage.avi_play import as_webm
 from vision.storage.clip_buffer import Crop, Ring
-from vision.storage.evidence import Album, Limits, file_name, folder_of
+from vision.storage.evidence import EvidenceStore, Limits, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire.messages import Message
 from vision.wire.replay import again
@@ -60,7 +60,7 @@ class Table:
 
     def __init__(self, folder: Path, settings: Evidence | None = None) -> None:
         self.log = folder / "t.sqlite"
-        self.witness = Witness(settings or Evidence(), VIEW, SIZE, self.log)
+        self.recorder = EvidenceRecorder(settings or Evidence(), VIEW, SIZE, self.log)
         self.desk = new_desk(header())
         self.messages: list[Message] = []
         self.events: list[Event] = []
@@ -71,16 +71,16 @@ class Table:
         with Store(self.log, header()) as store:
             for event in events:
                 self.look_until(event.at, store)
-                self._take(self.witness.testify(self.desk, [event], event.at), store)
-            self._take(self.witness.finish(self._next_at), store)
+                self._take(self.recorder.testify(self.desk, [event], event.at), store)
+            self._take(self.recorder.finish(self._next_at), store)
         return self
 
     def look_until(self, at: int, store: Store) -> None:
         """Take the pictures up to a moment."""
         while self._next_at <= at:
             number = (self._next_at - NOON) // FRAME_MS
-            self.witness.look(Frame(picture(number), self._next_at, number))
-            self._take(self.witness.testify(self.desk, [], self._next_at), store)
+            self.recorder.look(Frame(picture(number), self._next_at, number))
+            self._take(self.recorder.testify(self.desk, [], self._next_at), store)
             self._next_at += FRAME_MS
 
     def _take(self, inputs: Sequence[object], store: Store) -> None:
@@ -225,7 +225,7 @@ def test_disk_that_fails_is_said_once_and_when_it_is_over(
 ) -> None:
     """Without room for pictures the table goes on, and says that it has no proof."""
     table = Table(tmp_path)
-    keep = table.witness.album.keep
+    keep = table.recorder.evidence_store.keep
     failing = iter([True] * 4 + [False] * 1000)
 
     def sometimes(kept: EvidenceKept, content: bytes) -> EvidenceKept:
@@ -233,7 +233,7 @@ def test_disk_that_fails_is_said_once_and_when_it_is_over(
             raise OSError(28, "No space left on device")
         return keep(kept, content)
 
-    monkeypatch.setattr(table.witness.album, "keep", sometimes)
+    monkeypatch.setattr(table.recorder.evidence_store, "keep", sometimes)
     table.play(PLAYS["clean"]().events)
     noticed = [event for event in table.events if isinstance(event, Noticed)]
     assert [(event.code, event.over) for event in noticed] == [
@@ -253,25 +253,25 @@ def standing_for(kept: EvidenceKept) -> Message:
 
 def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
     """What is sent on evidence/{id} is the picture; other messages pass."""
-    album = Album(tmp_path)
-    kept = album.keep(KEPT, b"picture")
-    picture = album.filled(standing_for(kept))
+    evidence_store = EvidenceStore(tmp_path)
+    kept = evidence_store.keep(KEPT, b"picture")
+    picture = evidence_store.filled(standing_for(kept))
     assert picture.payload == b"picture"
     prefix = picture.topic.removesuffix(level(picture))
-    asked_for = album.filled(again(standing_for(kept), prefix))
+    asked_for = evidence_store.filled(again(standing_for(kept), prefix))
     assert asked_for.payload == b"picture", "said again on request, it is the same"
     said = advance(new_desk(header()), kept).messages[1]
-    assert album.filled(said) == said
+    assert evidence_store.filled(said) == said
 
 
 def test_changed_or_lost_picture_is_never_sent(tmp_path: Path) -> None:
     """A picture that is not what its hash says, or is gone, goes out empty."""
-    album = Album(tmp_path)
-    kept = album.keep(KEPT, b"picture")
+    evidence_store = EvidenceStore(tmp_path)
+    kept = evidence_store.keep(KEPT, b"picture")
     (tmp_path / file_name(kept)).write_bytes(b"another")
-    assert album.filled(standing_for(kept)).payload == b""
+    assert evidence_store.filled(standing_for(kept)).payload == b""
     (tmp_path / file_name(kept)).unlink()
-    assert album.filled(standing_for(kept)).payload == b""
+    assert evidence_store.filled(standing_for(kept)).payload == b""
 
 
 def test_picture_half_written_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,18 +282,18 @@ def test_picture_half_written_is_not_there(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr("vision.storage.evidence.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
-        Album(tmp_path).keep(KEPT, b"picture")
+        EvidenceStore(tmp_path).keep(KEPT, b"picture")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def filled_album(folder: Path) -> Album:
+def filled_album(folder: Path) -> EvidenceStore:
     """Keep ten megabytes of evidence on each of four days, half of it of coup 2."""
-    album = Album(folder)
+    evidence_store = EvidenceStore(folder)
     for day in range(4):
         for piece in range(10):
             kept = replace(KEPT, at=NOON + day * DAY_MS, id=f"s{day}-{1 + piece % 2}-c{piece}")
-            album.keep(kept, bytes([piece]) * 1_000_000)
-    return album
+            evidence_store.keep(kept, bytes([piece]) * 1_000_000)
+    return evidence_store
 
 
 def left(folder: Path) -> list[int]:
@@ -303,23 +303,27 @@ def left(folder: Path) -> list[int]:
 
 def test_old_evidence_goes_but_never_what_is_wanted(tmp_path: Path) -> None:
     """Age counts by the day; an open alert's coup and what is unsent stay."""
-    album = filled_album(tmp_path)
+    evidence_store = filled_album(tmp_path)
     now = NOON + 4 * DAY_MS
     limits = Limits(keep_days=2, max_mb=1000)
-    assert album.prune(limits, now, before_day="2023-11-14", is_wanted=lambda _: False) == 0
+    assert (
+        evidence_store.prune(limits, now, before_day="2023-11-14", is_wanted=lambda _: False) == 0
+    )
     wanted = "s0-2-"
-    gone = album.prune(limits, now, before_day="9999", is_wanted=lambda n: n.startswith(wanted))
+    gone = evidence_store.prune(
+        limits, now, before_day="9999", is_wanted=lambda n: n.startswith(wanted)
+    )
     assert gone == 15
     assert left(tmp_path) == [5, 10, 10]
 
 
 def test_too_much_evidence_goes_oldest_first(tmp_path: Path) -> None:
     """The size is kept to, a few files at a time, beginning with the oldest."""
-    album = filled_album(tmp_path)
-    album.prune(Limits(31, 25), NOON, before_day="9999", is_wanted=lambda _: False)
+    evidence_store = filled_album(tmp_path)
+    evidence_store.prune(Limits(31, 25), NOON, before_day="9999", is_wanted=lambda _: False)
     assert left(tmp_path) == [5, 10, 10]
-    album.keep(replace(KEPT, at=NOON + 3 * DAY_MS, id="s3-1-x"), b"x" * 2_000_000)
-    album.prune(Limits(31, 25), NOON, before_day="9999", is_wanted=lambda _: False)
+    evidence_store.keep(replace(KEPT, at=NOON + 3 * DAY_MS, id="s3-1-x"), b"x" * 2_000_000)
+    evidence_store.prune(Limits(31, 25), NOON, before_day="9999", is_wanted=lambda _: False)
     assert left(tmp_path) == [3, 10, 11]
 
 

@@ -34,8 +34,8 @@ from vision.game.outputs import (
     CoupsChanged,
     Deadline,
     Hand,
-    Happening,
     Ignored,
+    Output,
     Replied,
     ResultState,
     Severity,
@@ -184,7 +184,7 @@ SHOE = ShoeChanged(
 STATUS = StatusChanged(NOON, state="blind", boot="b1", why="covered")
 REPLY = Replied(NOON, ref="r9", command="CorrectCard", by="Ann", accepted=False, why="no such coup")
 
-SAID: list[tuple[Happening, list[tuple[str, bool]]]] = [
+SAID: list[tuple[Output, list[tuple[str, bool]]]] = [
     (SEEN, [("card", False)]),
     (SEEN._replace(event="out", slot=None, card=None, second=None), [("card", False)]),
     (LIVE, [("coup/live", True)]),
@@ -210,16 +210,14 @@ SAID: list[tuple[Happening, list[tuple[str, bool]]]] = [
 ]
 
 
-def said(happening: Happening, **changes: Any) -> list[dict[str, Any]]:
+def said(happening: Output, **changes: Any) -> list[dict[str, Any]]:
     """Return the payloads that a happening is told in."""
     _, messages = tell(line(**changes), CardOut(NOON, 1), (happening,))
     return [json.loads(message.payload or b"null") for message in messages]
 
 
 @pytest.mark.parametrize(("happening", "topics"), SAID, ids=lambda x: type(x).__name__)
-def test_happening_is_told_on_its_topics(
-    happening: Happening, topics: list[tuple[str, bool]]
-) -> None:
+def test_happening_is_told_on_its_topics(happening: Output, topics: list[tuple[str, bool]]) -> None:
     """Each happening goes to the topics of the contract, retained or not, and fits its schema."""
     after, messages = tell(line(), CardOut(NOON, 1), (happening,))
     assert [(m.topic.removeprefix(PREFIX), m.retain) for m in messages] == topics

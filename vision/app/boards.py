@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from vision.access.users import load_credential
 from vision.app.journal import endpoint_of
-from vision.app.table_editor import TableBench
+from vision.app.table_editor import TableEditor
 from vision.audit.export import Sources, write_archive
 from vision.audit.selection import Part
 from vision.board.desk.backfill import CatchUp
@@ -176,7 +176,7 @@ class _Desk:
             path=passwords.with_name(f"sessions-{address.port}.json") if address.port else None,
         )
         self._door = Door(people, sessions, self._record, secure=bool(address.certificate))
-        benches = {table: TableBench(self._configs[table], path) for table, path in files.items()}
+        benches = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
         self._set_up = SetUp(self._door, benches)
 
     def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:

@@ -17,11 +17,11 @@ import numpy as np
 from vision.app.journal import Input, Journal, event_of
 from vision.config.table import Evidence, View
 from vision.game.events import Event, Noticed
-from vision.game.outputs import AlertState, AlertTold, CardSeen, Happening, ResultState, Severity
+from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.storage.clip_buffer import Crop, Ring
-from vision.storage.evidence import Album, Limits, folder_of
+from vision.storage.evidence import EvidenceStore, Limits, folder_of
 from vision.wire.payloads import topic_level
 from vision.wire.session import Desk, advance
 
@@ -51,13 +51,15 @@ class _Rolling:
     last: int
 
 
-class Witness:
+class EvidenceRecorder:
     """Keeps the evidence of one table during one run."""
 
     def __init__(self, settings: Evidence, view: View, size: tuple[int, int], log_path: Path):
         """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
         self._settings = settings
-        self.album = Album(Path(settings.folder) if settings.folder else folder_of(log_path))
+        self.evidence_store = EvidenceStore(
+            Path(settings.folder) if settings.folder else folder_of(log_path)
+        )
         self._crop = Crop(outline_px(view), size)
         length_s = settings.before_s + settings.after_s + 1
         self._ring = Ring(self._crop, length_s=length_s, fps=settings.clip_fps)
@@ -82,7 +84,7 @@ class Witness:
         desk = _after(desk, told)
         for item in inputs:
             step = advance(desk, event_of(item))
-            kept = self._evidence(desk.line.shelf, step.happenings)
+            kept = self._evidence(desk.line.shelf, step.outputs)
             told += [*kept, item]
             desk = _after(desk, [*kept, item]) if kept else step.desk
         return told
@@ -93,14 +95,14 @@ class Witness:
         return [*self._complete(rolling, at)]
 
     def tidy(self, journal: Journal, at: int) -> None:
-        """Once a minute, delete evidence that is too old or too much; see `Album.prune`."""
+        """Once a minute, delete evidence that is too old or too much; see `EvidenceStore.prune`."""
         if not self._settings.keep or 0 <= at - self._tidied_at < TIDY_EVERY_MS:
             return
         self._tidied_at = at
         wanted, before = wanted_names(journal.desk), journal.unsent_since[:10]
         limits = Limits(self._settings.keep_days, self._settings.max_mb)
         try:
-            self.album.prune(
+            self.evidence_store.prune(
                 limits, at, before_day=before, is_wanted=lambda name: name.startswith(wanted)
             )
         except OSError as error:
@@ -108,15 +110,15 @@ class Witness:
 
     # --- what is kept ------------------------------------------------------------------------
 
-    def _evidence(self, shelf: Shelf, happenings: Sequence[Happening]) -> list[Event]:
+    def _evidence(self, shelf: Shelf, outputs: Sequence[Output]) -> list[Event]:
         """Return what is now kept of what is about to happen: cards first, alerts then."""
         if self._frame is None:
             return []
         kept: list[Event] = []
-        for seen in happenings:
+        for seen in outputs:
             if isinstance(seen, CardSeen) and seen.event == "read":
                 kept += self._keep_card(shelf, seen, self._frame)
-        for told in happenings:
+        for told in outputs:
             if isinstance(told, AlertTold) and _is_to_be_proved(told, shelf):
                 kept += self._keep_alert(told, self._frame)
         return kept
@@ -169,7 +171,7 @@ class Witness:
         if not content:
             return
         try:
-            written = self.album.keep(kept, content)
+            written = self.evidence_store.keep(kept, content)
         except OSError as error:
             log.warning("evidence %s cannot be kept: %s", kept.id, error)
             if not self._failing:

@@ -119,7 +119,7 @@ class Journal:
             )
             self._file = outputs.messages and opening.enter_context(MessagesFile(outputs.messages))
             self._desk = restored(self._store, header)
-            self._notary = open_notary(config, outputs.log, self._store)
+            self._signer = open_notary(config, outputs.log, self._store)
             self._endpoint = endpoint_of(config.broker) if outputs.publish else None
             self.gate = _gate(config, self._desk.line.prefix + "cmd/")
             self.gate.remember(self._store.orders())
@@ -196,11 +196,11 @@ class Journal:
 
     def _sign(self, why: str) -> tuple[Step, ...]:
         """Sign the log as it stands, where there is a key and it is time or there is a `why`."""
-        anchor = anchor_for(self._notary, self._store, self._desk, why)
-        if anchor is None or self._notary is None:
+        anchor = anchor_for(self._signer, self._store, self._desk, why)
+        if anchor is None or self._signer is None:
             return ()
         steps = self.take([anchor])
-        self._notary.note(anchor)
+        self._signer.note(anchor)
         return steps
 
     def prune(self, now: int) -> None:

@@ -23,7 +23,7 @@ from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.quality.drift import Place, PlaceLimits, Trust, TrustLimits
 from vision.sight.quality.view import Limits, Watch
 from vision.sight.reading.reader import Reader, StrangeBacks
-from vision.sight.reading.resume import Recall
+from vision.sight.reading.resume import ResumeState
 from vision.sight.tracking.motion_gate import MotionGate
 from vision.sight.tracking.tracker import Tracker
 
@@ -64,7 +64,7 @@ def _strange_backs(models: ModelSet) -> StrangeBacks | None:
     return learnt.strange_backs if isinstance(learnt, DeckClassifier) else None
 
 
-class Watcher:
+class SightPipeline:
     """Card events from the frames of one camera; `looked` counts frames looked at closely."""
 
     def __init__(self, config: TableConfig, models: ModelSet, *, decks: int) -> None:
@@ -96,7 +96,7 @@ class Watcher:
         self._reader.begin_shoe(order=order, read=read)
         self._trust.begin_shoe()
 
-    def restore(self, recall: Recall) -> None:
+    def restore(self, recall: ResumeState) -> None:
         """Expect the cards that lay there when the log ended."""
         self._reader.restore(recall)
 

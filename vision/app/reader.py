@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Protocol
 
 from vision.app.clock_events import ClockWatch
-from vision.app.evidence import Witness
+from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Input, Journal, Outputs
-from vision.app.pipeline import Watcher
+from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, recall_of
-from vision.app.supervisor import Lookout
+from vision.app.supervisor import SightSupervisor
 from vision.camera.shots import Outage, Shot
 from vision.camera.source import Wanted, is_live, open_source
 from vision.clock import CLOCK, now_ms
@@ -48,7 +48,7 @@ class Listener(Protocol):
         """Take the figures after a picture."""
 
 
-class App:
+class TableReader:
     """One reader at one table, for one run."""
 
     def __init__(
@@ -71,14 +71,14 @@ class App:
         models = _eyes(config.models, config.deck.path)
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         decks = load_profile(config.profile).rules.decks
-        self._watcher = Watcher(config, models, decks=decks)
+        self._watcher = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
-        self._witness = Witness(config.evidence, config.view, size, outputs.log)
-        self._journal = Journal(config, outputs, self._witness.album.filled)
+        self._recorder = EvidenceRecorder(config.evidence, config.view, size, outputs.log)
+        self._journal = Journal(config, outputs, self._recorder.evidence_store.filled)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
-        self._lookout = _lookout(config, models, self._watcher, live=live)
+        self._supervisor = _supervisor(config, models, self._watcher, live=live)
         source = config.camera.source
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
@@ -109,7 +109,7 @@ class App:
                     self._listener.tick(self.metrics)
             finally:
                 try:
-                    self._advance(self._witness.finish(self._at))
+                    self._advance(self._recorder.finish(self._at))
                 finally:
                     self._tell_all(self._journal.stop(self._at))
 
@@ -129,8 +129,8 @@ class App:
         events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
         events += [*self._clock_news(), *self._journal.troubles(self._at)]
         if isinstance(shot, Shot):
-            self._witness.look(shot.frame)
-        self._advance(self._witness.testify(self._journal.desk, events, self._at))
+            self._recorder.look(shot.frame)
+        self._advance(self._recorder.testify(self._journal.desk, events, self._at))
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
             self.metrics.frame.add(ended_s - began_s)
@@ -139,11 +139,11 @@ class App:
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
             self._say_health()
-            self._witness.tidy(self._journal, self._at)
+            self._recorder.tidy(self._journal, self._at)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
         """Return what the camera saw, its own loss and return included."""
-        events = self._lookout.take(shot)
+        events = self._supervisor.take(shot)
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
         else:
@@ -154,10 +154,10 @@ class App:
         return events
 
     def _note_sight(self) -> None:
-        lookout, metrics = self._lookout, self.metrics
-        metrics.outages, metrics.blind = lookout.outages, lookout.blind
-        metrics.canary_failures = lookout.canary_failures
-        metrics.canary_complaint = lookout.canary_complaint
+        supervisor, metrics = self._supervisor, self.metrics
+        metrics.outages, metrics.blind = supervisor.outages, supervisor.blind
+        metrics.canary_failures = supervisor.canary_failures
+        metrics.canary_complaint = supervisor.canary_complaint
 
     def _say_health(self) -> None:
         at = now_ms()
@@ -199,10 +199,12 @@ class App:
             self._listener.told(step)
 
 
-def _lookout(config: TableConfig, models: ModelSet, watcher: Watcher, *, live: bool) -> Lookout:
+def _supervisor(
+    config: TableConfig, models: ModelSet, watcher: SightPipeline, *, live: bool
+) -> SightSupervisor:
     """Return who watches sight; a recording waits for its models as long as they take."""
     watch = config.watch
-    return Lookout(
+    return SightSupervisor(
         watcher,
         models.self_test,
         canary_every_s=watch.canary_every_s,

@@ -14,7 +14,7 @@ from vision.game.cards import Card
 from vision.game.coup.state import Table
 from vision.game.outputs import AlertState
 from vision.record.codec import event_from_json
-from vision.sight.reading.resume import Lying, Recall
+from vision.sight.reading.resume import Lying, ResumeState
 from vision.storage.log import Store
 from vision.storage.retention import Checkpoint
 from vision.wire.checkpoint import desk_from_json, desk_to_json
@@ -60,7 +60,7 @@ def checkpoint_of(desk: Desk) -> Checkpoint:
     return Checkpoint(desk.table.clock, desk.line.seq, desk_to_json(desk))
 
 
-def recall_of(table: Table) -> Recall:
+def recall_of(table: Table) -> ResumeState:
     """Return what should lie on the table, for sight to find again."""
     coup = table.coup
     cards = () if coup is None or coup.void else coup.cards
@@ -69,7 +69,7 @@ def recall_of(table: Table) -> Recall:
         for seen in cards
         if seen.removed_at is None and seen.order > 0
     ]
-    return Recall(lying, may_clear=coup is None or coup.complete or coup.void)
+    return ResumeState(lying, may_clear=coup is None or coup.complete or coup.void)
 
 
 def moments_in_dispute(table: Table) -> tuple[int, ...]:

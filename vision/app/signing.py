@@ -10,7 +10,7 @@ from pathlib import Path
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.record.proofs import Anchored
-from vision.storage.anchors import Notary
+from vision.storage.anchors import LogSigner
 from vision.storage.log import Store
 from vision.wire.payloads import iso
 from vision.wire.session import Desk
@@ -21,7 +21,7 @@ def anchors_of(log: Path) -> Path:
     return log.with_suffix(".anchors.jsonl")
 
 
-def open_notary(config: TableConfig, log: Path, store: Store) -> Notary | None:
+def open_notary(config: TableConfig, log: Path, store: Store) -> LogSigner | None:
     """Return who signs the log, `None` where no key is set.
 
     ConfigurationError for a bad key; OutsideError when the log is not what was signed last.
@@ -31,11 +31,11 @@ def open_notary(config: TableConfig, log: Path, store: Store) -> Notary | None:
         return None
     file = Path(settings.anchors) if settings.anchors else anchors_of(log)
     key = Path(settings.signing_key)
-    notary = Notary(key, file, config.site, config.table, settings.anchor_every_s)
-    last = notary.last_noted(store.hash_of(0))
+    signer = LogSigner(key, file, config.site, config.table, settings.anchor_every_s)
+    last = signer.last_noted(store.hash_of(0))
     if last is not None:
         _compare(last, store, log, file)
-    return notary
+    return signer
 
 
 def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
@@ -51,13 +51,13 @@ def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
     )
 
 
-def anchor_for(notary: Notary | None, store: Store, desk: Desk, why: str) -> Anchored | None:
+def anchor_for(signer: LogSigner | None, store: Store, desk: Desk, why: str) -> Anchored | None:
     """Return a signature over the log as it stands, if it is time for one or there is a `why`."""
-    if notary is None:
+    if signer is None:
         return None
     at, shoe = desk.table.clock, desk.table.shoe.name
-    reason = why or notary.due(at, shoe)
+    reason = why or signer.due(at, shoe)
     if not reason:
         return None
     number, head = store.head
-    return notary.sign(Anchored(at, store.hash_of(0), number, head, shoe, reason, ""))
+    return signer.sign(Anchored(at, store.hash_of(0), number, head, shoe, reason, ""))

@@ -87,7 +87,7 @@ class Worker:
                 future.set_exception(error)
 
 
-class Lookout:
+class SightSupervisor:
     """One table's sight, watched; `stall_s` is how long the models may take, `None` for ever.
 
     `canary_every_s` is in the time of the pictures. A model that does not answer for `give_up_s`

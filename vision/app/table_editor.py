@@ -28,7 +28,7 @@ MOST_POINTS = 32
 OUTSIDE = 0.5
 
 
-class TableBench:
+class TableEditor:
     """One table file and its camera."""
 
     def __init__(self, config: TableConfig, path: Path) -> None:

@@ -107,7 +107,7 @@ def _shoes_of(told: _Told, part: Part) -> set[str]:
     if part.coup is None:
         named = {told.before, told.step.desk.table.shoe.name}
     else:
-        facts = [told.event, *(getattr(one, "alert", one) for one in told.step.happenings)]
+        facts = [told.event, *(getattr(one, "alert", one) for one in told.step.outputs)]
         named = {
             str(getattr(one, "shoe", "")) for one in facts if getattr(one, "coup", 0) == part.coup
         }

@@ -24,7 +24,7 @@ from vision import __version__
 from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.app.boards import Boards, address_of
 from vision.app.journal import Outputs
-from vision.app.reader import App
+from vision.app.reader import TableReader
 from vision.board.login.passwords import save_password
 from vision.cli import added_commands
 from vision.commands.printing.console import Console, clock
@@ -214,7 +214,7 @@ def _board(opened: ExitStack, config: TableConfig, file: Path) -> str:
 def _round(config: TableConfig, outputs: Outputs, film: Film, speed: float) -> None:
     """Read the film once, and say how the reading compares with what was dealt."""
     console = Console(total_s=film.seconds, fps=film.truth["fps"])
-    app = App(config, outputs, console, speed=speed, new_shoe=True)
+    app = TableReader(config, outputs, console, speed=speed, new_shoe=True)
     try:
         app.run()
     finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vision import logging_setup
 from vision.app.journal import Outputs
-from vision.app.reader import App
+from vision.app.reader import TableReader
 from vision.camera.source import is_live
 from vision.commands.printing.console import Console, LoggedConsole
 from vision.config.table import TableConfig, load, with_source
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     publish = not args.no_broker and config.broker.kind != "none"
     outputs = Outputs(args.log or _log(config, live=live), args.messages, publish=publish)
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    app = App(config, outputs, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
+    app = TableReader(config, outputs, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     console.say(f"log: {outputs.log}")
     broker = config.broker
     if publish and broker.kind == "embedded":
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     return _run(app, console)
 
 
-def _run(app: App, console: Console) -> int:
+def _run(app: TableReader, console: Console) -> int:
     config = app.config
     labels = {"site": config.site, "table": config.table}
     try:

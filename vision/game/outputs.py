@@ -233,7 +233,7 @@ class Ignored(NamedTuple):
     why: str
 
 
-Happening: TypeAlias = (
+Output: TypeAlias = (
     CardSeen
     | CoupLive
     | CoupResult

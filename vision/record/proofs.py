@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from vision.game.events import Event
-from vision.game.outputs import Alert, AlertState, AlertTold, Happening
+from vision.game.outputs import Alert, AlertState, AlertTold, Output
 from vision.record.chain import canonical
 
 STILLS_REMEMBERED = 100
@@ -190,11 +190,11 @@ class Shelf:
         proof = Proof(kept.alert, kept.shoe, kept.coup, kept.order, topics)
         return replace(self, proofs=(*others, proof))
 
-    def after(self, happenings: Iterable[Happening]) -> Shelf:
+    def after(self, outputs: Iterable[Output]) -> Shelf:
         """Return the shelf without the proof of alerts that were closed just now."""
         closed = {
             told.alert.id
-            for told in happenings
+            for told in outputs
             if isinstance(told, AlertTold) and told.alert.state is AlertState.CLOSED
         }
         left = tuple(proof for proof in self.proofs if proof.alert not in closed)

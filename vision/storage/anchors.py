@@ -133,7 +133,7 @@ def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) ->
     return True
 
 
-class Notary:
+class LogSigner:
     """Signs the log of one table: when its shoe changes, each day (UTC), and every so often."""
 
     def __init__(self, key: Path, file: Path, site: str, table: str, every_s: float) -> None:

@@ -51,7 +51,7 @@ def _day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
-class Album:
+class EvidenceStore:
     """The folder of evidence of one table."""
 
     def __init__(self, folder: Path) -> None:

@@ -18,8 +18,8 @@ from vision.game.outputs import (
     CoupLive,
     CoupResult,
     CoupsChanged,
-    Happening,
     Ignored,
+    Output,
     Replied,
     ShoeChanged,
     StatusChanged,
@@ -98,21 +98,19 @@ class _Draft:
     retain: bool = False
 
 
-def tell(
-    line: Line, event: Event, happenings: Sequence[Happening]
-) -> tuple[Line, tuple[Message, ...]]:
+def tell(line: Line, event: Event, outputs: Sequence[Output]) -> tuple[Line, tuple[Message, ...]]:
     """Return what the house is told because of an event, and the line after it."""
     if isinstance(event, Started):
         line = replace(line, boot=event.boot, version=event.version, models=event.models)
     messages: list[Message] = []
     seq = line.seq
-    for happening in happenings:
+    for happening in outputs:
         if isinstance(happening, CoupsChanged):
             line = replace(line, drawn=line.drawn.after(happening.coups))
         for draft in _drafts(line, happening):
             seq += 1
             messages.append(_message(line, draft, happening.at, seq))
-    return replace(line, seq=seq, shelf=line.shelf.after(happenings)), tuple(messages)
+    return replace(line, seq=seq, shelf=line.shelf.after(outputs)), tuple(messages)
 
 
 def tell_proof(line: Line, proof: EvidenceKept | Anchored) -> tuple[Line, tuple[Message, ...]]:
@@ -156,7 +154,7 @@ def message_line(message: Message) -> str:
     return f'{{"topic":"{topic}","payload":{payload},"qos":{message.qos},"retain":{retain}}}'
 
 
-def _drafts(line: Line, happening: Happening) -> tuple[_Draft, ...]:
+def _drafts(line: Line, happening: Output) -> tuple[_Draft, ...]:
     match happening:
         case CardSeen():
             return (_Draft("card", card_payload(happening)),)

@@ -13,7 +13,7 @@ from typing import Any
 from vision.game.coup.state import Table, new_table
 from vision.game.events import Event
 from vision.game.fold.step import step
-from vision.game.outputs import Happening
+from vision.game.outputs import Output
 from vision.game.profile.parse import Profile, parse_profile
 from vision.game.rules import Dealing
 from vision.record.proofs import Anchored, EvidenceKept
@@ -33,7 +33,7 @@ class Step:
     """What one event came to: the desk after it, what happened, and what is said of it."""
 
     desk: Desk
-    happenings: tuple[Happening, ...]
+    outputs: tuple[Output, ...]
     messages: tuple[Message, ...]
 
 
@@ -73,9 +73,9 @@ def advance(desk: Desk, event: Event) -> Step:
     if isinstance(event, EvidenceKept | Anchored):
         line, messages = tell_proof(desk.line, event)
         return Step(replace(desk, line=line), (), messages)
-    table, happenings = step(desk.table, event)
-    line, messages = tell(desk.line, event, happenings)
-    return Step(Desk(table, line), happenings, messages)
+    table, outputs = step(desk.table, event)
+    line, messages = tell(desk.line, event, outputs)
+    return Step(Desk(table, line), outputs, messages)
 
 
 def _profile(name: str, rules: str, dealing: str) -> Profile:

@@ -24,7 +24,7 @@ from vision.sight.deck.head import (
 from vision.sight.deck.likeness import likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Tensor
 from vision.sight.geometry.frame import Image
-from vision.sight.reading.foreign_cards import Strangers
+from vision.sight.reading.foreign_cards import ForeignCards
 
 WIDTH, HEIGHT = CROP_SIZE
 
@@ -285,7 +285,7 @@ def test_gatherer_takes_a_card_laid_in_the_same_place_for_another_showing() -> N
 
 def test_strangers_are_told_once_when_most_looks_agree() -> None:
     """One poor look says nothing; five strange ones do, and only once."""
-    strangers = Strangers()
+    strangers = ForeignCards()
     assert strangers.look(0, 1, None, 50.0) is None
     for at in range(1, 5):
         assert strangers.look(at, 1, None, 0.5) is None

@@ -20,8 +20,8 @@ from vision.game.outputs import (
     AlertTold,
     CoupResult,
     Hand,
-    Happening,
     Ignored,
+    Output,
     Replied,
     ResultState,
     StatusChanged,
@@ -52,7 +52,7 @@ class Console:
 
     def told(self, step: Step) -> None:
         """Print what a step came to."""
-        for happening in step.happenings:
+        for happening in step.outputs:
             if isinstance(happening, CoupResult):
                 self.results[happening.coup] = happening
             for line in lines(happening):
@@ -100,7 +100,7 @@ def clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def lines(happening: Happening) -> Iterator[str]:
+def lines(happening: Output) -> Iterator[str]:
     """Yield what people at a terminal want to know of a happening."""
     match happening:
         case CoupResult():

@@ -18,7 +18,7 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 
 
-class Moment(NamedTuple):
+class FaultContext(NamedTuple):
     """What is looked at: a coup, how it lies, by which rules, when (Unix ms)."""
 
     coup: Coup
@@ -55,13 +55,13 @@ def card_fault(code: str, seen: Seen, slot: Slot | None, text: str) -> Fault:
     )
 
 
-def card_faults(moment: Moment) -> list[Fault]:
+def card_faults(context: FaultContext) -> list[Fault]:
     """Find what is wrong with each card that is not plainly read."""
-    coup, rules, surplus = moment.coup, moment.rules, moment.surplus
+    coup, rules, surplus = context.coup, context.rules, context.surplus
     lies = coup.over_at is None and coup.cleared_at is None
     # An unread card is no fault while there is time.
-    waiting = lies and moment.now < coup.changed_at + rules.unread_after_ms
-    missing_since = moment.now - rules.unaccounted_after_ms
+    waiting = lies and context.now < coup.changed_at + rules.unread_after_ms
+    missing_since = context.now - rules.unaccounted_after_ms
     found: list[Fault] = []
     for seen in coup.cards:
         if seen.marks is NO_MARKS and not surplus:
@@ -70,33 +70,33 @@ def card_faults(moment: Moment) -> list[Fault]:
                     continue
             elif seen.confidence >= rules.confidence_gate:
                 continue
-        found += _card(moment, seen)
+        found += _card(context, seen)
     return found
 
 
-def _card(moment: Moment, seen: Seen) -> Iterator[Fault]:
+def _card(context: FaultContext, seen: Seen) -> Iterator[Fault]:
     """Find what is wrong with, or doubtful about, one card."""
-    rules, marks = moment.rules, seen.marks
+    rules, marks = context.rules, seen.marks
     if (
         seen.placed_at is None
         and seen.removed_at is None
         and seen.face is None
-        and moment.now >= seen.out_at + rules.unaccounted_after_ms
+        and context.now >= seen.out_at + rules.unaccounted_after_ms
     ):
         text = words_of("CARD_UNACCOUNTED", order=seen.order)
         yield card_fault("CARD_UNACCOUNTED", seen, None, text)
     if seen.face is None:
-        yield from _unread(moment, seen)
-    elif seen.order in moment.surplus:
+        yield from _unread(context, seen)
+    elif seen.order in context.surplus:
         words = words_of("DUP_CARD", copy=rules.decks + 1, card=seen.face, decks=rules.decks)
-        yield card_fault("DUP_CARD", seen, moment.laid.slot_of(seen.order), words)
+        yield card_fault("DUP_CARD", seen, context.laid.slot_of(seen.order), words)
     if _is_doubtful(seen, rules) and seen.second is not None:
-        slot = moment.laid.slot_of(seen.order)
+        slot = context.laid.slot_of(seen.order)
         name = slot_name(slot, seen.order)
         words = words_of("MISREAD_RISK", slot=name, card=seen.card, second=seen.second)
         yield card_fault("MISREAD_RISK", seen, slot, words)
     if marks is not NO_MARKS:
-        yield from _marked(moment, seen)
+        yield from _marked(context, seen)
 
 
 def _is_doubtful(seen: Seen, rules: Rules) -> bool:
@@ -114,10 +114,10 @@ def is_contradicted(seen: Seen) -> bool:
     return not marks.confirmed and marks.keyed is None
 
 
-def _marked(moment: Moment, seen: Seen) -> Iterator[Fault]:
+def _marked(context: FaultContext, seen: Seen) -> Iterator[Fault]:
     """Find what was noted of a card when it was read."""
     marks = seen.marks
-    slot = moment.laid.slot_of(seen.order)
+    slot = context.laid.slot_of(seen.order)
     name = slot_name(slot, seen.order)
     settled = marks.confirmed or marks.keyed is not None
     if marks.early:
@@ -132,15 +132,15 @@ def _marked(moment: Moment, seen: Seen) -> Iterator[Fault]:
         yield replace(card_fault("SWITCH", seen, slot, text), second=marks.switched)
 
 
-def _unread(moment: Moment, seen: Seen) -> Iterator[Fault]:
+def _unread(context: FaultContext, seen: Seen) -> Iterator[Fault]:
     """Find a card that counts and has no face: declined, or the coup is over without it."""
-    coup, laid, rules = moment.coup, moment.laid, moment.rules
+    coup, laid, rules = context.coup, context.laid, context.rules
     slot = laid.slot_of(seen.order)
-    over = coup.is_over(moment.now, rules.removed_after_ms)
+    over = coup.is_over(context.now, rules.removed_after_ms)
     open_long = (
         rules.dealing is Dealing.FACE_UP
         and seen.placed_at is not None
-        and moment.now >= coup.changed_at + rules.unread_after_ms
+        and context.now >= coup.changed_at + rules.unread_after_ms
     )
     if slot is None or not (over or seen.marks.declined or open_long):
         return
@@ -148,28 +148,28 @@ def _unread(moment: Moment, seen: Seen) -> Iterator[Fault]:
     yield replace(card_fault("UNREAD", seen, slot, text), grade=1 if over else 0)
 
 
-def find(moment: Moment) -> tuple[Fault, ...]:
+def find(context: FaultContext) -> tuple[Fault, ...]:
     """Return every fault of the coup at that moment, the gravest matters first."""
-    coup, laid = moment.coup, moment.laid
+    coup, laid = context.coup, context.laid
     if coup.void:
         return coup.noticed
-    found = _first_four(moment)
+    found = _first_four(context)
     if laid.extras:
-        found += _extras(moment)
+        found += _extras(context)
     if laid.surely_due and not coup.unseen:
         if laid.opened:
-            found += _missing(moment)
-        found += _removed(moment)
-    found += card_faults(moment)
+            found += _missing(context)
+        found += _removed(context)
+    found += card_faults(context)
     return (*found, *coup.noticed)
 
 
-def _first_four(moment: Moment) -> list[Fault]:
+def _first_four(context: FaultContext) -> list[Fault]:
     """Find the first card that was dealt out of the order of the house.
 
     Where one of them passed unseen, which is which cannot be told.
     """
-    cards, order = moment.coup.cards[:4], moment.rules.deal_order
+    cards, order = context.coup.cards[:4], context.rules.deal_order
     for place, seen in enumerate(cards):
         if seen.slot is not None and seen.slot % 2 != order[place] % 2:
             break
@@ -179,7 +179,7 @@ def _first_four(moment: Moment) -> list[Fault]:
         return []
     dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
     text = words_of("WRONG_ORDER_INIT", dealt=_letters(dealt), order=_letters(order))
-    fault = card_fault("WRONG_ORDER_INIT", seen, moment.laid.slot_of(seen.order), text)
+    fault = card_fault("WRONG_ORDER_INIT", seen, context.laid.slot_of(seen.order), text)
     return [replace(fault, key="first-four", expected=(order[place],))]
 
 
@@ -187,33 +187,33 @@ def _letters(slots: Iterator[Slot] | tuple[Slot, ...]) -> str:
     return " ".join("P" if slot.is_punto else "B" for slot in slots)
 
 
-def _extras(moment: Moment) -> Iterator[Fault]:
+def _extras(context: FaultContext) -> Iterator[Fault]:
     """Find cards drawn where none was due, or laid with the wrong hand."""
-    for seen, code in moment.laid.extras:
+    for seen, code in context.laid.extras:
         if not code:
             continue
         face = "face down" if seen.face is None else f"exposed: {seen.face}"
-        text = words_of(code, totals=totals_text(moment.laid), face=face)
+        text = words_of(code, totals=totals_text(context.laid), face=face)
         fault = card_fault(code, seen, seen.slot, text)
-        before = _before(moment, seen)
+        before = _before(context, seen)
         yield replace(
             fault,
             key=f"extra:{seen.order}",
             grade=0 if seen.face is None else 1,
             expected=before.expected,
-            check_card=_would_vanish(moment, code, seen.order),
+            check_card=_would_vanish(context, code, seen.order),
         )
 
 
-def _before(moment: Moment, seen: Seen) -> Laid:
+def _before(context: FaultContext, seen: Seen) -> Laid:
     """Lay the coup out as it was when that card left the shoe."""
-    cards = moment.coup.cards
-    return lay(moment.coup._replace(cards=cards[: cards.index(seen)]), moment.rules)
+    cards = context.coup.cards
+    return lay(context.coup._replace(cards=cards[: cards.index(seen)]), context.rules)
 
 
-def _missing(moment: Moment) -> Iterator[Fault]:
+def _missing(context: FaultContext) -> Iterator[Fault]:
     """Find a third card that is due and does not come."""
-    coup, laid, rules = moment.coup, moment.laid, moment.rules
+    coup, laid, rules = context.coup, context.laid, context.rules
     # A third card laid with Banco that Punto lacks is one fault, not two.
     if any(code == "WRONG_HAND" for _, code in laid.extras):
         return
@@ -221,7 +221,7 @@ def _missing(moment: Moment) -> Iterator[Fault]:
         grade = 2
     elif coup.cleared_at is not None or coup.entered is not None:
         grade = 1
-    elif moment.now >= coup.changed_at + rules.due_after_ms:
+    elif context.now >= coup.changed_at + rules.due_after_ms:
         grade = 0
     else:
         return
@@ -233,26 +233,26 @@ def _missing(moment: Moment) -> Iterator[Fault]:
         grade=grade,
         slot=laid.expected[0],
         expected=laid.expected,
-        check_card=_would_vanish(moment, code, None),
+        check_card=_would_vanish(context, code, None),
     )
 
 
-def _removed(moment: Moment) -> Iterator[Fault]:
+def _removed(context: FaultContext) -> Iterator[Fault]:
     """Find cards taken away before the coup was over."""
-    coup, laid = moment.coup, moment.laid
-    patience = moment.rules.removed_after_ms
+    coup, laid = context.coup, context.laid
+    patience = context.rules.removed_after_ms
     gone = [one for one in coup.cards if one.removed_at is not None]
     if not gone:
         return
     seen = min(gone, key=_removed_at)
-    until = moment.now if coup.cleared_at is None else coup.cleared_at
+    until = context.now if coup.cleared_at is None else coup.cleared_at
     if until >= _removed_at(seen) + patience:
         slot = laid.slot_of(seen.order)
         text = words_of("WRONG_REMOVED", slot=slot_name(slot, seen.order))
         yield replace(card_fault("WRONG_REMOVED", seen, slot, text), expected=laid.expected)
     if coup.cleared_at is None or laid.opened:
         return
-    if coup.over_at is not None or moment.now >= coup.cleared_at + patience:
+    if coup.over_at is not None or context.now >= coup.cleared_at + patience:
         text = words_of("PREMATURE_CLEAR")
         yield Fault("cleared", "PREMATURE_CLEAR", text, expected=laid.expected)
 
@@ -261,13 +261,13 @@ def _removed_at(seen: Seen) -> int:
     return seen.removed_at or 0
 
 
-def _would_vanish(moment: Moment, code: str, order: int | None) -> bool:
+def _would_vanish(context: FaultContext, code: str, order: int | None) -> bool:
     """Whether the fault would be none under the second-best reading of one card."""
-    for seen in moment.coup.cards:
+    for seen in context.coup.cards:
         if seen.second is None or seen.marks.keyed is not None or seen.marks.confirmed:
             continue
         second = seen.read_as(seen.second, seen.confidence, None)
-        other = lay(moment.coup.with_card(second), moment.rules)
+        other = lay(context.coup.with_card(second), context.rules)
         if order is None:
             if not other.surely_due or not other.opened:
                 return True

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from vision.game.commands import Command
 from vision.game.coup.alerts import BEFORE_NEXT_COUP, Place, pass_deadlines, reconcile
-from vision.game.coup.fault_finding import Moment, find
+from vision.game.coup.fault_finding import FaultContext, find
 from vision.game.coup.fault_table import Fault
 from vision.game.coup.layout import Laid, lay
 from vision.game.coup.results import PUBLIC, Telling, entered_faults, live, publish
@@ -20,14 +20,14 @@ from vision.game.outputs import (
     CardSeen,
     CoupsChanged,
     Deadline,
-    Happening,
     Ignored,
+    Output,
     ShoeChanged,
     StatusChanged,
 )
 
 
-class Turn:
+class Transition:
     """A table, the moment (Unix ms), whose order it is if it is one, and what has been said.
 
     `clock`, `shoe` and `coup` are the table's; they are put together again when `table` is asked
@@ -39,7 +39,7 @@ class Turn:
     def __init__(self, table: Table, at: int, actor: Command | None = None) -> None:
         self.at = at
         self.actor = actor
-        self.said: list[Happening] = []
+        self.said: list[Output] = []
         self.rules = table.rules
         self._table = table
         self.clock, self.shoe, self.coup = table.clock, table.shoe, table.coup
@@ -130,7 +130,7 @@ class Turn:
         """
         at, rules, name = self.at, self.rules, self.shoe.name
         laid = lay(coup, rules)
-        faults = find(Moment(coup, laid, rules, at, self.shoe.surplus))
+        faults = find(FaultContext(coup, laid, rules, at, self.shoe.surplus))
         if coup.entered is not None:
             faults += entered_faults(coup, laid)
         if faults or coup.told:

@@ -30,7 +30,7 @@ from vision.game.commands import (
     UndoLast,
     VoidCoup,
 )
-from vision.game.coup.transition import Turn
+from vision.game.coup.transition import Transition
 from vision.game.events import Role
 from vision.game.fold.alert_commands import acknowledge, call, close, comment, rectify
 from vision.game.fold.coup_commands import rule
@@ -65,11 +65,13 @@ PERMITTED: dict[type[Command], frozenset[Role]] = {
 }
 
 
-def order(turn: Turn, command: Command) -> None:
+def order(transition: Transition, command: Command) -> None:
     """Carry out an order, or refuse it; say which, and why."""
-    why = _refusal(command) or _obey(turn, command)
+    why = _refusal(command) or _obey(transition, command)
     name = type(command).__name__
-    turn.said.append(Replied(turn.at, command.ref, name, command.by, accepted=not why, why=why))
+    transition.said.append(
+        Replied(transition.at, command.ref, name, command.by, accepted=not why, why=why)
+    )
 
 
 def _refusal(command: Command) -> str:
@@ -84,25 +86,25 @@ def _refusal(command: Command) -> str:
     return ""
 
 
-def _obey(turn: Turn, command: Command) -> str:
+def _obey(transition: Transition, command: Command) -> str:
     """Do as ordered; say why it cannot be done, "" where it was."""
     if isinstance(command, CoupCommand):
-        return rule(turn, command)
+        return rule(transition, command)
     if isinstance(command, AckAlert):
-        return acknowledge(turn, command)
+        return acknowledge(transition, command)
     if isinstance(command, RectifyAlert):
-        return rectify(turn, command)
+        return rectify(transition, command)
     if isinstance(command, CloseAlert):
-        return close(turn, command)
+        return close(transition, command)
     if isinstance(command, CommentAlert):
-        return comment(turn, command)
+        return comment(transition, command)
     if isinstance(command, CallInspector):
-        return call(turn, command)
+        return call(transition, command)
     if isinstance(command, SignIn | SignOut | TakeArchive):
         return ""  # that it stands in the log is all there is to it
     if isinstance(command, NewShoe):
-        if command.shoe and turn.table.shoe.name == command.shoe:
+        if command.shoe and transition.table.shoe.name == command.shoe:
             return f"shoe {command.shoe} is in use already"
-        start_shoe(turn, command.shoe, watch_burn=command.watch_burn)
+        start_shoe(transition, command.shoe, watch_burn=command.watch_burn)
         return ""
-    return undo(turn)
+    return undo(transition)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Coup, Seen, Shoe
-from vision.game.coup.transition import Turn
+from vision.game.coup.transition import Transition
 from vision.game.fold.shoe import begin_faults, burn_due, end_burn, new_shoe
 from vision.game.outputs import AlertState, CoupsChanged, Deadline
 from vision.game.rules import BurnKind
@@ -18,29 +18,31 @@ from vision.game.rules import BurnKind
 ALL = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
 
 
-def ensure_shoe(turn: Turn) -> Shoe:
+def ensure_shoe(transition: Transition) -> Shoe:
     """Return the shoe in use; where none was announced, take one to be in use already."""
-    if not turn.shoe.name:
-        start_shoe(turn, "", watch_burn=False, partial=True)
-    return turn.shoe
+    if not transition.shoe.name:
+        start_shoe(transition, "", watch_burn=False, partial=True)
+    return transition.shoe
 
 
-def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False) -> None:
+def start_shoe(
+    transition: Transition, name: str, *, watch_burn: bool, partial: bool = False
+) -> None:
     """End what is left of the shoe in use, keep its open alerts, and begin another."""
-    table = turn.table
+    table = transition.table
     if table.coup is not None:
-        finish(turn, table.coup)
-    turn.pass_table(ALL)
-    for coup in (*turn.table.done, *filter(None, (turn.coup,))):
-        _part(turn, turn.pass_coup(coup, (Deadline.SHOE_END,)))
-    table = turn.table
+        finish(transition, table.coup)
+    transition.pass_table(ALL)
+    for coup in (*transition.table.done, *filter(None, (transition.coup,))):
+        _part(transition, transition.pass_coup(coup, (Deadline.SHOE_END,)))
+    table = transition.table
     coups = (*table.done, *filter(None, (table.coup,)))
     told = [*table.told, *(one for coup in coups for one in coup.told)]
     lasting = tuple(fault for fault in table.noticed if fault.kind.machine)
     keys = {fault.key for fault in lasting}
     number = table.shoes + 1
     shoe = new_shoe(table.rules, name or f"shoe-{number}", watch_burn=watch_burn, partial=partial)
-    turn.table = table._replace(
+    transition.table = table._replace(
         shoe=shoe,
         shoes=number,
         coup=None,
@@ -55,43 +57,43 @@ def start_shoe(turn: Turn, name: str, *, watch_burn: bool, partial: bool = False
         free_next=False,
         undo=(),
     )
-    turn.say_shoe()
-    turn.said.append(CoupsChanged(turn.at, turn.shoe.name, ()))
+    transition.say_shoe()
+    transition.said.append(CoupsChanged(transition.at, transition.shoe.name, ()))
 
 
-def _part(turn: Turn, coup: Coup) -> None:
+def _part(transition: Transition, coup: Coup) -> None:
     """Raise an alert for a coup that is left under a hold; who closes it ends the dispute."""
     if coup.hold and not coup.void:
         fault = Fault("held", "HELD_OVER", words_of("HELD_OVER", coup=coup.number))
-        turn.weigh(coup._replace(noticed=(*coup.noticed, fault)), show=False)
+        transition.weigh(coup._replace(noticed=(*coup.noticed, fault)), show=False)
 
 
 def _is_live(state: AlertState) -> bool:
     return state in LIVE
 
 
-def begin(turn: Turn, cards: tuple[Seen, ...], *noticed: Fault) -> Coup:
+def begin(transition: Transition, cards: tuple[Seen, ...], *noticed: Fault) -> Coup:
     """Begin the next coup with those cards; the one before is over, and its time limits pass.
 
     Without cards it is one that nobody saw: its result is held until its cards are keyed in.
     """
-    old = turn.coup
+    old = transition.coup
     if old is not None:
-        finish(turn, old)
+        finish(transition, old)
     number = 1 if old is None else old.number + 1
-    faults = (*noticed, *begin_faults(turn.table, number, cards[0])) if cards else noticed
-    table = turn.table
+    faults = (*noticed, *begin_faults(transition.table, number, cards[0])) if cards else noticed
+    table = transition.table
     coup = Coup(
         number=number,
-        started_at=cards[0].out_at if cards else turn.at,
-        changed_at=turn.at,
+        started_at=cards[0].out_at if cards else transition.at,
+        changed_at=transition.at,
         cards=cards,
         unseen=not cards,
         free=table.free_next,
         noticed=faults,
-        first=cards[0].order if cards else turn.shoe.last + 1,
+        first=cards[0].order if cards else transition.shoe.last + 1,
     )
-    turn.table = table._replace(
+    transition.table = table._replace(
         coup=coup,
         done=table.done if table.coup is None else (*table.done, table.coup),
         free_next=False,
@@ -100,16 +102,16 @@ def begin(turn: Turn, cards: tuple[Seen, ...], *noticed: Fault) -> Coup:
     return coup
 
 
-def finish(turn: Turn, coup: Coup) -> None:
+def finish(transition: Transition, coup: Coup) -> None:
     """Take the coup as over: what was not put right by now lapses, and it stands as dealt.
 
     "if the error has not been rectified or brought to the attention of management prior to cards
     being drawn for the next coup, all coups thereafter will be deemed valid" (sheets 0 to 2)
     """
-    coup = turn.weigh(coup._replace(over_at=turn.at), show=False, late=False)
-    turn.pass_table(BEFORE_NEXT_COUP)
+    coup = transition.weigh(coup._replace(over_at=transition.at), show=False, late=False)
+    transition.pass_table(BEFORE_NEXT_COUP)
     before = {one.key for one in coup.told if one.alert.state is AlertState.LAPSED}
-    after = turn.pass_coup(coup, BEFORE_NEXT_COUP)
+    after = transition.pass_coup(coup, BEFORE_NEXT_COUP)
     if after is coup:
         return
     coup = after
@@ -121,49 +123,49 @@ def finish(turn: Turn, coup: Coup) -> None:
         and Deadline.NEXT_COUP in KINDS[one.alert.code].deadlines
     ]
     if not lapsed:
-        turn.weigh(coup, show=False)
+        transition.weigh(coup, show=False)
         return
     facts = {"coup": coup.number, "next": coup.number + 1}
     passed = tuple(
         Fault(f"passed:{code}", "DEADLINE_PASSED", words_of("DEADLINE_PASSED", code=code, **facts))
         for code in dict.fromkeys(lapsed)
     )
-    turn.weigh(coup._replace(noticed=(*coup.noticed, *passed)), show=False)
+    transition.weigh(coup._replace(noticed=(*coup.noticed, *passed)), show=False)
 
 
-def split(turn: Turn, coup: Coup, place: int) -> Coup:
+def split(transition: Transition, coup: Coup, place: int) -> Coup:
     """Begin the next coup with the card at that place of the running one, and those after it.
 
     It was taken for one more card of a coup whose hands still lay; now it lies where a first card
     lies. Before the first coup, cards that never lay in a slot were burned.
     """
     before, after = coup.cards[:place], coup.cards[place:]
-    shoe = turn.shoe
+    shoe = transition.shoe
     if (
         coup.number == 1
         and coup.result is None
-        and burns(turn)
+        and burns(transition)
         and all(seen.slot is None for seen in before)
     ):
-        turn.coup = None
-        end_burn(turn, shoe._replace(burned=(*shoe.burned, *before)))
-        return begin(turn, after)
-    cleared = max((seen.removed_at or 0 for seen in before), default=turn.at)
-    turn.set_coup(coup._replace(cards=before, cleared_at=cleared))
+        transition.coup = None
+        end_burn(transition, shoe._replace(burned=(*shoe.burned, *before)))
+        return begin(transition, after)
+    cleared = max((seen.removed_at or 0 for seen in before), default=transition.at)
+    transition.set_coup(coup._replace(cards=before, cleared_at=cleared))
     text = words_of("EARLY_DEAL", before="before the hands were cleared")
     early = Fault("early", "EARLY_DEAL", text, order=after[0].order)
-    return begin(turn, after, *((early,) if after[0].out_at < cleared else ()))
+    return begin(transition, after, *((early,) if after[0].out_at < cleared else ()))
 
 
-def begin_burn(turn: Turn, coup: Coup) -> None:
+def begin_burn(transition: Transition, coup: Coup) -> None:
     """Take the cards of what seemed the first coup as burn cards."""
-    shoe = ensure_shoe(turn)
-    turn.coup = None
-    due = burn_due(turn.rules.burn, coup.cards[0].face)
+    shoe = ensure_shoe(transition)
+    transition.coup = None
+    due = burn_due(transition.rules.burn, coup.cards[0].face)
     burned = (*shoe.burned, *coup.cards)
-    turn.shoe = shoe._replace(burning=True, burned=burned, burn_due=due)
+    transition.shoe = shoe._replace(burning=True, burned=burned, burn_due=due)
 
 
-def burns(turn: Turn) -> bool:
+def burns(transition: Transition) -> bool:
     """Whether the house burns cards at all."""
-    return turn.rules.burn.kind is not BurnKind.NONE
+    return transition.rules.burn.kind is not BurnKind.NONE

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from vision.game.cards import Card, Rank
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import Coup, Seen, Shoe, Table
-from vision.game.coup.transition import Turn
+from vision.game.coup.transition import Transition
 from vision.game.rules import BurnKind, BurnRule, Rules
 
 FEWEST = 6
@@ -33,16 +33,16 @@ def burn_due(rule: BurnRule, first: Card | None) -> int | None:
     return 1 + (rule.ace if first.rank is Rank.ACE else first.points or 10)
 
 
-def end_burn(turn: Turn, shoe: Shoe) -> None:
+def end_burn(transition: Transition, shoe: Shoe) -> None:
     """Take the burn as over, and say what was wrong with it."""
-    rule = turn.rules.burn
+    rule = transition.rules.burn
     burned, due = len(shoe.burned), shoe.burn_due
-    turn.shoe = shoe._replace(burning=False)
+    transition.shoe = shoe._replace(burning=False)
     if burned == 0 and rule.kind is not BurnKind.NONE:
         asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
-        turn.note(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
+        transition.note(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
     elif due is not None and burned != due:
-        turn.note(Fault("burn", "BURN_WRONG", words_of("BURN_WRONG", burned=burned, due=due)))
+        transition.note(Fault("burn", "BURN_WRONG", words_of("BURN_WRONG", burned=burned, due=due)))
 
 
 def last_coup(table: Table) -> int:
@@ -72,22 +72,22 @@ def begin_faults(table: Table, number: int, seen: Seen) -> Iterable[Fault]:
         yield Fault("early", "EARLY_DEAL", text, order=seen.order)
 
 
-def check_cut(turn: Turn) -> None:
+def check_cut(transition: Transition) -> None:
     """Say once that the cut card should have been seen by now."""
-    shoe, rules = turn.shoe, turn.rules
+    shoe, rules = transition.shoe, transition.rules
     if shoe.last_coup is not None:
         return
     left = rules.cards - shoe.last
     if left == rules.cut_depth - 1:
-        turn.note(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
+        transition.note(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
 
 
-def count(turn: Turn, before: Card | None, after: Card | None) -> frozenset[int]:
+def count(transition: Transition, before: Card | None, after: Card | None) -> frozenset[int]:
     """Count a card that is now known as `after`; return the cards of which that changes the view.
 
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
-    shoe, decks = turn.shoe, turn.rules.decks
+    shoe, decks = transition.shoe, transition.rules.decks
     if before == after:
         return frozenset()
     counts = list(shoe.counts)
@@ -97,8 +97,8 @@ def count(turn: Turn, before: Card | None, after: Card | None) -> frozenset[int]
         counts[after.index] += 1
     surplus = shoe.surplus
     if surplus or (after is not None and counts[after.index] > decks):
-        surplus = _surplus(turn.table, decks)
-    turn.shoe = shoe.with_counts(tuple(counts), surplus)
+        surplus = _surplus(transition.table, decks)
+    transition.shoe = shoe.with_counts(tuple(counts), surplus)
     return surplus ^ shoe.surplus
 
 
@@ -119,20 +119,22 @@ def _surplus(table: Table, decks: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def check_order(turn: Turn, order: int) -> None:
+def check_order(transition: Transition, order: int) -> None:
     """Say whether the first cards of the shoe came out in the order of a new deck."""
     if order > RUN_OF:
         return
-    faces = {seen.order: seen.face for seen in all_seen(turn.table) if 0 < seen.order <= RUN_OF}
+    faces = {
+        seen.order: seen.face for seen in all_seen(transition.table) if 0 < seen.order <= RUN_OF
+    }
     pairs = [(faces[n], faces[n + 1]) for n in sorted(faces) if n + 1 in faces]
     steps = Counter(_step(one, other) for one, other in pairs if one and other)
     del steps[0]
     runs = max(steps.values(), default=0)
     if runs >= RUN_ENOUGH:
         text = words_of("NEW_DECK_ORDER", runs=runs, pairs=len(pairs))
-        turn.note(Fault("order", "NEW_DECK_ORDER", text))
-    elif turn.notices("order"):
-        turn.drop("order", "the cards as now read are shuffled")
+        transition.note(Fault("order", "NEW_DECK_ORDER", text))
+    elif transition.notices("order"):
+        transition.drop("order", "the cards as now read are shuffled")
 
 
 def _step(one: Card, other: Card) -> int:
@@ -147,15 +149,15 @@ def _step(one: Card, other: Card) -> int:
     return ranks if one.suit is other.suit and abs(ranks) == 1 else 0
 
 
-def end_shoe(turn: Turn, left: int) -> None:
+def end_shoe(transition: Transition, left: int) -> None:
     """Take the shoe as finished with so many cards left in it, and reckon up."""
-    shoe, rules = turn.shoe, turn.rules
-    turn.shoe = shoe._replace(ended=True, left=left)
+    shoe, rules = transition.shoe, transition.rules
+    transition.shoe = shoe._replace(ended=True, left=left)
     counted = shoe.last + left
     if counted > rules.cards or (counted < rules.cards and not shoe.partial):
         text = words_of("SHOE_COUNT", counted=counted, cards=rules.cards)
-        turn.note(Fault("count", "SHOE_COUNT", text))
-    turn.say_shoe()
+        transition.note(Fault("count", "SHOE_COUNT", text))
+    transition.say_shoe()
 
 
 def new_shoe(rules: Rules, name: str, *, watch_burn: bool, partial: bool) -> Shoe:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from vision.game.commands import Command
 from vision.game.coup.state import Table, new_table
-from vision.game.coup.transition import Turn
+from vision.game.coup.transition import Transition
 from vision.game.events import (
     BetsClosed,
     CardOut,
@@ -44,52 +44,52 @@ from vision.game.events import (
 from vision.game.fold import house
 from vision.game.fold.cards import card_out, card_placed, card_read, card_removed
 from vision.game.fold.commands import order
-from vision.game.outputs import Happening
+from vision.game.outputs import Output
 
 __all__ = ["new_table", "step"]
 
 
-def step(table: Table, event: Event) -> tuple[Table, tuple[Happening, ...]]:
+def step(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     """Return the table after the event, and what the house is to be told of it."""
-    turn = Turn(table, event.at, event if isinstance(event, Command) else None)
-    house.tell_time(turn)
-    _handle(turn, event)
-    return turn.table, tuple(turn.said)
+    transition = Transition(table, event.at, event if isinstance(event, Command) else None)
+    house.tell_time(transition)
+    _handle(transition, event)
+    return transition.table, tuple(transition.said)
 
 
-def _handle(turn: Turn, event: Event) -> None:  # one case for each event there is
+def _handle(transition: Transition, event: Event) -> None:  # one case for each event there is
     match event:
         case CardOut():
-            card_out(turn, event)
+            card_out(transition, event)
         case CardPlaced():
-            card_placed(turn, event)
+            card_placed(transition, event)
         case CardRead():
-            card_read(turn, event)
+            card_read(transition, event)
         case CardRemoved():
-            card_removed(turn, event)
+            card_removed(transition, event)
         case TimePassed():
-            house.time_passed(turn)
+            house.time_passed(transition)
         case Command():
-            order(turn, event)
+            order(transition, event)
         case CutCardOut():
-            house.cut_card_out(turn, event)
+            house.cut_card_out(transition, event)
         case Noticed():
-            house.noticed(turn, event)
+            house.noticed(transition, event)
         case ViewLost():
-            house.view_lost(turn, event)
+            house.view_lost(transition, event)
         case ViewBack():
-            house.view_back(turn, event)
+            house.view_back(transition, event)
         case Started():
-            house.started(turn, event)
+            house.started(transition, event)
         case Stopped():
-            turn.say_status("stopped")
+            transition.say_status("stopped")
         case ShoeStarted():
-            house.shoe_started(turn, event)
+            house.shoe_started(transition, event)
         case ShoeEnded():
-            house.shoe_ended(turn, event)
+            house.shoe_ended(transition, event)
         case BetsClosed():
-            turn.table = turn.table._replace(bets_closed=True)
+            transition.table = transition.table._replace(bets_closed=True)
         case ResultEntered():
-            house.result_entered(turn, event)
+            house.result_entered(transition, event)
         case _:
-            turn.ignore(event, "no such event is known")
+            transition.ignore(event, "no such event is known")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vision.game.coup.alerts import LIVE, Place, reconcile
 from vision.game.coup.state import NO_MARKS, Coup, Marks, Seen, Told, Undo
-from vision.game.coup.transition import Turn
+from vision.game.coup.transition import Transition
 from vision.game.fold.cards import recount
 from vision.game.outputs import AlertTold
 
@@ -29,24 +29,24 @@ def snapshot(coup: Coup, carried: int | None) -> Undo:
     )
 
 
-def undo(turn: Turn) -> str:
+def undo(transition: Transition) -> str:
     """Take back the last order about a coup; say why it cannot be done, "" where it was."""
-    stack = turn.table.undo
+    stack = transition.table.undo
     if not stack:
         return "there is no order to take back"
     last = stack[-1]
-    if last.carried is not None and not _uncarry(turn, last):
+    if last.carried is not None and not _uncarry(transition, last):
         return f"too late: another card has followed card {last.carried}, which was carried over"
-    turn.table = turn.table._replace(undo=stack[:-1])
-    coup = turn.coup_at(last.coup)
+    transition.table = transition.table._replace(undo=stack[:-1])
+    coup = transition.coup_at(last.coup)
     if coup is not None:
-        _take_back(turn, coup, last)
+        _take_back(transition, coup, last)
     else:
-        turn.table = turn.table._replace(free_next=False)
+        transition.table = transition.table._replace(free_next=False)
     return ""
 
 
-def _take_back(turn: Turn, coup: Coup, last: Undo) -> None:
+def _take_back(transition: Transition, coup: Coup, last: Undo) -> None:
     marks = dict(last.marks)
     faces = [(seen.order, seen.face) for seen in coup.cards]
     cards = tuple(
@@ -54,7 +54,7 @@ def _take_back(turn: Turn, coup: Coup, last: Undo) -> None:
         for seen in coup.cards
         if seen.order > 0 or seen.order in marks
     )
-    turn.set_coup(
+    transition.set_coup(
         coup._replace(
             cards=cards,
             void=last.void,
@@ -62,12 +62,12 @@ def _take_back(turn: Turn, coup: Coup, last: Undo) -> None:
             stands=last.stands,
             free=last.free,
             unseen=coup.unseen or last.unseen,
-            told=_reopened(turn, coup, last),
+            told=_reopened(transition, coup, last),
         )
     )
     after = {seen.order: seen.face for seen in cards}
     for number, before in faces:
-        recount(turn, number, last.coup, (before, after.get(number)))
+        recount(transition, number, last.coup, (before, after.get(number)))
 
 
 def _orders_of(before: Marks, seen: Seen) -> Marks:
@@ -77,7 +77,7 @@ def _orders_of(before: Marks, seen: Seen) -> Marks:
     )
 
 
-def _reopened(turn: Turn, coup: Coup, last: Undo) -> tuple[Told, ...]:
+def _reopened(transition: Transition, coup: Coup, last: Undo) -> tuple[Told, ...]:
     """Return the coup's alerts, those that the order ended as they were before it."""
     before = {one.key: one.alert for one in last.told}
     told = []
@@ -85,30 +85,32 @@ def _reopened(turn: Turn, coup: Coup, last: Undo) -> tuple[Told, ...]:
         old = before.get(one.key)
         if old is not None and old.state in LIVE and one.alert.state not in LIVE:
             one = Told(one.key, old)
-            turn.said.append(AlertTold(turn.at, old, first=False))
+            transition.said.append(AlertTold(transition.at, old, first=False))
         told.append(one)
     return tuple(told)
 
 
-def _uncarry(turn: Turn, last: Undo) -> bool:
+def _uncarry(transition: Transition, last: Undo) -> bool:
     """Lay a card that was carried over back with its coup, which goes on; say whether it could be.
 
     It cannot once another card has followed it.
     """
-    table, begun = turn.table, turn.coup
+    table, begun = transition.table, transition.coup
     if begun is None or [seen.order for seen in begun.cards] != [last.carried]:
         return False
-    ended = reconcile(begun.told, (), Place(turn.shoe.name, begun.number, turn.at, table.alerts))
-    turn.said += ended.happened
+    ended = reconcile(
+        begun.told, (), Place(transition.shoe.name, begun.number, transition.at, table.alerts)
+    )
+    transition.said += ended.happened
     coup = table.done[-1]
     # What lapsed as the coup was taken for over has not: it goes on.
     before = {one.key: one for one in last.told}
     told = tuple(before.get(one.key, one) for one in coup.told)
     reopened = (one for one, was in zip(told, coup.told, strict=True) if one != was)
-    turn.said += [AlertTold(turn.at, one.alert, first=False) for one in reopened]
+    transition.said += [AlertTold(transition.at, one.alert, first=False) for one in reopened]
     gone = ("passed:", f"extra:{last.carried}")
     noticed = (fault for fault in coup.noticed if not fault.key.startswith(gone))
-    turn.table = table._replace(
+    transition.table = table._replace(
         done=table.done[:-1],
         free_next=begun.free,
         coup=coup._replace(

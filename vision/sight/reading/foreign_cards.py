@@ -16,7 +16,7 @@ LEAST_LOOKS = 5
 RECENT_LOOKS = 15
 
 
-class Strangers:
+class ForeignCards:
     """What has been seen of each card, by its order; the face and the back are judged apart."""
 
     def __init__(self) -> None:

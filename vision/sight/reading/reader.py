@@ -27,9 +27,9 @@ from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
-from vision.sight.reading.foreign_cards import Strangers
+from vision.sight.reading.foreign_cards import ForeignCards
 from vision.sight.reading.fusion import FACES, Evidence, Opinion
-from vision.sight.reading.resume import Lying, Recall
+from vision.sight.reading.resume import Lying, ResumeState
 from vision.sight.tracking.track import Track
 
 Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
@@ -81,12 +81,12 @@ class Reader:
         self._view = view
         self._classify = classify
         self._strange_backs = strange_backs
-        self._strangers = Strangers()
+        self._strangers = ForeignCards()
         self._error_bound = error_bound
         self._decks = decks
         self._open: dict[int, _Open] = {}
         self._cut: set[int] = set()
-        self._recall: Recall | None = None
+        self._recall: ResumeState | None = None
         self.begin_shoe()
 
     def begin_shoe(self, *, order: int = 1, read: Iterable[Card] = ()) -> None:
@@ -98,7 +98,7 @@ class Reader:
         self._cut_told = False
         self._recall = None
 
-    def restore(self, recall: Recall) -> None:
+    def restore(self, recall: ResumeState) -> None:
         """Take cards found lying for those that lay there before a restart."""
         self._recall = recall
 

@@ -24,7 +24,7 @@ class Lying:
     card: Card | None
 
 
-class Recall:
+class ResumeState:
     """The cards that are to be found again, for PATIENCE_MS from the first look on."""
 
     def __init__(self, lying: Iterable[Lying] = (), *, may_clear: bool = False) -> None:

@@ -37,7 +37,7 @@ class Sight(Enum):
     COVERED = "covered"
 
 
-class Ground:
+class BackgroundModel:
     """The bare table, learned while it is watched.
 
     A spot's look is the ground's once it has stayed the same for half a second with no card on

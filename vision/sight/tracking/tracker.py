@@ -14,7 +14,7 @@ from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView
 from vision.sight.geometry.polygons import distance_inside, shared_area
 from vision.sight.tracking.association import Sighting, match, sightings_of
-from vision.sight.tracking.background import Ground, Sight
+from vision.sight.tracking.background import BackgroundModel, Sight
 from vision.sight.tracking.track import Followed, Track
 
 MOUTH_MARGIN_MM = 25.0
@@ -45,7 +45,7 @@ class Tracker:
 
     def __init__(self, view: TableView) -> None:
         self._view = view
-        self._ground = Ground(view)
+        self._ground = BackgroundModel(view)
         self._cards: list[Followed] = []
         self._number = 0
         self._cleared_at = NEVER

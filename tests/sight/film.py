@@ -18,7 +18,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, box_around
 from vision.sight.geometry.polygons import shared_area
-from vision.sight.tracking.track import blend
+from vision.sight.tracking.tracklet import blend
 
 WIDTH, HEIGHT = 640, 360
 MOUTH = Pose(1150, 130, 60)

@@ -14,7 +14,7 @@ import numpy as np
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
-from vision.game.events import Event
+from vision.game.events import Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import Look
@@ -125,7 +125,8 @@ class SightPipeline:
         self.looked += 1
         found = self._faces(frame, self._detector(frame.image))
         tracks = self._tracker.update(found, frame.at, frame.image)
-        return self._reader.update(tracks, frame)
+        exposed = (Noticed(frame.at, "EXPOSED_IN_SHOE"),) if self._tracker.newly_exposed() else ()
+        return (*exposed, *self._reader.update(tracks, frame))
 
     def _in_a_slot(self, quad: Points) -> bool:
         pose, _ = self._view.locate(quad)

@@ -37,7 +37,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose
 from vision.sight.reading.reader import Reader
-from vision.sight.tracking.track import Track
+from vision.sight.tracking.card import Track
 from vision.sight.tracking.tracker import Tracker
 
 SIX_CARDS = parse_cards("As Kd 7h 3c 9d 2s")

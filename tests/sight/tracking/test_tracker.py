@@ -15,8 +15,9 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame
 from vision.sight.geometry.plane import Pose, box_around
 from vision.sight.tracking.association import sightings_of
-from vision.sight.tracking.track import Track, mean_pose
+from vision.sight.tracking.card import Track
 from vision.sight.tracking.tracker import Tracker
+from vision.sight.tracking.tracklet import mean_pose
 
 ACE = Card.parse("As")
 
@@ -111,6 +112,46 @@ def test_card_waiting_in_the_mouth_is_not_out() -> None:
     assert log.ids == []
     log.play(log.stage.deal(Prop(MOUTH, Kind.BACK, ACE), PLACES[Slot.PUNTO_1]))
     assert len(log.ids) == 1
+
+
+def test_card_face_up_in_the_mouth_is_exposed_once() -> None:
+    """A face that waits in the shoe is noticed when it has lain there, and not again."""
+    log = quiet()
+    log.stage.props.append(Prop(MOUTH, Kind.FACE, ACE))
+    noticed = []
+    for _ in log.stage.wait(3000):
+        log.see(log.stage.detections(), log.stage.picture())
+        noticed.append(log.tracker.newly_exposed())
+    assert noticed.count(True) == 1
+    assert log.ids == []
+
+
+def test_static_print_is_not_a_card_lost_in_flight() -> None:
+    """A box seen before the card left the shoe cannot be that card, however long it is lost."""
+    log = quiet()
+    stage = log.stage
+    printed = box_around(stage.view.quad_px(Pose(600, 250, 45)))
+    spurious = Detection(printed, Kind.BACK, 0.42)
+
+    def play_on(script: Iterator[None]) -> None:
+        for _ in script:
+            log.see((*stage.detections(), spurious), stage.picture())
+
+    play_on(stage.wait(1500))
+    stage.grip_mm = 30
+    play_on(stage.deal(Prop(MOUTH, Kind.BACK, ACE), PLACES[Slot.BANCO_1]))
+    play_on(stage.wait(3000))
+    assert [track.slot for track in log.tracks] == [Slot.BANCO_1]
+
+
+def test_flying_card_does_not_become_the_pile_in_the_discard() -> None:
+    """A card in flight passes the discard, where a back lies; it is not that back."""
+    log = quiet()
+    seen = [[Pose(1110, 200, 60), DISCARD], [Pose(900, 180, 70), DISCARD]]
+    seen += [[Pose(300 + x, 160, 80), DISCARD] for x in (300, 100)]
+    seen += [[DISCARD]] * 8
+    log.show([[(pose, Kind.BACK) for pose in poses] for poses in seen])
+    assert log.gone == []
 
 
 def test_pile_in_the_discard_is_ignored() -> None:

@@ -30,7 +30,7 @@ from vision.sight.geometry.plane import Pose, TableView, rectify
 from vision.sight.reading.foreign_cards import ForeignCards
 from vision.sight.reading.fusion import FACES, Evidence, Opinion
 from vision.sight.reading.resume import Lying, ResumeState
-from vision.sight.tracking.track import Track
+from vision.sight.tracking.card import Track
 
 Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
 StrangeBacks = Callable[[Image, Sequence[Points]], Sequence[float]]

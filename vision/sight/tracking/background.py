@@ -22,7 +22,7 @@ PADDING_MM = 60.0
 SAME_COLOUR = 26
 FIRST_MS = 500
 SETTLED_MS = 1500
-REPLACED_MS = 5000
+REPLACED_MS = 30_000
 SHRINK = 0.85
 LEARN_MS = 100
 
@@ -41,7 +41,7 @@ class BackgroundModel:
     """The bare table, learned while it is watched.
 
     A spot's look is the ground's once it has stayed the same for half a second with no card on
-    it; what lies there later must stay for 5 s to take its place.
+    it; what lies there later must stay for 30 s to take its place: a hand rests for ten.
     """
 
     def __init__(self, view: TableView) -> None:

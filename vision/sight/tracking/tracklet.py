@@ -1,7 +1,7 @@
-"""One card followed over time: where it is, whether it rests, what is known of it.
+"""An unbroken run of sightings of one thing: where it is, how it moves, whether it rests.
 
-`Followed` changes with every sighting and belongs to the tracker; `Track` is the frozen picture
-of it that the reader gets. Knows nothing of other cards or of the table's places.
+A tracklet is what the frames alone can say. Which card it is, or whether it is a card at all, is
+explained by `explanations`.
 """
 
 from __future__ import annotations
@@ -12,58 +12,40 @@ from itertools import pairwise
 
 import numpy as np
 
-from vision.game.events import Slot
 from vision.sight.detection.detector import Kind
-from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Pose
 from vision.sight.tracking.association import Sighting
-from vision.sight.tracking.background import Patch
 
+# Sightings of a card that lies still spread less than this (outlines jitter by about 2 mm).
 REST_SPREAD_MM = 8.0
-REST_MS = 180
-MEMORY_MS = 600
-AT_REST_REACH_MM = 40.0
-MOVING_REACH_MM = 60.0
-SPEED_LIMIT_MM_S = 1500.0
-FOLLOW_MS = 500
-LOST_MS = 200
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Track:
-    """A card that left the shoe, as of one frame.
-
-    `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
-    detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
-    laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
-    track is returned once with `gone` set and then no more.
-    """
-
-    id: int
-    pose: Pose
-    quad: Points
-    kind: Kind
-    seen: bool
-    resting: bool
-    out_at: int
-    placed_at: int | None = None
-    slot: Slot | None = None
-    gone: bool = False
+REST_MS = 180  # it lies still when it has for this long: three looks at 15 a second
+MEMORY_MS = 600  # poses are kept this long, to judge motion by
+AT_REST_REACH_MM = 40.0  # a card at rest is looked for within half its length
+MOVING_REACH_MM = 60.0  # a moving card's next sighting lies within this of where it should be,
+SPEED_LIMIT_MM_S = 1500.0  # and this much further for each second unseen: a quick dealer's hand
+FOLLOW_MS = 500  # a moving thing is looked for along its way no longer than this
+LOST_MS = 200  # unseen for longer: lost (a look or two may miss a card)
+STRAYS = 3  # fewer sightings astray are a hand across the card, not a card on the move
+VOTES = 5  # the kind is what most of the last five sightings say: one may be wrong
 
 
 @dataclass(slots=True, eq=False)
-class Followed:
-    """A card, or what may be one, while it is followed; times in ms, places in mm."""
+class Tracklet:
+    """A run of sightings; times in ms, poses in mm.
 
-    id: int
+    `score` is the detector's, the mean of the last few; `anchor` is where a card that was laid is
+    looked for once it was lost.
+    """
+
+    number: int
     pose: Pose
     first: Pose
     born_at: int
     seen_at: int
     from_mouth: bool
-    kinds: Counter[Kind]
     kind: Kind
-    recent_kinds: deque[Kind]
+    kinds: Counter[Kind]
+    votes: deque[Kind]
     sightings: int = 1
     frames: int = 1
     recent: deque[tuple[int, Pose]] = field(default_factory=deque)
@@ -71,23 +53,25 @@ class Followed:
     rest_since: int = 0
     strays: int = 0
     velocity: tuple[float, float] = (0.0, 0.0)
-    out_at: int | None = None
-    placed: Pose | None = None
-    placed_at: int | None = None
-    slot: Slot | None = None
-    patch: Patch | None = None
-    patch_at: int = 0
-    absent_since: int | None = None
-    face_seen: bool = False
-    gone: bool = False
+    anchor: Pose | None = None
+    score: float = 0.0
 
     @classmethod
-    def begin(cls, number: int, sighting: Sighting, at: int, *, from_mouth: bool) -> Followed:
-        """Start following what was seen for the first time."""
-        pose, kind = sighting.pose, sighting.kind
-        last = deque([kind], maxlen=5)
-        new = cls(number, pose, pose, at, at, from_mouth, Counter({kind: 1}), kind, last)
-        new.recent.append((at, pose))
+    def begin(cls, number: int, sighting: Sighting, at: int, *, from_mouth: bool) -> Tracklet:
+        """Start with what was seen for the first time."""
+        new = cls(
+            number,
+            pose=sighting.pose,
+            first=sighting.pose,
+            born_at=at,
+            seen_at=at,
+            from_mouth=from_mouth,
+            kind=sighting.kind,
+            kinds=Counter({sighting.kind: 1}),
+            votes=deque([sighting.kind], maxlen=VOTES),
+            score=sighting.score,
+        )
+        new.recent.append((at, sighting.pose))
         return new
 
     def expected(self, at: int) -> tuple[Pose, float, bool]:
@@ -96,7 +80,7 @@ class Followed:
         if self.rest is not None and (not self.strays or unseen > LOST_MS):
             return self.rest, AT_REST_REACH_MM, unseen > LOST_MS
         if unseen > FOLLOW_MS:
-            return self.placed or self.pose, AT_REST_REACH_MM, True
+            return self.anchor or self.pose, AT_REST_REACH_MM, True
         ahead = min(unseen, LOST_MS) / 1000
         x, y = self.pose.x + self.velocity[0] * ahead, self.pose.y + self.velocity[1] * ahead
         reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(unseen / 1000, 0.1)
@@ -113,18 +97,17 @@ class Followed:
             self.velocity = (0.0, 0.0)
         self.pose, self.seen_at = sighting.pose, at
         self.kinds[sighting.kind] += 1
-        self.recent_kinds.append(sighting.kind)
-        # One wrong kind among five sightings must not turn a card over.
-        self.kind = Counter(self.recent_kinds).most_common(1)[0][0]
+        self.votes.append(sighting.kind)
+        self.kind = Counter(self.votes).most_common(1)[0][0]
         self.sightings += 1
-        self.absent_since = None
+        self.score += (sighting.score - self.score) / VOTES
         self.recent.append((at, sighting.pose))
         while at - self.recent[0][0] > MEMORY_MS:
             self.recent.popleft()
         self._settle(at)
 
     def _settle(self, at: int) -> None:
-        """Find out whether the card rests, and keep the mean of where it does."""
+        """Find out whether it rests, and keep the mean of where it does."""
         if self.rest is not None and self.rest.distance(self.pose) <= REST_SPREAD_MM:
             self.strays = 0
             self.rest = blend(self.rest, self.pose, 0.15)
@@ -136,23 +119,17 @@ class Followed:
             self.rest, self.rest_since, self.strays = mean, window[0][0], 0
             return
         self.strays += 1
-        # One or two sightings astray are a hand across the card, not a card on the move.
-        if self.strays >= 3:
+        if self.strays >= STRAYS:
             self.rest = None
 
-    def take_over(self, other: Followed) -> None:
-        """Go on as the same card, found again as `other`."""
-        self.pose, self.kind, self.seen_at = other.pose, other.kind, other.seen_at
-        self.rest, self.rest_since = other.rest, other.rest_since
-        self.recent, self.velocity, self.strays = other.recent, other.velocity, 0
-        self.recent_kinds = other.recent_kinds
-        self.kinds += other.kinds
-        self.absent_since = None
+    def rested_ms(self, at: int) -> int:
+        """Return for how long it has lain still, 0 while it moves."""
+        return 0 if self.rest is None else at - self.rest_since
 
     @property
-    def resting(self) -> bool:
-        """Whether the card lies still."""
-        return self.rest is not None
+    def lies_at(self) -> Pose:
+        """Where it lies, or was last seen."""
+        return self.rest or self.pose
 
     @property
     def is_cut(self) -> bool:
@@ -161,13 +138,18 @@ class Followed:
 
     @property
     def on_course(self) -> bool:
-        """Whether the sightings lie on one way, as a card's do, and not hither and thither."""
+        """Whether the sightings lie on one way, as a flying card's do, and not to and fro."""
         poses = [self.first, *(pose for _, pose in self.recent)]
-        way = sum(one.distance(other) for one, other in pairwise(poses))
+        way = sum(pose.distance(following) for pose, following in pairwise(poses))
         return 2 * self.sightings > self.frames and way <= 1.5 * self.first.distance(self.pose)
 
+    @property
+    def last_step_mm(self) -> float:
+        """How far apart the last two sightings lie."""
+        return 0.0 if len(self.recent) < 2 else self.recent[-1][1].distance(self.recent[-2][1])
+
     def moved(self, least_mm: float) -> bool:
-        """Whether two sightings lie that far from where the card was first seen."""
+        """Whether two sightings lie that far from where it was first seen."""
         return sum(self.first.distance(pose) >= least_mm for _, pose in self.recent) >= 2
 
 

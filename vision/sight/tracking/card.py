@@ -1,0 +1,153 @@
+"""One card from the shoe to the discard: its life as a table, and what is known of it.
+
+A card exists from the moment it left the shoe until it is gone, seen or not. Each frame gives one
+piece of evidence about it, and the table says what becomes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from vision.game.events import Slot
+from vision.sight.detection.detector import Kind
+from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import Pose
+from vision.sight.tracking.background import Patch
+from vision.sight.tracking.tracklet import Tracklet
+
+
+class Life(Enum):
+    """Where a card is in its life."""
+
+    FLYING = "flying"  # it left the shoe, is seen, and was never laid down
+    LOST = "lost"  # the same, and out of sight: it must come down somewhere
+    LYING = "lying"  # it lies where it was laid
+    COVERED = "covered"  # something hides the place where it lies
+    LIFTED = "lifted"  # it left the place where it lay: turned, carried, or being cleared
+    GONE = "gone"  # it is in the discard, or off the table
+
+
+class Evidence(Enum):
+    """What one frame shows of a card."""
+
+    MOVES = "moves"  # seen, and not at rest
+    RESTS = "rests"  # seen at rest for long enough to be laid
+    SAME = "same"  # not detected, but its place still looks as it did
+    HIDDEN = "hidden"  # not detected, and its place shows neither card nor bare table
+    BARE = "bare"  # its place shows the bare table
+    BARE_LONG = "bare for long"  # so long that no hand is still turning it
+    HIDDEN_LONG = "hidden for long"  # the same thing has covered its place, unmoved, for long
+    UNSEEN = "unseen"  # never laid down, and not detected
+    NEVER_LAID = "never laid"  # the table was cleared around it: it went with the others
+    DISCARDED = "discarded"  # seen in the discard
+
+
+_L, _E = Life, Evidence
+LIFE: dict[Life, dict[Evidence, Life]] = {
+    _L.FLYING: {
+        _E.MOVES: _L.FLYING,
+        _E.RESTS: _L.LYING,
+        _E.UNSEEN: _L.LOST,  # the hand that deals it covers it
+    },
+    _L.LOST: {
+        _E.MOVES: _L.FLYING,
+        _E.RESTS: _L.LYING,
+        _E.UNSEEN: _L.LOST,  # conserved: not seen is not gone
+        _E.NEVER_LAID: _L.GONE,
+    },
+    _L.LYING: {
+        _E.MOVES: _L.LIFTED,
+        _E.RESTS: _L.LYING,
+        _E.SAME: _L.LYING,
+        _E.HIDDEN: _L.COVERED,
+        _E.BARE: _L.LIFTED,
+        _E.BARE_LONG: _L.GONE,
+        _E.DISCARDED: _L.GONE,
+    },
+    _L.COVERED: {
+        _E.MOVES: _L.LIFTED,
+        _E.RESTS: _L.LYING,
+        _E.SAME: _L.LYING,
+        _E.HIDDEN: _L.COVERED,  # a hand may rest on it as long as it fidgets
+        _E.HIDDEN_LONG: _L.GONE,  # a thing that never moves is not a hand: the layout has changed
+        _E.BARE: _L.LIFTED,
+        _E.BARE_LONG: _L.GONE,
+        _E.DISCARDED: _L.GONE,
+    },
+    _L.LIFTED: {
+        _E.MOVES: _L.LIFTED,
+        _E.RESTS: _L.LYING,  # laid again: turned in place, or carried to another place
+        _E.SAME: _L.LYING,
+        _E.HIDDEN: _L.LIFTED,
+        _E.HIDDEN_LONG: _L.GONE,
+        _E.BARE: _L.LIFTED,
+        _E.BARE_LONG: _L.GONE,
+        _E.DISCARDED: _L.GONE,
+    },
+    _L.GONE: {},  # the end: whatever is seen later is another card
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Track:
+    """A card that left the shoe, as of one frame.
+
+    `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
+    detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
+    laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
+    track is returned once with `gone` set and then no more.
+    """
+
+    id: int
+    pose: Pose
+    quad: Points
+    kind: Kind
+    seen: bool
+    resting: bool
+    out_at: int
+    placed_at: int | None = None
+    slot: Slot | None = None
+    gone: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class TrackedCard:
+    """What the tracker knows of one card; times in ms, poses in mm.
+
+    `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
+    bare table.
+    """
+
+    id: int
+    tracklet: Tracklet
+    out_at: int
+    life: Life = Life.FLYING
+    placed: Pose | None = None
+    placed_at: int | None = None
+    slot: Slot | None = None
+    patch: Patch | None = None
+    patch_at: int = 0
+    bare_since: int | None = None
+    face_seen: bool = False
+
+    @property
+    def gone(self) -> bool:
+        """Whether its life has ended."""
+        return self.life is Life.GONE
+
+    @property
+    def lies_at(self) -> Pose:
+        """Where it was laid, or was last seen."""
+        return self.placed or self.tracklet.lies_at
+
+    def take(self, evidence: Evidence) -> None:
+        """Go on in life by what a frame shows; evidence that cannot be, changes nothing."""
+        self.life = LIFE[self.life].get(evidence, self.life)
+
+    def go_on_as(self, found: Tracklet) -> None:
+        """Go on as a run of sightings that was explained as this card."""
+        found.kinds += self.tracklet.kinds
+        self.tracklet = found
+        found.anchor = self.placed
+        self.bare_since = None

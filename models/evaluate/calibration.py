@@ -32,8 +32,7 @@ from vision.setup.calibration.card_edges import true_corners
 from vision.setup.calibration.marker_sheet import SIZE_MM, NotSeenError, black_boxes, find
 from vision.setup.calibration.solver import Thing, fit, fit_most, rigid
 from vision.sight.detection.detector import Detector
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography, TableView
+from vision.sight.geometry.plane import Homography, Lens, TableView
 from vision.sight.quality.camera_shift import Layout
 
 SIZE = (1920, 1080)

@@ -31,7 +31,7 @@ from vision.sight.detection.classifier import Tensor, batch
 from vision.sight.detection.corners import INPUT_SIZE
 from vision.sight.detection.detector import KINDS, Detection, Detector, Letterbox
 from vision.sight.geometry.frame import Image
-from vision.sight.geometry.polygons import overlap
+from vision.sight.geometry.plane import overlap
 
 SEED = 80_001
 SAME_SHIFT = 1e-4

@@ -45,8 +45,7 @@ from vision.setup.calibration.places import (
     view_section,
 )
 from vision.sight.geometry.frame import Image
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import POKER_MM, Homography, TableView
+from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 from vision.sight.quality.camera_shift import Layout, Shift
 
 

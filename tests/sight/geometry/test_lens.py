@@ -6,9 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.overhead import Overhead
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.plane import Homography, Lens, Overhead
 
 SIZE = (1920, 1080)
 PIXELS = [[330, 120], [1600, 140], [1860, 1010], [60, 990]]

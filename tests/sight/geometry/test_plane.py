@@ -15,10 +15,12 @@ from vision.sight.geometry.plane import (
     TableView,
     box_around,
     card_rectangle,
+    distance_inside,
     fit_rectangle,
+    polygon,
     rectify,
+    shared_area,
 )
-from vision.sight.geometry.polygons import distance_inside, polygon, shared_area
 
 TABLE = [[0, 0], [1400, 0], [1400, 800], [0, 800]]
 TILTED = [[330, 120], [1600, 140], [1860, 1010], [60, 990]]

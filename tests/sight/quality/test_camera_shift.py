@@ -8,8 +8,7 @@ import pytest
 
 from vision.game.events import Slot
 from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import Homography, TableView
-from vision.sight.geometry.polygons import polygon
+from vision.sight.geometry.plane import Homography, TableView, polygon
 from vision.sight.quality.camera_shift import Layout
 
 SIZE = (1280, 720)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vision.sight.detection.corners import CornerFinder
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.polygons import overlap
+from vision.sight.geometry.plane import overlap
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]

@@ -17,7 +17,7 @@ from vision.game.cards import Card
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.polygons import shared_area
+from vision.sight.geometry.plane import shared_area
 from vision.sight.models import CardModels
 from vision.sight.stills.proposals import boxes, outlines, wholes
 

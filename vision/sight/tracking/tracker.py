@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import TableView
-from vision.sight.geometry.polygons import distance_inside, shared_area
+from vision.sight.geometry.plane import TableView, distance_inside, shared_area
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Sight
 from vision.sight.tracking.track import Followed, Track

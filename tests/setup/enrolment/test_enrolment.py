@@ -22,9 +22,10 @@ from vision.sight.deck.head import (
     surprise,
 )
 from vision.sight.deck.likeness import likeness
-from vision.sight.detection.classifier import CROP_SIZE, Classifier, Tensor
+from vision.sight.detection.classifier import CROP_SIZE, Classifier
+from vision.sight.detection.detector import Tensor
 from vision.sight.geometry.frame import Image
-from vision.sight.reading.foreign_cards import ForeignCards
+from vision.sight.reading.reader import ForeignCards
 
 WIDTH, HEIGHT = CROP_SIZE
 
@@ -283,20 +284,20 @@ def test_gatherer_takes_a_card_laid_in_the_same_place_for_another_showing() -> N
     assert len(gatherer.missing) == 49
 
 
-def test_strangers_are_told_once_when_most_looks_agree() -> None:
+def test_foreign_card_is_noticed_once_when_most_looks_agree() -> None:
     """One poor look says nothing; five strange ones do, and only once."""
-    strangers = ForeignCards()
-    assert strangers.look(0, 1, None, 50.0) is None
+    cards = ForeignCards()
+    assert cards.look(0, 1, None, 50.0) is None
     for at in range(1, 5):
-        assert strangers.look(at, 1, None, 0.5) is None
-    told = [strangers.look(at, 2, Slot.PUNTO_1, 9.0) for at in range(9)]
-    assert [event is not None for event in told] == [False] * 4 + [True] + [False] * 4
-    assert told[4] is not None
-    assert (told[4].code, told[4].order, told[4].slot) == ("FOREIGN_CARD", 2, Slot.PUNTO_1)
-    assert strangers.told(2)
-    assert not strangers.told(1)
-    strangers.forget(2)
-    assert not strangers.told(2)
+        assert cards.look(at, 1, None, 0.5) is None
+    notices = [cards.look(at, 2, Slot.PUNTO_1, 9.0) for at in range(9)]
+    assert [event is not None for event in notices] == [False] * 4 + [True] + [False] * 4
+    assert notices[4] is not None
+    assert (notices[4].code, notices[4].order, notices[4].slot) == ("FOREIGN_CARD", 2, Slot.PUNTO_1)
+    assert cards.noticed(2)
+    assert not cards.noticed(1)
+    cards.forget(2)
+    assert not cards.noticed(2)
 
 
 def test_gatherer_asks_about_a_card_shown_twice_while_another_is_missing() -> None:

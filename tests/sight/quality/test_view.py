@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -10,15 +11,17 @@ import pytest
 
 from datasets.dealing import simulate
 from tests.sight.film import Stage
-from vision.config.table import load
+from vision.app.pipeline import limits_of
+from vision.config.table import WatchSection, load
 from vision.game.events import Event, Noticed, Slot
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.quality.view import Limits, Patience, Watch, blind_reason
+from vision.sight.quality.view import DebouncedReason, ViewCheck, blind_reason
 
 STAGE = Stage()
 TABLE = STAGE.picture().image
 Change = Callable[[Image], Image]
+LIMITS, _, _ = limits_of(WatchSection())
 
 
 NOISE = np.random.default_rng(1).normal(0, 1.5, (*TABLE.shape[:2], 1)).round().astype(np.int16)
@@ -39,14 +42,14 @@ def told(
     images: Iterator[Image] | list[Image], view: TableView = STAGE.view
 ) -> tuple[list[str | None], list[Event]]:
     """Show pictures 100 ms apart; return each change of blindness, and what was said of light."""
-    watch = Watch(view)
+    check = ViewCheck(view, LIMITS)
     changes: list[str | None] = []
     events: list[Event] = []
     for i, image in enumerate(images):
-        before = watch.blind
-        events += watch.look(image, i * 100)
-        if watch.blind != before:
-            changes.append(watch.blind)
+        before = check.blind
+        events += check.look(image, i * 100)
+        if check.blind != before:
+            changes.append(check.blind)
     return changes, events
 
 
@@ -61,11 +64,11 @@ def test_blindness_is_named(image: Image, word: str) -> None:
     assert blind_reason(TABLE) is None
 
 
-def test_patience_waits_either_way() -> None:
+def test_reason_has_to_last_either_way() -> None:
     """Half a second of darkness is nothing; two seconds are told once, and the return once."""
-    patience = Patience(1500)
+    blind = DebouncedReason(1500)
     dark = [i in range(30, 45) or i in range(75, 135) for i in range(195)]
-    changed = [i for i, d in enumerate(dark) if patience.take("dark" if d else None, i * 33)]
+    changed = [i for i, d in enumerate(dark) if blind.take("dark" if d else None, i * 33)]
     assert len(changed) == 2
     assert 75 + 44 < changed[0] < 75 + 50
     assert 135 + 44 < changed[1] < 135 + 50
@@ -173,6 +176,6 @@ def test_light_that_is_good_again_is_told() -> None:
 def test_limits_are_what_decides() -> None:
     """With other limits the same pictures are good."""
     dim = (TABLE * 0.3).astype(np.uint8)
-    watch = Watch(STAGE.view, Limits(dim_share=0.1))
+    check = ViewCheck(STAGE.view, replace(LIMITS, dim_share=0.1))
     shown = [TABLE] * 40 + [dim] * 40
-    assert not any(watch.look(noisy(image, i), i * 100) for i, image in enumerate(shown))
+    assert not any(check.look(noisy(image, i), i * 100) for i, image in enumerate(shown))

@@ -36,7 +36,7 @@ from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose
-from vision.sight.reading.reader import Reader
+from vision.sight.reading.reader import CardReader
 from vision.sight.tracking.track import Track
 from vision.sight.tracking.tracker import Tracker
 
@@ -54,12 +54,12 @@ class Log:
 
     def __post_init__(self) -> None:
         self.tracker = Tracker(self.stage.view)
-        self.reader = Reader(self.stage.view, self.stage.classify)
+        self.reader = CardReader(self.stage.view, self.stage.classify, error_bound=1e-5, decks=8)
 
     def see(self, detections: tuple[Detection, ...], frame: Frame) -> None:
         """Take one frame."""
         tracks = self.tracker.update(detections, frame.at, frame.image)
-        self.events += self.reader.update(tracks, frame)
+        self.events += self.reader.update(tracks, frame).events
 
     def play(self, script: Iterator[None]) -> None:
         """Play a script to its end."""
@@ -130,9 +130,10 @@ class Desk:
 
     def __init__(self, decks: int = 8) -> None:
         self.strange, self.strange_back = 0.0, 0.0
-        self.reader = Reader(
+        self.reader = CardReader(
             STAGE.view,
             self.classify,
+            error_bound=1e-5,
             decks=decks,
             strange_backs=lambda _, quads: [self.strange_back] * len(quads),
         )
@@ -154,7 +155,7 @@ class Desk:
         for _ in range(frames):
             self.at += 33
             shown = track(self.at, gone=gone, kind=kind)
-            said += self.reader.update([shown], Frame(STAGE.felt, self.at, self.at // 33))
+            said += self.reader.update([shown], Frame(STAGE.felt, self.at, self.at // 33)).events
         return said
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
 
-from vision.game.events import Slot
+from vision.app.pipeline import limits_of
+from vision.config.table import WatchSection
+from vision.game.events import Event, Noticed, Slot
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import Homography, TableView, polygon
-from vision.sight.quality.camera_shift import Layout
+from vision.sight.quality.camera_position import CameraPosition, ReferenceLayout
 
 SIZE = (1280, 720)
 CORNERS = [[0, 0], [1280, 0], [1280, 720], [0, 720]]
 MM_PER_PX = 0.9
+EVERY_MS = 10_000
+_, LIMITS, _ = limits_of(WatchSection())
 VIEW = TableView(
     Homography.fit(CORNERS, np.array(CORNERS) * MM_PER_PX),
     {
@@ -51,7 +57,7 @@ def moved(image: Image, way_px: tuple[float, float], seed: int = 2) -> Image:
 def test_shift_is_told_within_half_a_millimetre(way_mm: float) -> None:
     """From nothing to a knock of 15 cm, at every slot."""
     way = np.array([0.6, -0.8]) * way_mm
-    told = Layout(table(), VIEW).shift(moved(table(), tuple(way / MM_PER_PX)))
+    told = ReferenceLayout(table(), VIEW).shift(moved(table(), tuple(way / MM_PER_PX)))
     assert told is not None
     assert set(told.at) == set(VIEW.slots)
     assert all(np.hypot(*np.subtract(at, way)) < 0.5 for at in told.at.values())
@@ -67,7 +73,7 @@ def test_arm_cards_and_dimmed_lamps_are_no_motion() -> None:
         cv2.rectangle(image, (x, 300), (x + 70, 398), (240, 240, 240), -1)
         cv2.putText(image, "9", (x + 20, 370), cv2.FONT_HERSHEY_DUPLEX, 2, (20, 20, 200), 3)
     lamp = np.linspace(0.35, 0.9, SIZE[0])[None, :, None]
-    told = Layout(table(), VIEW).shift((image * lamp).astype(np.uint8))
+    told = ReferenceLayout(table(), VIEW).shift((image * lamp).astype(np.uint8))
     assert told is not None
     assert told.worst_mm < 0.5
 
@@ -76,7 +82,7 @@ def test_moved_table_behind_an_arm_is_told() -> None:
     """What is covered does not hide a push of the camera."""
     image = moved(table(), (0, 9))
     cv2.line(image, (600, -50), (350, 380), (70, 100, 150), 110)
-    told = Layout(table(), VIEW).shift(image)
+    told = ReferenceLayout(table(), VIEW).shift(image)
     assert told is not None
     assert told.worst_mm == pytest.approx(9 * MM_PER_PX, abs=0.5)
 
@@ -92,10 +98,58 @@ def test_moved_table_behind_an_arm_is_told() -> None:
 )
 def test_shift_is_open_where_nothing_agrees(picture: Image) -> None:
     """Where the layout is not to be seen, nothing is claimed."""
-    assert Layout(table(), VIEW).shift(picture) is None
+    assert ReferenceLayout(table(), VIEW).shift(picture) is None
 
 
 def test_layout_without_print_claims_nothing() -> None:
     """A bare felt has nothing to hold on to."""
     felt = np.full((SIZE[1], SIZE[0], 3), 90, np.uint8)
-    assert Layout(felt, VIEW).shift(table()) is None
+    assert ReferenceLayout(felt, VIEW).shift(table()) is None
+
+
+# --- limits and events ---------------------------------------------------------------------------
+
+
+def shown(position: CameraPosition, way_mm: float, start: int, looks: int) -> list[Event]:
+    """Show the table moved by so much for some looks."""
+    image = moved(table(), (way_mm / MM_PER_PX, 0.0))
+    return [event for i in range(looks) for event in position.look(image, start + i * EVERY_MS)]
+
+
+@pytest.mark.parametrize("layout", [table(), None], ids=["calibrated", "first picture"])
+def test_camera_moved_by_5_mm_is_told_and_its_end(layout: Image | None) -> None:
+    """A push is told in millimetres after two looks that agree, and its end when put right."""
+    position = CameraPosition(VIEW, LIMITS, layout)
+    assert shown(position, 0.0, 0, 4) == []
+    (event,) = shown(position, 5.0, 100_000, 4)
+    assert isinstance(event, Noticed)
+    assert event.code == "CAMERA_MOVED"
+    assert event.detail.startswith(("By 5.", "By 4.")), event.detail
+    assert position.blind is None
+    (end,) = shown(position, 0.0, 200_000, 4)
+    assert isinstance(end, Noticed)
+    assert end.over
+
+
+def test_camera_moved_too_far_makes_blind() -> None:
+    """From 2 cm on nothing is read where the slots were."""
+    position = CameraPosition(VIEW, LIMITS, table())
+    shown(position, 30.0, 0, 3)
+    assert position.blind is not None
+    assert "30 mm" in position.blind
+    shown(position, 0.0, 100_000, 3)
+    assert position.blind is None
+
+
+def test_camera_position_is_not_measured_where_it_is_switched_off() -> None:
+    """With `moved_mm` 0 nothing is measured."""
+    position = CameraPosition(VIEW, replace(LIMITS, moved_mm=0.0), table())
+    assert shown(position, 30.0, 0, 4) == []
+    assert position.blind is None
+
+
+def test_hand_over_the_layout_claims_nothing() -> None:
+    """Where the layout cannot be compared, nothing is said of the camera."""
+    position = CameraPosition(VIEW, LIMITS, table())
+    hidden = np.asarray(cv2.GaussianBlur(table(), (0, 0), 40), np.uint8)
+    assert [position.look(hidden, i * EVERY_MS) for i in range(4)] == [()] * 4

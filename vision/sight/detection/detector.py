@@ -40,9 +40,10 @@ TILE_PX, SHARED_PX = 1248, 256
 # found as cards; lower, and small cards are left to passes that see them too small.
 WIDEST_PX = 90
 
-# The corner finder's network sees GROWTH times the box's width and height, at INPUT_SIZE (width,
-# height) pixels. It was trained so: change both only with a new training (`models.train.corners`).
+# The corner finder's network sees so many times the box's width and height. It was trained so
+# (`models.train.corners`): with another value every corner is misplaced.
 GROWTH = 1.4
+# The corner finder's input, width and height in pixels; as trained, the network takes no other.
 INPUT_SIZE = (72, 96)
 # The corners of a unit square (no unit), clockwise as seen, edge 0-1 a short side.
 UNIT = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)

@@ -50,10 +50,10 @@ AGAIN_MS = 400
 # of an unreadable card after the coup has gone on.
 UNREAD_MS, LEAST_TRIES = 3000, 5
 # Looks differ, and count apart, if the card moved by so many mm, turned by so many degrees, or its
-# picture, reduced to PATCH (width, height, pixels), changed by so many grey levels on average.
-# Lower, and noise makes copies of one picture count as independent; higher, and real changes are
-# not used.
+# reduced picture changed by so many grey levels (0 to 255) on average. Lower, and noise makes
+# copies of one picture count as independent; higher, and real changes are not used.
 SHIFT_MM, TURN_DEGREES, CHANGED_LEVELS = 3.0, 3.0, 10.0
+# Width and height in pixels of that reduced picture. Larger compares noise, smaller misses fingers.
 PATCH = (16, 22)
 # A card that came to rest further off than this, in mm, is read afresh: it may be another card that
 # the tracker took for it. Lower forgets looks when a card is squared up; higher mixes two cards.
@@ -119,11 +119,11 @@ class _OpenCard:
     placed_at: int | None = None
     read: Card | None = None
     given_unread: bool = False
-    tries: int = 0
-    open_since: int | None = None
-    looked_at: int | None = None
-    pose: Pose | None = None
-    patch: NDArray[np.float32] | None = None
+    tries: int = 0  # looks since the face was turned up
+    open_since: int | None = None  # ms; since when the face lies open
+    looked_at: int | None = None  # ms; the last look at the face
+    pose: Pose | None = None  # of the last look that differed from the one before it
+    patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
 
 
 class CardReader:

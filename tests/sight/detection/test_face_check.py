@@ -37,15 +37,15 @@ def look(sure: float, readable: float) -> Look:
 
 def test_back_that_reads_as_a_card_is_a_face() -> None:
     """Only a back that reads as one card at full size is; only backs in a slot are looked at."""
-    said = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
+    looks_at = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
     asked: list[float] = []
 
     def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
         lefts = [float(quad[0, 0]) for quad in quads]
         asked.extend(lefts)
-        return [said[round(left)] for left in lefts]
+        return [looks_at[round(left)] for left in lefts]
 
-    backs = [at(x, Kind.BACK) for x in said]
+    backs = [at(x, Kind.BACK) for x in looks_at]
     others = [at(300, Kind.FACE), at(400, Kind.BACK), at(500, Kind.CUT)]
 
     found, looks = FaceCheck(classify, VIEW)(Frame(IMAGE, 0, 0), [*backs, *others])
@@ -53,7 +53,7 @@ def test_back_that_reads_as_a_card_is_a_face() -> None:
     assert kinds == [Kind.FACE, Kind.BACK, Kind.BACK, Kind.FACE, Kind.BACK, Kind.CUT]
     assert asked == [0, 100, 200]
     assert [card.quad[0, 0] for card in found] == [0, 100, 200, 300, 400, 500]
-    assert looks == tuple(said.values())
+    assert looks == tuple(looks_at.values())
 
 
 def test_back_that_lies_is_looked_at_again_now_and_then() -> None:

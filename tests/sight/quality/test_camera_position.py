@@ -1,4 +1,4 @@
-"""A moved camera is told in millimetres; hands, cards and lamps are no motion."""
+"""A moved camera is measured in millimetres; hands, cards and lamps are not taken for motion."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def moved(image: Image, way_px: tuple[float, float], seed: int = 2) -> Image:
 
 
 @pytest.mark.parametrize("way_mm", [0.0, 1.0, 5.0, 20.0, 150.0])
-def test_shift_is_told_within_half_a_millimetre(way_mm: float) -> None:
+def test_shift_is_measured_within_half_a_millimetre(way_mm: float) -> None:
     """From nothing to a knock of 15 cm, at every slot."""
     way = np.array([0.6, -0.8]) * way_mm
-    told = ReferenceLayout(table(), VIEW).shift(moved(table(), tuple(way / MM_PER_PX)))
-    assert told is not None
-    assert set(told.at) == set(VIEW.slots)
-    assert all(np.hypot(*np.subtract(at, way)) < 0.5 for at in told.at.values())
-    assert told.worst_mm == pytest.approx(way_mm, abs=0.5)
+    shift = ReferenceLayout(table(), VIEW).shift(moved(table(), tuple(way / MM_PER_PX)))
+    assert shift is not None
+    assert set(shift.at) == set(VIEW.slots)
+    assert all(np.hypot(*np.subtract(at, way)) < 0.5 for at in shift.at.values())
+    assert shift.worst_mm == pytest.approx(way_mm, abs=0.5)
 
 
 def test_arm_cards_and_dimmed_lamps_are_no_motion() -> None:
@@ -73,18 +73,18 @@ def test_arm_cards_and_dimmed_lamps_are_no_motion() -> None:
         cv2.rectangle(image, (x, 300), (x + 70, 398), (240, 240, 240), -1)
         cv2.putText(image, "9", (x + 20, 370), cv2.FONT_HERSHEY_DUPLEX, 2, (20, 20, 200), 3)
     lamp = np.linspace(0.35, 0.9, SIZE[0])[None, :, None]
-    told = ReferenceLayout(table(), VIEW).shift((image * lamp).astype(np.uint8))
-    assert told is not None
-    assert told.worst_mm < 0.5
+    shift = ReferenceLayout(table(), VIEW).shift((image * lamp).astype(np.uint8))
+    assert shift is not None
+    assert shift.worst_mm < 0.5
 
 
-def test_moved_table_behind_an_arm_is_told() -> None:
+def test_moved_table_behind_an_arm_is_measured() -> None:
     """What is covered does not hide a push of the camera."""
     image = moved(table(), (0, 9))
     cv2.line(image, (600, -50), (350, 380), (70, 100, 150), 110)
-    told = ReferenceLayout(table(), VIEW).shift(image)
-    assert told is not None
-    assert told.worst_mm == pytest.approx(9 * MM_PER_PX, abs=0.5)
+    shift = ReferenceLayout(table(), VIEW).shift(image)
+    assert shift is not None
+    assert shift.worst_mm == pytest.approx(9 * MM_PER_PX, abs=0.5)
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_moved_table_behind_an_arm_is_told() -> None:
     ],
     ids=["blank", "another scene", "another size"],
 )
-def test_shift_is_open_where_nothing_agrees(picture: Image) -> None:
+def test_no_shift_is_claimed_where_nothing_agrees(picture: Image) -> None:
     """Where the layout is not to be seen, nothing is claimed."""
     assert ReferenceLayout(table(), VIEW).shift(picture) is None
 
 
 def test_layout_without_print_claims_nothing() -> None:
-    """A bare felt has nothing to hold on to."""
+    """A bare felt has no features to follow."""
     felt = np.full((SIZE[1], SIZE[0], 3), 90, np.uint8)
     assert ReferenceLayout(felt, VIEW).shift(table()) is None
 
@@ -117,8 +117,8 @@ def shown(position: CameraPosition, way_mm: float, start: int, looks: int) -> li
 
 
 @pytest.mark.parametrize("layout", [table(), None], ids=["calibrated", "first picture"])
-def test_camera_moved_by_5_mm_is_told_and_its_end(layout: Image | None) -> None:
-    """A push is told in millimetres after two looks that agree, and its end when put right."""
+def test_camera_moved_by_5_mm_is_reported_and_its_end(layout: Image | None) -> None:
+    """A push is reported in millimetres after two looks that agree, and its end when put right."""
     position = CameraPosition(VIEW, LIMITS, layout)
     assert shown(position, 0.0, 0, 4) == []
     (event,) = shown(position, 5.0, 100_000, 4)
@@ -149,7 +149,7 @@ def test_camera_position_is_not_measured_where_it_is_switched_off() -> None:
 
 
 def test_hand_over_the_layout_claims_nothing() -> None:
-    """Where the layout cannot be compared, nothing is said of the camera."""
+    """Where the layout cannot be compared, no motion is claimed."""
     position = CameraPosition(VIEW, LIMITS, table())
     hidden = np.asarray(cv2.GaussianBlur(table(), (0, 0), 40), np.uint8)
     assert [position.look(hidden, i * EVERY_MS) for i in range(4)] == [()] * 4

@@ -16,15 +16,15 @@ _, _, LIMITS = limits_of(WatchSection())
 
 def reads(trend: ReadingTrend, unread: list[bool], start: int = 0) -> list[Event]:
     """Read cards, or leave them unread."""
-    told: list[Event] = []
+    events: list[Event] = []
     for i, declined in enumerate(unread, start=start):
         card = None if declined else DECK[i % 52]
-        told += trend.update([CardRead(i, i, card, 1.0)], i)
-    return told
+        events += trend.update([CardRead(i, i, card, 1.0)], i)
+    return events
 
 
-def test_many_unread_cards_are_told_and_the_end() -> None:
-    """Every third card unread is told once; a few are not."""
+def test_many_unread_cards_are_reported_and_the_end() -> None:
+    """Every third card unread is reported once; a few are not."""
     trend = ReadingTrend(LIMITS)
     assert reads(trend, [i % 6 == 0 for i in range(2 * CARDS)]) == []
     (event,) = reads(trend, [i % 3 == 0 for i in range(2 * CARDS)], start=1000)
@@ -43,8 +43,8 @@ def look(sure: float) -> Look:
     return Look(log_p.astype(np.float32), 0.9)
 
 
-def test_looks_that_grow_unsure_are_told_and_the_end() -> None:
-    """A fall from 95 to 60 per cent on average is told; what shows no face does not count."""
+def test_looks_that_grow_unsure_are_reported_and_the_end() -> None:
+    """A fall from 95 to 60 per cent on average is reported; what shows no face does not count."""
     trend = ReadingTrend(LIMITS)
     trend.add_looks([look(0.95)] * LOOKS)
     trend.add_looks([Look(look(0.1).log_p, 0.2)] * LOOKS)

@@ -1,4 +1,4 @@
-"""A camera that sees nothing, or poorly, says so, and does not cry wolf."""
+"""A view that is lost or poor is reported, and a good one never is."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def uniform(level: int) -> Image:
     return noisy(np.full_like(TABLE, level), 1)
 
 
-def told(
+def checked(
     images: Iterator[Image] | list[Image], view: TableView = STAGE.view
 ) -> tuple[list[str | None], list[Event]]:
-    """Show pictures 100 ms apart; return each change of blindness, and what was said of light."""
+    """Show pictures 100 ms apart; return each change of blindness, and the events."""
     check = ViewCheck(view, LIMITS)
     changes: list[str | None] = []
     events: list[Event] = []
@@ -65,7 +65,7 @@ def test_blindness_is_named(image: Image, word: str) -> None:
 
 
 def test_reason_has_to_last_either_way() -> None:
-    """Half a second of darkness is nothing; two seconds are told once, and the return once."""
+    """Half a second of darkness is nothing; two seconds count once, and the return once."""
     blind = DebouncedReason(1500)
     dark = [i in range(30, 45) or i in range(75, 135) for i in range(195)]
     changed = [i for i, d in enumerate(dark) if blind.take("dark" if d else None, i * 33)]
@@ -100,7 +100,7 @@ def covered(image: Image) -> Image:
 
 
 def glare(view: TableView) -> Change:
-    """Return a lamp's reflection on Banco's first place."""
+    """Return a lamp's reflection on Banco's first slot."""
 
     def shine(image: Image) -> Image:
         out = image.astype(np.float32)
@@ -124,7 +124,7 @@ def slow(images: list[Image], change: Change | None = None) -> list[Image]:
 def test_clean_film_raises_nothing(film: tuple[list[Image], TableView]) -> None:
     """Cards, hands and the clearing of the table are no fault of the view, at any table."""
     pictures, view = film
-    assert told(slow(pictures), view) == ([], [])
+    assert checked(slow(pictures), view) == ([], [])
 
 
 @pytest.mark.slow
@@ -138,25 +138,27 @@ def test_clean_film_raises_nothing(film: tuple[list[Image], TableView]) -> None:
     ],
     ids=["covered", "defocused", "dark", "dazzled"],
 )
-def test_lost_sight_is_told(film: tuple[list[Image], TableView], change: Change, word: str) -> None:
+def test_lost_sight_is_reported(
+    film: tuple[list[Image], TableView], change: Change, word: str
+) -> None:
     """A covered lens, a lost focus, darkness and a blinding lamp make the reader blind, once."""
     pictures, view = film
-    changes, _ = told(slow(pictures, change), view)
+    changes, _ = checked(slow(pictures, change), view)
     assert len(changes) == 1
     assert word in (changes[0] or "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["glare", "dim", "bright"])
-def test_poor_light_is_told(film: tuple[list[Image], TableView], fault: str) -> None:
-    """A reflection on a place and lamps that fail or flare up are a fault of the light."""
+def test_poor_light_is_reported(film: tuple[list[Image], TableView], fault: str) -> None:
+    """A reflection on a slot and lamps that fail or flare up make the light poor."""
     pictures, view = film
     changes: dict[str, Change] = {
         "glare": glare(view),
         "dim": lambda image: (image * 0.3).astype(np.uint8),
         "bright": lambda image: np.clip(image * 2.6, 0, 255).astype(np.uint8),
     }
-    blind, events = told(slow(pictures, changes[fault]), view)
+    blind, events = checked(slow(pictures, changes[fault]), view)
     assert blind == []
     (event,) = events
     assert isinstance(event, Noticed)
@@ -164,11 +166,11 @@ def test_poor_light_is_told(film: tuple[list[Image], TableView], fault: str) -> 
     assert ("Glare on BANCO_1" if fault == "glare" else "Brightness") in event.detail
 
 
-def test_light_that_is_good_again_is_told() -> None:
+def test_light_that_is_good_again_is_reported() -> None:
     """The alert ends when its reason does."""
     dim = (TABLE * 0.3).astype(np.uint8)
     shown = [noisy(image, i) for i, image in enumerate([TABLE] * 40 + [dim] * 40 + [TABLE] * 40)]
-    blind, events = told(shown)
+    blind, events = checked(shown)
     assert blind == []
     assert [event.over for event in events if isinstance(event, Noticed)] == [False, True]
 

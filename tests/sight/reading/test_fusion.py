@@ -35,7 +35,7 @@ def after(looks: int, p: float, *, changed: bool = False) -> float:
 
 
 def test_no_look_is_no_opinion() -> None:
-    """Before a readable look there is nothing to say."""
+    """Before a readable look there is no opinion."""
     fusion = LookFusion()
     fusion.add(look(SIX, 0.9), 0.3, changed=True)
     assert fusion.looks == 0

@@ -1,4 +1,4 @@
-"""After a restart sight finds the cards again that the log knows, and says what has changed."""
+"""After a restart the cards in the log are found again, and changes are reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def restarted(before: Log, resume: ResumeState) -> Log:
 
 @pytest.mark.parametrize("cards", [1, 4])
 def test_restart_within_a_coup_says_each_card_once(cards: int) -> None:
-    """Cut anywhere, the two runs together say exactly what one would have said."""
+    """Cut anywhere, the two runs together give exactly the events of a single one."""
     first = Log(Stage(seed=5, props=[Prop(MOUTH, Kind.BACK)]))
     first.play(first.stage.wait(2000))
     script = deal_coup(first.stage, FIVE_CARDS, UP)
@@ -61,7 +61,7 @@ def confirmations(events: list[Event]) -> list[str]:
 
 
 def test_cards_gone_and_cards_new_after_a_restart_are_to_be_confirmed() -> None:
-    """What moved while nobody looked is said, in numbers."""
+    """Cards that came or went meanwhile are reported, in numbers."""
     before = at_rest(Slot.PUNTO_1, Slot.BANCO_1)
     after = restarted(before, ResumeState(expected(before.events)))
     before.stage.props[0].pose = PLACES[Slot.PUNTO_2]
@@ -71,16 +71,16 @@ def test_cards_gone_and_cards_new_after_a_restart_are_to_be_confirmed() -> None:
     assert [event.order for event in after.events if isinstance(event, CardOut)] == [3]
 
 
-@pytest.mark.parametrize(("may_clear", "told"), [(True, []), (False, ["2 gone, 0 new."])])
+@pytest.mark.parametrize(("may_clear", "details"), [(True, []), (False, ["2 gone, 0 new."])])
 def test_table_cleared_during_a_restart_is_told_only_within_a_coup(
-    may_clear: bool, told: list[str]
+    may_clear: bool, details: list[str]
 ) -> None:
     """A coup that was complete may be cleared; one that was not may not."""
     before = at_rest(Slot.PUNTO_1, Slot.BANCO_1)
     after = restarted(before, ResumeState(expected(before.events), may_clear=may_clear))
     before.stage.props.clear()
     after.play(before.stage.wait(8000))
-    assert confirmations(after.events) == told
+    assert confirmations(after.events) == details
     assert len([event for event in after.events if isinstance(event, CardRemoved)]) == 2
     assert not after.reader.waiting
 

@@ -72,7 +72,7 @@ def overlap(first: Points, second: Points) -> float:
 
 
 def shared_part(first: Points, second: Points) -> Points:
-    """Return the corners (n x 2, none if apart) of what is common to two convex polygons."""
+    """Return the corners (n x 2, none if apart) of the part common to two convex polygons."""
     return np.array([(c.real, c.imag) for c in _shared(first, second)], np.float32).reshape(-1, 2)
 
 

@@ -63,7 +63,7 @@ class _Still:
 
 
 class LookFusion:
-    """The looks at the face of one card, fused; `looks` counts those that counted."""
+    """The looks at the face of one card, fused; `looks` is how many were readable."""
 
     def __init__(self) -> None:
         self._stills: list[_Still] = []

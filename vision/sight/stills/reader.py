@@ -127,7 +127,7 @@ class _OutlineReading:
         return not (sure and shared < FAN_SHARED * smaller)
 
     def is_part_of(self, other: _OutlineReading) -> bool:
-        """Whether this is much smaller than the other and lies in it, so that it is no card.
+        """Whether this lies in the other and is much smaller: a part of a card, not a card.
 
         However sure it reads: half a ten looks like a nine.
         """

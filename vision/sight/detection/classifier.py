@@ -28,8 +28,8 @@ RANKS, SUITS = len(RANK_LETTERS), len(SUIT_LETTERS)
 # covered cards are lost.
 LEAST_READABLE = 0.5
 # The least confidence (0 to 1) with which a back must read as one card to be taken for a face.
-# Chosen on simulated films, where a jack had been taken for a back: lower, and backs become faces;
-# higher, and faces that the detector misses stay unread.
+# Set after a simulated film in which a jack was taken for a back (`deploy/reading.md`). Lower, and
+# backs become faces; higher, and faces that the detector misses stay unread.
 LEAST_SURE = 0.98
 # For how long, in ms, a checked back is not checked again while it lies still: cards lie face down
 # for seconds. Longer, and a card turned in its slot is recognised later; shorter costs time only.

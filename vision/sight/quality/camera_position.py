@@ -23,9 +23,10 @@ from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView
 from vision.sight.quality.view import OVER_SHARE, DebouncedReason
 
-# The limits below were chosen on drawn tables (`tests/sight/quality/test_camera_position.py`): a
-# shift from 0 to 150 mm must be measured within 0.5 mm, with arms, cards and dimmed lamps in sight,
-# and none be claimed where the layout is hidden. Pixels are of the reduced picture.
+# The values below were set by judgement and confirmed on drawn tables (see
+# `tests/sight/quality/test_camera_position.py`): shifts of 0 to 150 mm are measured within 0.5 mm,
+# also with arms, cards and dimmed lamps in sight, and none is claimed where the layout is hidden.
+# Pixels are of the reduced picture.
 
 # Width in px to which pictures are reduced. Larger is slower; smaller loses the thin print.
 WORK_WIDTH = 960

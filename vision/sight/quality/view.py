@@ -16,8 +16,9 @@ from vision.game.events import Event, Noticed
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
 
-# The values below were chosen on drawn films of different tables, so that each fault of
-# `tests/sight/quality/test_view.py` is found and a clean deal raises nothing. Levels are 0 to 255.
+# The values below were set by judgement and confirmed on drawn films of different tables: each
+# fault of `tests/sight/quality/test_view.py` is found, a clean deal raises nothing. Levels are 0 to
+# 255.
 
 # A picture is dark if its middle level is below DARK and its brightest below twice that, dazzled if
 # its darkest level is above BRIGHT, empty if the two differ by less than LEAST_CONTRAST (the noise
@@ -32,9 +33,11 @@ GRID = (12, 8)
 # A cell has print to lose if it is so steep, in levels over two pixels: bare felt less its noise is
 # below. Lower, and cells of noise count as covered.
 LEAST_STEEP = 1.0
-# A cell shows nothing any more below this share of its usual steepness. Higher, and shadows cover.
+# A cell shows nothing any more below this share of its usual steepness (0 to 1). Higher, and soft
+# shadows count as cover; lower, and a cloth with folds does not.
 GONE_SHARE = 0.3
-# A picture is measured every so many ms: quick enough for `patience_s`, a fifth of the work.
+# From one measured picture to the next, in ms: often enough for `patience_ms`. Shorter costs time
+# only; longer, and a single bad picture decides.
 LOOK_EVERY_MS = 200
 # What is usual is the mean of so many good pictures (3 s); then every one counts by FOLLOW (no
 # unit), so that it takes 2000 of them, 7 minutes, to follow a change by two thirds. Quicker, and a

@@ -101,7 +101,7 @@ class SightPipeline:
 
     def blind(self) -> dict[str, str | None]:
         """Return why nothing can be seen, from the picture and from the camera's position."""
-        return {"picture": self._view_check.blind, "place": self._position.blind}
+        return {"picture": self._view_check.blind, "position": self._position.blind}
 
     def see(self, frame: Frame) -> tuple[Event, ...]:
         """Return the events of a frame; ConfigurationError if it has not the calibrated size."""
@@ -114,6 +114,7 @@ class SightPipeline:
         return (*poor, *seen, *self._trend.update(seen, frame.at))
 
     def _cards(self, frame: Frame) -> tuple[Event, ...]:
+        """Return the card events of a frame, none if the last look was too short a time ago."""
         # The rate is in the time of the pictures, so that a file gives the same events however fast
         # it is read.
         if frame.at < self._next_look_at:

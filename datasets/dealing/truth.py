@@ -21,7 +21,7 @@ from datasets.dealing.timeline import Act, Carried
 from datasets.faces.registry import load_deck
 from datasets.render.paint import Points
 from vision.game.cards import points_of
-from vision.sight.geometry.polygons import shared_area
+from vision.sight.geometry.plane import shared_area
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
 _HAND = np.array(

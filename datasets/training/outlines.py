@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from datasets.render.paint import Image, Points
 from datasets.training.crops import smallest_box
 from datasets.training.scene import Label, stills
-from vision.sight.detection.corners import UNIT, grown
+from vision.sight.detection.detector import UNIT, grown
 from vision.sight.geometry.plane import rectify
 
 # A picture shows GROWTH times the card's width and height: room for the shifts of training.

@@ -32,9 +32,8 @@ from vision.setup.calibration.card_edges import true_corners
 from vision.setup.calibration.marker_sheet import SIZE_MM, NotSeenError, black_boxes, find
 from vision.setup.calibration.solver import Thing, fit, fit_most, rigid
 from vision.sight.detection.detector import Detector
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography, TableView
-from vision.sight.quality.camera_shift import Layout
+from vision.sight.geometry.plane import Homography, Lens, TableView
+from vision.sight.quality.camera_position import ReferenceLayout
 
 SIZE = (1920, 1080)
 FOCAL_PX = 1.3 * SIZE[0]
@@ -192,7 +191,7 @@ def shifts() -> None:
         plane = Homography.fit(camera.project(CORNERS), CORNERS)
         view = TableView(plane, slots, mouth_polygon().astype(np.float32))
         look = look_for("test", seed, camera, table=table)
-        layout = Layout(Shot(look).stage.bare, view)
+        layout = ReferenceLayout(Shot(look).stage.bare, view)
         for image in _frames(seed, table):
             for mm in MOVES_MM:
                 moved, way = _pushed(image, mm, plane, rng)

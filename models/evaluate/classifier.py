@@ -23,7 +23,8 @@ from models.networks.classifier import WIDTHS, CardNet, onnx_runner
 from models.networks.model_card import HERE, checkpoint_file, told, write_card
 from models.train.classifier import RUNS, bank_of, make
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
-from vision.sight.detection.classifier import Classifier, Infer, Tensor
+from vision.sight.detection.classifier import Classifier
+from vision.sight.detection.detector import Infer, Tensor
 
 TARGET = HERE / "classifier.onnx"
 SEED = 70_001

@@ -21,7 +21,7 @@ from datasets.training.scene import stills
 from models.evaluate.detector import corner_error
 from models.networks.classifier import CornerNet, onnx_runner
 from models.networks.model_card import HERE, checkpoint_file, told, write_card
-from vision.sight.detection.corners import INPUT_SIZE, CornerFinder
+from vision.sight.detection.detector import INPUT_SIZE, CornerFinder
 from vision.sight.geometry.frame import Points
 
 RUNS = Path("runs/corners")

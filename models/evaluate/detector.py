@@ -25,7 +25,7 @@ from models.networks.classifier import onnx_runner
 from models.networks.model_card import HERE, write_card
 from vision.sight.detection.detector import KINDS, Detection, Detector
 from vision.sight.geometry.frame import Image
-from vision.sight.geometry.polygons import overlap
+from vision.sight.geometry.plane import overlap
 
 SEED = 70_001
 SIZE = 416

@@ -43,7 +43,7 @@ from vision.sight.detection.classifier import CROP_SIZE, Classifier
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import rectify
-from vision.sight.reading.foreign_cards import STRANGE_FOR_LONG
+from vision.sight.reading.reader import STRANGE_FOR_LONG
 
 BOUND = 1e-5
 LOOKS = 5

@@ -27,11 +27,17 @@ from models.networks.model_card import HERE, checkpoint_file
 from models.networks.restore import restore
 from models.networks.yolo_obb import QuickOBB
 from models.train.detector import NETWORK
-from vision.sight.detection.classifier import Tensor, batch
-from vision.sight.detection.corners import INPUT_SIZE
-from vision.sight.detection.detector import KINDS, Detection, Detector, Letterbox
+from vision.sight.detection.detector import (
+    INPUT_SIZE,
+    KINDS,
+    Detection,
+    Detector,
+    Letterbox,
+    Tensor,
+    batch,
+)
 from vision.sight.geometry.frame import Image
-from vision.sight.geometry.polygons import overlap
+from vision.sight.geometry.plane import overlap
 
 SEED = 80_001
 SAME_SHIFT = 1e-4

@@ -26,7 +26,7 @@ from vision.game.cards import DECK
 from vision.inference.onnx_model import load
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.geometry.frame import Image
-from vision.sight.reading.fusion import FACES, Evidence
+from vision.sight.reading.fusion import FACES, LookFusion
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -77,10 +77,10 @@ def samples(classifier: Classifier, count: int, looks: int) -> list[Sample]:
             continue
         crops = [cut(rng, shot, CROP_SIZE) for shot in shots]
         seen = classifier.of_crops(crops)
-        evidence = Evidence()
+        fusion = LookFusion()
         for number, look in enumerate(seen):
-            evidence.add(look.log_p, look.readable, changed=number == 0)
-        opinion = evidence.opinion(COPIES)
+            fusion.add(look.log_p, look.readable, changed=number == 0)
+        opinion = fusion.opinion(COPIES)
         best, error = (opinion.best.index, opinion.error) if opinion else (-1, 1.0)
         found.append(Sample(shots[0], crops[0], seen[0], best, error))
     return found

@@ -22,7 +22,7 @@ from datasets.dealing.simulate import picture_size
 from datasets.training.scene import Label, Still, stills
 from vision.inference.load import open_models
 from vision.sight.detection.detector import Kind
-from vision.sight.geometry.polygons import overlap
+from vision.sight.geometry.plane import overlap
 from vision.sight.stills.reader import PASSES, StillCard, read_still
 
 SEED = 80_001

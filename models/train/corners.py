@@ -22,7 +22,7 @@ from models.networks.restore import restore
 from models.train.classifier import augment
 from models.train.loop import Loop, parser, train
 from models.train.sample_bank import Bank, fill
-from vision.sight.detection.corners import GROWTH, INPUT_SIZE, NOMINAL
+from vision.sight.detection.detector import GROWTH, INPUT_SIZE, NOMINAL
 
 RUNS = Path("runs/corners")
 TALL = 88 / 63

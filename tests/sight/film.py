@@ -16,8 +16,7 @@ from vision.game.events import Slot
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import Homography, Pose, TableView, box_around
-from vision.sight.geometry.polygons import shared_area
+from vision.sight.geometry.plane import Homography, Pose, TableView, box_around, shared_area
 from vision.sight.tracking.tracklet import blend
 
 WIDTH, HEIGHT = 640, 360

@@ -1,12 +1,13 @@
-"""One table's sight put together: motion gate, detector, tracker, reader, and who watches them.
+"""The vision pipeline of one table: from a frame to card events.
 
-Takes frames and gives card events, and says when it sees poorly or not at all; it knows no rules
-and nothing of where events go.
+The motion gate lets a frame through while something moves; then the detector finds cards, the
+tracker follows them, and the reader gives card events. Beside them the view, the camera's position
+and the trend of reading are checked, which gives events when the table is seen or read poorly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import cv2
 import numpy as np
@@ -17,12 +18,12 @@ from vision.game.cards import Card
 from vision.game.events import Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.deck.classifier import DeckClassifier
-from vision.sight.detection.classifier import Look
-from vision.sight.detection.face_check import Faces
-from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.quality.drift import Place, PlaceLimits, Trust, TrustLimits
-from vision.sight.quality.view import Limits, Watch
-from vision.sight.reading.reader import Reader, StrangeBacks
+from vision.sight.detection.classifier import FaceCheck
+from vision.sight.geometry.frame import Frame, Image
+from vision.sight.quality.camera_position import CameraPosition, PositionLimits
+from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
+from vision.sight.quality.view import ViewCheck, ViewLimits
+from vision.sight.reading.reader import CardReader, StrangeBacks
 from vision.sight.reading.resume import ResumeState
 from vision.sight.tracking.motion_gate import MotionGate
 from vision.sight.tracking.tracker import Tracker
@@ -45,27 +46,27 @@ def layout_of(config: TableConfig) -> Image | None:
     return np.asarray(image, np.uint8)
 
 
-def limits_of(watch: WatchSection) -> tuple[Limits, PlaceLimits, TrustLimits]:
-    """Return from where on picture, place and reading are poor."""
-    picture = Limits(
+def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits, ReadingTrendLimits]:
+    """Return the limits of the view, the camera's position and the trend of reading."""
+    view = ViewLimits(
         blurred_share=watch.blurred_share,
         covered_share=watch.covered_share,
         glare_share=watch.glare_share,
         dim_share=watch.dim_share,
         patience_ms=round(1000 * watch.patience_s),
     )
-    place = PlaceLimits(watch.moved_mm, watch.lost_mm, round(1000 * watch.moved_every_s))
-    return picture, place, TrustLimits(watch.abstained_share, watch.confidence_drop)
+    position = PositionLimits(watch.moved_mm, watch.lost_mm, round(1000 * watch.moved_every_s))
+    return view, position, ReadingTrendLimits(watch.abstained_share, watch.confidence_drop)
 
 
 def _strange_backs(models: ModelSet) -> StrangeBacks | None:
-    """Return what knows the enrolled deck's back; `None` where no deck is enrolled."""
-    learnt = models.classifier
-    return learnt.strange_backs if isinstance(learnt, DeckClassifier) else None
+    """Return what compares backs with the enrolled deck's; `None` where no deck is enrolled."""
+    classifier = models.classifier
+    return classifier.strange_backs if isinstance(classifier, DeckClassifier) else None
 
 
 class SightPipeline:
-    """Card events from the frames of one camera; `looked` counts frames looked at closely."""
+    """Card events from one camera's frames; `looked` counts the frames given to the detector."""
 
     def __init__(self, config: TableConfig, models: ModelSet, *, decks: int) -> None:
         view = config.view.table_view()
@@ -73,66 +74,59 @@ class SightPipeline:
         self._look_every_ms = 1000 / config.models.looks_per_s
         self._detector = models.detector
         self._gate = MotionGate()
-        self._view = view
         self._tracker = Tracker(view)
-        self._classifier = models.classifier
-        self._faces = Faces(self._classifier, self._in_a_slot)
-        self._reader = Reader(
+        self._face_check = FaceCheck(models.classifier, view)
+        self._reader = CardReader(
             view,
-            self._classify,
+            models.classifier,
             error_bound=config.reader.error_bound,
             decks=decks,
             strange_backs=_strange_backs(models),
         )
-        picture, place, trust = limits_of(config.watch)
-        self._watch = Watch(view, picture)
-        self._place = Place(view, place, layout_of(config))
-        self._trust = Trust(trust)
+        view_limits, position_limits, trend_limits = limits_of(config.watch)
+        self._view_check = ViewCheck(view, view_limits)
+        self._position = CameraPosition(view, position_limits, layout_of(config))
+        self._trend = ReadingTrend(trend_limits)
         self._next_look_at = 0.0
         self.looked = 0
 
     def begin_shoe(self, order: int, read: Iterable[Card] = ()) -> None:
         """Begin a run of cards; after a restart with the next order and the faces read so far."""
         self._reader.begin_shoe(order=order, read=read)
-        self._trust.begin_shoe()
+        self._trend.begin_shoe()
 
-    def restore(self, recall: ResumeState) -> None:
-        """Expect the cards that lay there when the log ended."""
-        self._reader.restore(recall)
+    def restore(self, resume: ResumeState) -> None:
+        """Expect the cards that lay on the table when the log ended."""
+        self._reader.restore(resume)
 
     def blind(self) -> dict[str, str | None]:
-        """Return why nothing can be seen, by picture and by place; `None` where it can."""
-        return {"picture": self._watch.blind, "place": self._place.blind}
+        """Return why nothing can be seen, from the picture and from the camera's position."""
+        return {"picture": self._view_check.blind, "position": self._position.blind}
 
     def see(self, frame: Frame) -> tuple[Event, ...]:
-        """Return what happened by this frame; ConfigurationError if its size is not calibrated."""
+        """Return the events of a frame; ConfigurationError if it has not the calibrated size."""
         self._camera.check_size(frame)
         moving = self._gate.moving(frame)
-        poor = list(self._watch.look(frame.image, frame.at))
+        poor = list(self._view_check.look(frame.image, frame.at))
         if not moving:
-            poor += self._place.look(frame.image, frame.at)
+            poor += self._position.look(frame.image, frame.at)
         seen = self._cards(frame) if moving or self._reader.waiting else ()
-        return (*poor, *seen, *self._trust.take(seen, frame.at))
+        return (*poor, *seen, *self._trend.update(seen, frame.at))
 
     def _cards(self, frame: Frame) -> tuple[Event, ...]:
-        # Frames between two looks cost next to nothing; the rate is in the time of the pictures,
-        # so a file gives the same events however fast it is read.
+        """Return the card events of a frame, none if the last look was too short a time ago."""
+        # The rate is in the time of the pictures, so that a file gives the same events however fast
+        # it is read.
         if frame.at < self._next_look_at:
             return ()
         self._next_look_at = max(
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        found = self._faces(frame, self._detector(frame.image))
-        tracks = self._tracker.update(found, frame.at, frame.image)
+        checked = self._face_check(frame, self._detector(frame.image))
+        tracks = self._tracker.update(checked.detections, frame.at, frame.image)
+        read = self._reader.update(tracks, frame)
+        for looks in (checked.looks, read.looks):
+            self._trend.add_looks(looks)
         exposed = (Noticed(frame.at, "EXPOSED_IN_SHOE"),) if self._tracker.newly_exposed() else ()
-        return (*exposed, *self._reader.update(tracks, frame))
-
-    def _in_a_slot(self, quad: Points) -> bool:
-        pose, _ = self._view.locate(quad)
-        return self._view.slot_of(pose) is not None
-
-    def _classify(self, image: Image, quads: Sequence[Points]) -> Sequence[Look]:
-        looks = self._classifier(image, quads)
-        self._trust.looks(looks)
-        return looks
+        return (*exposed, *read.events)

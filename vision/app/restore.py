@@ -14,7 +14,7 @@ from vision.game.cards import Card
 from vision.game.coup.state import Table
 from vision.game.outputs import AlertState
 from vision.record.codec import event_from_json
-from vision.sight.reading.resume import Lying, ResumeState
+from vision.sight.reading.resume import ExpectedCard, ResumeState
 from vision.storage.log import Store
 from vision.storage.retention import Checkpoint
 from vision.wire.checkpoint import desk_from_json, desk_to_json
@@ -65,7 +65,7 @@ def recall_of(table: Table) -> ResumeState:
     coup = table.coup
     cards = () if coup is None or coup.void else coup.cards
     lying = [
-        Lying(seen.order, seen.slot, seen.card)
+        ExpectedCard(seen.order, seen.slot, seen.card)
         for seen in cards
         if seen.removed_at is None and seen.order > 0
     ]

@@ -20,8 +20,7 @@ from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.geometry.frame import Points
-from vision.sight.geometry.plane import TableView
-from vision.sight.geometry.polygons import polygon
+from vision.sight.geometry.plane import TableView, polygon
 
 MOST_POINTS = 32
 # A place may reach out of the picture, but not so far that it is a slip.

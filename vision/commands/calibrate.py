@@ -45,9 +45,8 @@ from vision.setup.calibration.places import (
     view_section,
 )
 from vision.sight.geometry.frame import Image
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import POKER_MM, Homography, TableView
-from vision.sight.quality.camera_shift import Layout, Shift
+from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
+from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
 
 
 def pair(text: str) -> tuple[float, float, float, float]:
@@ -207,12 +206,12 @@ class _Job:
             print("  that is much: see in the picture whether the slots are right, or --from-play")
         return plane
 
-    def _shift(self, layout: Image | None) -> Shift | None:
+    def _shift(self, layout: Image | None) -> CameraShift | None:
         """Return how far the camera has moved since the table file's own calibration."""
         old = self._old
         if layout is None or old is None or not old.layout or not Path(old.layout).exists():
             return None
-        before = Layout(open_picture(Path(old.layout)), old.table_view())
+        before = ReferenceLayout(open_picture(Path(old.layout)), old.table_view())
         shift = before.shift(layout)
         if shift is not None:
             print(f"camera: moved by {shift.worst_mm:.1f} mm since the last calibration")

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.plane import Homography, Lens
 
 Point = tuple[float, float]
 Points = NDArray[np.float32]

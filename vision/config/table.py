@@ -30,8 +30,7 @@ from vision.config.fields import (
 from vision.errors import ConfigurationError
 from vision.secrets import has_password, masked
 from vision.sight.geometry.frame import Frame
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography, TableView
+from vision.sight.geometry.plane import Homography, Lens, TableView
 
 
 class Log(Section):

@@ -14,9 +14,8 @@ from vision.inference.onnx_model import Model, load, packaged
 from vision.inference.self_test import Read, SelfTest
 from vision.inference.self_test import load as load_self_test
 from vision.sight.deck.classifier import DeckClassifier, FeatureReader
-from vision.sight.detection.classifier import RANKS, SUITS, Classifier, Tensor
-from vision.sight.detection.corners import CornerFinder
-from vision.sight.detection.detector import KINDS, Detector, Kind
+from vision.sight.detection.classifier import RANKS, SUITS, Classifier
+from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Kind, Tensor
 from vision.sight.geometry.frame import Image
 from vision.sight.models import CardModels
 

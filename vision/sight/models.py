@@ -1,4 +1,4 @@
-"""The three networks that read cards, as the rest of sight is given them."""
+"""The networks that find and read cards, loaded and ready, as one value."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from vision.sight.detection.detector import Detector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CardModels:
-    """Detector (with its corner finder) and classifier, ready to look at pictures.
+    """The detector, with its corner finder, and the classifier.
 
-    `features` gives the classifier's inner features, which an enrolled deck is learnt from; `None`
+    `features` gives the classifier's inner features, from which an enrolled deck is learnt; `None`
     where the classifier file has none.
     """
 

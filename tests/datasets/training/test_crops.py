@@ -10,7 +10,7 @@ import pytest
 
 from datasets.training.crops import UNREADABLE, amiss, crops, cut, label_of, smallest_box
 from datasets.training.snapshot import Snapshot
-from vision.sight.geometry.polygons import shared_area
+from vision.sight.geometry.plane import shared_area
 
 OWN = {"train": ("harbour",)}
 QUAD = np.array([[20, 20], [80, 20], [80, 104], [20, 104]], np.float32)

@@ -38,8 +38,8 @@ from models.train import detector as train_detector
 from models.train.average import average
 from models.train.sample_bank import Bank, fill
 from vision.inference.onnx_model import load
-from vision.sight.detection.classifier import Classifier, batch
-from vision.sight.detection.detector import Kind
+from vision.sight.detection.classifier import Classifier
+from vision.sight.detection.detector import Kind, batch
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 OWN_DECKS = ("casino", "harbour")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from vision.setup.calibration.solver import Thing, fit, four_points, in_frame, rigid, upright
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography, Pose, card_rectangle
+from vision.sight.geometry.plane import Homography, Lens, Pose, card_rectangle
 
 SIZE = (1920, 1080)
 GRID = np.stack(np.meshgrid(np.arange(5) * 30.0, np.arange(7) * 30.0), -1).reshape(-1, 2)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from vision.game.cards import DECK, Card
-from vision.game.events import Slot
 from vision.setup.enrolment.augment import hard_view, plain_view
 from vision.setup.enrolment.fit import fit
 from vision.setup.enrolment.gather import Gatherer, Sighting
@@ -22,9 +21,9 @@ from vision.sight.deck.head import (
     surprise,
 )
 from vision.sight.deck.likeness import likeness
-from vision.sight.detection.classifier import CROP_SIZE, Classifier, Tensor
+from vision.sight.detection.classifier import CROP_SIZE, Classifier
+from vision.sight.detection.detector import Tensor
 from vision.sight.geometry.frame import Image
-from vision.sight.reading.foreign_cards import ForeignCards
 
 WIDTH, HEIGHT = CROP_SIZE
 
@@ -281,22 +280,6 @@ def test_gatherer_takes_a_card_laid_in_the_same_place_for_another_showing() -> N
         for _ in range(4):
             gatherer.see([sighting(card, 0)], [])
     assert len(gatherer.missing) == 49
-
-
-def test_strangers_are_told_once_when_most_looks_agree() -> None:
-    """One poor look says nothing; five strange ones do, and only once."""
-    strangers = ForeignCards()
-    assert strangers.look(0, 1, None, 50.0) is None
-    for at in range(1, 5):
-        assert strangers.look(at, 1, None, 0.5) is None
-    told = [strangers.look(at, 2, Slot.PUNTO_1, 9.0) for at in range(9)]
-    assert [event is not None for event in told] == [False] * 4 + [True] + [False] * 4
-    assert told[4] is not None
-    assert (told[4].code, told[4].order, told[4].slot) == ("FOREIGN_CARD", 2, Slot.PUNTO_1)
-    assert strangers.told(2)
-    assert not strangers.told(1)
-    strangers.forget(2)
-    assert not strangers.told(2)
 
 
 def test_gatherer_asks_about_a_card_shown_twice_while_another_is_missing() -> None:

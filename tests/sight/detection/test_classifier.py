@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import CROP_SIZE, Classifier, Tensor, batch
+from vision.sight.detection.classifier import CROP_SIZE, Classifier
+from vision.sight.detection.detector import Tensor, batch
 
 
 def logits(card: str, *, strength: float = 6.0, readable: float = 4.0) -> Tensor:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vision.sight.detection.corners import GROWTH, CornerFinder, Tensor, grown
+from vision.sight.detection.detector import GROWTH, CornerFinder, Tensor, grown
 from vision.sight.geometry.frame import Points
 
 QUAD = np.array([[100, 50], [163, 50], [163, 138], [100, 138]], np.float32)

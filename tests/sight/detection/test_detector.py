@@ -41,7 +41,7 @@ def test_letterbox_back_undoes_the_scaling(width: int, height: int) -> None:
 
 
 def test_letterbox_apply_puts_the_picture_where_back_expects_it() -> None:
-    """A white spot of the picture is found at its place by way of the tensor."""
+    """A white spot of the picture is found where it lies, through the tensor."""
     image = np.zeros((1080, 1920, 3), np.uint8)
     image[500:520, 1200:1220] = 255
     box = Letterbox.fit(1920, 1080, 416)
@@ -114,7 +114,7 @@ def test_detector_runs_one_pass_for_each_size_and_joins_them() -> None:
 
 
 def test_detector_believes_a_large_card_only_in_the_smallest_pass() -> None:
-    """A card that fills a large pass is no card the network was trained on."""
+    """A card that fills a large pass is larger than those of the training."""
 
     def infer(tensor: Tensor) -> Tensor:
         output = np.zeros((1, 8, 1), np.float32)
@@ -129,12 +129,12 @@ def test_detector_believes_a_large_card_only_in_the_smallest_pass() -> None:
 
 @pytest.mark.parametrize("length", [1, 99, 100, 101, 180, 181, 260, 1000])
 def test_spans_own_every_place_once_and_show_what_lies_about_it(length: int) -> None:
-    """Half the shared part lies between a tile's own places and its edge, or the picture ends."""
+    """Half the shared part lies between a tile's own part and its edge, or the picture ends."""
     found = spans(length, 100, 20)
-    for place in np.arange(0.5, length):
-        (own,) = [span for span in found if span.own[0] <= place < span.own[1]]
-        assert own.start == 0 or place - own.start >= 9.5
-        assert own.end == length or own.end - place >= 9.5
+    for x in np.arange(0.5, length):
+        (own,) = [span for span in found if span.own[0] <= x < span.own[1]]
+        assert own.start == 0 or x - own.start >= 9.5
+        assert own.end == length or own.end - x >= 9.5
     assert all(0 <= span.start < span.end <= length for span in found)
 
 

@@ -1,4 +1,4 @@
-"""Faces that the detector takes for backs are told as faces, backs are not."""
+"""A face that the detector takes for a back is corrected, a back is not."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import Look
+from vision.game.events import Slot
+from vision.sight.detection.classifier import AGAIN_MS, FaceCheck, Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.detection.face_check import AGAIN_MS, Faces
 from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import Homography, TableView, polygon
 
 IMAGE = np.zeros((100, 100, 3), np.uint8)
+# A pixel is a millimetre; the only slot ends at x = 350.
+VIEW = TableView(
+    Homography(np.eye(3)),
+    {Slot.PUNTO_1: polygon([[-50, -50], [350, -50], [350, 150], [-50, 150]])},
+    polygon([[600, 0], [700, 0], [700, 90], [600, 90]]),
+)
 
 
 def at(x: int, kind: Kind) -> Detection:
-    """Return a card found at a place."""
+    """Return a card with its left edge at x."""
     quad = np.array([[x, 0], [x + 60, 0], [x + 60, 90], [x, 90]], np.float32)
     return Detection(quad, kind, 0.8)
 
@@ -29,38 +36,36 @@ def look(sure: float, readable: float) -> Look:
 
 
 def test_back_that_reads_as_a_card_is_a_face() -> None:
-    """Only what reads as one card at full size is; faces are not looked at here at all."""
-    said = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
+    """Only a back that reads as one card at full size is; only backs in a slot are looked at."""
+    looks_at = {0: look(0.999, 0.999), 100: look(0.999, 0.3), 200: look(0.6, 0.999)}
     asked: list[float] = []
 
     def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
         lefts = [float(quad[0, 0]) for quad in quads]
         asked.extend(lefts)
-        return [said[round(left)] for left in lefts]
+        return [looks_at[round(left)] for left in lefts]
 
-    backs = [at(x, Kind.BACK) for x in said]
+    backs = [at(x, Kind.BACK) for x in looks_at]
     others = [at(300, Kind.FACE), at(400, Kind.BACK), at(500, Kind.CUT)]
 
-    def worth_it(quad: Points) -> bool:
-        return bool(quad[0, 0] < 350)
-
-    found = Faces(classify, worth_it)(Frame(IMAGE, 0, 0), [*backs, *others])
-    kinds = [one.kind for one in found]
+    found, looks = FaceCheck(classify, VIEW)(Frame(IMAGE, 0, 0), [*backs, *others])
+    kinds = [card.kind for card in found]
     assert kinds == [Kind.FACE, Kind.BACK, Kind.BACK, Kind.FACE, Kind.BACK, Kind.CUT]
     assert asked == [0, 100, 200]
-    assert [one.quad[0, 0] for one in found] == [0, 100, 200, 300, 400, 500]
+    assert [card.quad[0, 0] for card in found] == [0, 100, 200, 300, 400, 500]
+    assert looks == tuple(looks_at.values())
 
 
 def test_back_that_lies_is_looked_at_again_now_and_then() -> None:
-    """What was said of a place holds until it is old or the card has moved."""
+    """What was found of a back holds until it is old or the card has moved."""
     asked: list[float] = []
 
     def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
         asked.extend(float(quad[0, 0]) for quad in quads)
         return [look(0.999, 0.999)] * len(quads)
 
-    faces = Faces(classify, lambda _: True)
+    check = FaceCheck(classify, VIEW)
     for number, (at_ms, x) in enumerate(((0, 0), (100, 2), (200, 30), (AGAIN_MS, 1))):
-        (one,) = faces(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
-        assert one.kind is Kind.FACE
+        (card,), _ = check(Frame(IMAGE, at_ms, number), [at(x, Kind.BACK)])
+        assert card.kind is Kind.FACE
     assert asked == [0, 30, 1]

@@ -6,9 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.overhead import Overhead
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.plane import Homography, Lens, Overhead
 
 SIZE = (1920, 1080)
 PIXELS = [[330, 120], [1600, 140], [1860, 1010], [60, 990]]
@@ -40,7 +38,7 @@ def test_lens_bends_as_opencv_does() -> None:
 
 
 def test_fold_of_a_lens_that_is_none() -> None:
-    """A strong barrel whose picture turns back on itself is told from a real one."""
+    """A strong barrel whose picture turns back on itself is recognised."""
     assert not any(lens.folds(SIZE) for lens in LENSES)
     assert Lens(1000.0, (960.0, 540.0), k1=-0.6).folds(SIZE)
 
@@ -56,7 +54,7 @@ def test_plane_behind_a_lens_goes_there_and_back(lens: Lens) -> None:
 
 @pytest.mark.parametrize("lens", [None, LENSES[0]], ids=["no lens", "barrel"])
 def test_overhead_shows_a_spot_where_it_lies(lens: Lens | None) -> None:
-    """A dot painted at a place of the table appears in the cell of that place."""
+    """A dot painted on the table appears in the cell of its position."""
     plane = Homography.fit(PIXELS, TABLE, lens)
     image = np.zeros((1080, 1920, 3), np.uint8)
     spot = np.array([802.5, 402.5])

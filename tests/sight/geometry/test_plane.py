@@ -15,10 +15,12 @@ from vision.sight.geometry.plane import (
     TableView,
     box_around,
     card_rectangle,
+    distance_inside,
     fit_rectangle,
+    polygon,
     rectify,
+    shared_area,
 )
-from vision.sight.geometry.polygons import distance_inside, polygon, shared_area
 
 TABLE = [[0, 0], [1400, 0], [1400, 800], [0, 800]]
 TILTED = [[330, 120], [1600, 140], [1860, 1010], [60, 990]]
@@ -74,7 +76,7 @@ def test_rectangle_fit_returns_the_pose_it_was_drawn_from(pose: Pose) -> None:
 
 @given(poses)
 def test_locate_undoes_the_box_around_a_card_in_perspective(pose: Pose) -> None:
-    """From the oriented box of a tilted card its place is found within 2 mm and 3 degrees."""
+    """From the oriented box of a tilted card its pose is found within 2 mm and 3 degrees."""
     view = TableView(Homography.fit(TILTED, TABLE), {}, square(0, 0, 50))
     found, _ = view.locate(box_around(view.quad_px(pose)))
     assert found.distance(pose) < 2.0
@@ -107,7 +109,7 @@ def test_places_of_the_view(view: TableView) -> None:
 
 
 def test_polygon_measures() -> None:
-    """Depth and common area are exact on squares; a line is no polygon."""
+    """Depth and common area are exact on squares; a line is not a polygon."""
     assert distance_inside((5, 5), square(0, 0, 10)) == pytest.approx(5)
     assert shared_area(square(0, 0, 10), square(5, 5, 10)) == pytest.approx(25)
     with pytest.raises(ValueError, match="no area"):
@@ -123,17 +125,17 @@ def test_polygon_measures() -> None:
 def test_shared_area_of_cards_in_a_row_is_what_they_share(
     angle: float, longer: float, along: float, corner: tuple[float, float]
 ) -> None:
-    """Edges on one line are no trouble: what two cards of a column share is a matter of lengths."""
+    """The area shared by two cards of a column is exact, though their edges lie on one line."""
     down = np.array([np.cos(angle), np.sin(angle)])
     across = np.array([down[1], -down[0]])
-    one, two = (
+    first, second = (
         np.array([begin, begin + across * 100, begin + across * 100 + down * length,
                   begin + down * length], np.float32)
         for begin, length in ((np.array(corner), 140), (corner + down * 140 * along, 140 * longer))
     )  # fmt: skip
     shared = max(0.0, min(1.0, along + longer) - max(0.0, along)) * 140 * 100
-    assert shared_area(one, two) == pytest.approx(shared, abs=1)
-    assert shared_area(two, one) == pytest.approx(shared, abs=1)
+    assert shared_area(first, second) == pytest.approx(shared, abs=1)
+    assert shared_area(second, first) == pytest.approx(shared, abs=1)
 
 
 @pytest.mark.parametrize("scale", [1, 3], ids=["same size", "three times as large"])

@@ -1,8 +1,9 @@
-"""A camera that sees nothing, or poorly, says so, and does not cry wolf."""
+"""A view that is lost or poor is reported, and a good one never is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -10,15 +11,17 @@ import pytest
 
 from datasets.dealing import simulate
 from tests.sight.film import Stage
-from vision.config.table import load
+from vision.app.pipeline import limits_of
+from vision.config.table import WatchSection, load
 from vision.game.events import Event, Noticed, Slot
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.quality.view import Limits, Patience, Watch, blind_reason
+from vision.sight.quality.view import DebouncedReason, ViewCheck, blind_reason
 
 STAGE = Stage()
 TABLE = STAGE.picture().image
 Change = Callable[[Image], Image]
+LIMITS, _, _ = limits_of(WatchSection())
 
 
 NOISE = np.random.default_rng(1).normal(0, 1.5, (*TABLE.shape[:2], 1)).round().astype(np.int16)
@@ -35,18 +38,18 @@ def uniform(level: int) -> Image:
     return noisy(np.full_like(TABLE, level), 1)
 
 
-def told(
+def checked(
     images: Iterator[Image] | list[Image], view: TableView = STAGE.view
 ) -> tuple[list[str | None], list[Event]]:
-    """Show pictures 100 ms apart; return each change of blindness, and what was said of light."""
-    watch = Watch(view)
+    """Show pictures 100 ms apart; return each change of blindness, and the events."""
+    check = ViewCheck(view, LIMITS)
     changes: list[str | None] = []
     events: list[Event] = []
     for i, image in enumerate(images):
-        before = watch.blind
-        events += watch.look(image, i * 100)
-        if watch.blind != before:
-            changes.append(watch.blind)
+        before = check.blind
+        events += check.look(image, i * 100)
+        if check.blind != before:
+            changes.append(check.blind)
     return changes, events
 
 
@@ -61,11 +64,11 @@ def test_blindness_is_named(image: Image, word: str) -> None:
     assert blind_reason(TABLE) is None
 
 
-def test_patience_waits_either_way() -> None:
-    """Half a second of darkness is nothing; two seconds are told once, and the return once."""
-    patience = Patience(1500)
+def test_reason_has_to_last_either_way() -> None:
+    """Half a second of darkness is nothing; two seconds count once, and the return once."""
+    blind = DebouncedReason(1500)
     dark = [i in range(30, 45) or i in range(75, 135) for i in range(195)]
-    changed = [i for i, d in enumerate(dark) if patience.take("dark" if d else None, i * 33)]
+    changed = [i for i, d in enumerate(dark) if blind.take("dark" if d else None, i * 33)]
     assert len(changed) == 2
     assert 75 + 44 < changed[0] < 75 + 50
     assert 135 + 44 < changed[1] < 135 + 50
@@ -97,7 +100,7 @@ def covered(image: Image) -> Image:
 
 
 def glare(view: TableView) -> Change:
-    """Return a lamp's reflection on Banco's first place."""
+    """Return a lamp's reflection on Banco's first slot."""
 
     def shine(image: Image) -> Image:
         out = image.astype(np.float32)
@@ -121,7 +124,7 @@ def slow(images: list[Image], change: Change | None = None) -> list[Image]:
 def test_clean_film_raises_nothing(film: tuple[list[Image], TableView]) -> None:
     """Cards, hands and the clearing of the table are no fault of the view, at any table."""
     pictures, view = film
-    assert told(slow(pictures), view) == ([], [])
+    assert checked(slow(pictures), view) == ([], [])
 
 
 @pytest.mark.slow
@@ -135,25 +138,27 @@ def test_clean_film_raises_nothing(film: tuple[list[Image], TableView]) -> None:
     ],
     ids=["covered", "defocused", "dark", "dazzled"],
 )
-def test_lost_sight_is_told(film: tuple[list[Image], TableView], change: Change, word: str) -> None:
+def test_lost_sight_is_reported(
+    film: tuple[list[Image], TableView], change: Change, word: str
+) -> None:
     """A covered lens, a lost focus, darkness and a blinding lamp make the reader blind, once."""
     pictures, view = film
-    changes, _ = told(slow(pictures, change), view)
+    changes, _ = checked(slow(pictures, change), view)
     assert len(changes) == 1
     assert word in (changes[0] or "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["glare", "dim", "bright"])
-def test_poor_light_is_told(film: tuple[list[Image], TableView], fault: str) -> None:
-    """A reflection on a place and lamps that fail or flare up are a fault of the light."""
+def test_poor_light_is_reported(film: tuple[list[Image], TableView], fault: str) -> None:
+    """A reflection on a slot and lamps that fail or flare up make the light poor."""
     pictures, view = film
     changes: dict[str, Change] = {
         "glare": glare(view),
         "dim": lambda image: (image * 0.3).astype(np.uint8),
         "bright": lambda image: np.clip(image * 2.6, 0, 255).astype(np.uint8),
     }
-    blind, events = told(slow(pictures, changes[fault]), view)
+    blind, events = checked(slow(pictures, changes[fault]), view)
     assert blind == []
     (event,) = events
     assert isinstance(event, Noticed)
@@ -161,11 +166,11 @@ def test_poor_light_is_told(film: tuple[list[Image], TableView], fault: str) -> 
     assert ("Glare on BANCO_1" if fault == "glare" else "Brightness") in event.detail
 
 
-def test_light_that_is_good_again_is_told() -> None:
+def test_light_that_is_good_again_is_reported() -> None:
     """The alert ends when its reason does."""
     dim = (TABLE * 0.3).astype(np.uint8)
     shown = [noisy(image, i) for i, image in enumerate([TABLE] * 40 + [dim] * 40 + [TABLE] * 40)]
-    blind, events = told(shown)
+    blind, events = checked(shown)
     assert blind == []
     assert [event.over for event in events if isinstance(event, Noticed)] == [False, True]
 
@@ -173,6 +178,6 @@ def test_light_that_is_good_again_is_told() -> None:
 def test_limits_are_what_decides() -> None:
     """With other limits the same pictures are good."""
     dim = (TABLE * 0.3).astype(np.uint8)
-    watch = Watch(STAGE.view, Limits(dim_share=0.1))
+    check = ViewCheck(STAGE.view, replace(LIMITS, dim_share=0.1))
     shown = [TABLE] * 40 + [dim] * 40
-    assert not any(watch.look(noisy(image, i), i * 100) for i, image in enumerate(shown))
+    assert not any(check.look(noisy(image, i), i * 100) for i, image in enumerate(shown))

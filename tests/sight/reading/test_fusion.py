@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vision.game.cards import Card
-from vision.sight.reading.fusion import Evidence
+from vision.sight.reading.fusion import LookFusion
 
 FULL = np.full(52, 8.0)
 SIX, EIGHT = Card.parse("6h"), Card.parse("8h")
@@ -24,10 +24,10 @@ def look(card: Card, p: float, other: Card = EIGHT) -> np.ndarray:
 
 def after(looks: int, p: float, *, changed: bool = False) -> float:
     """Return the error left after some looks alike."""
-    evidence = Evidence()
+    fusion = LookFusion()
     for _ in range(looks):
-        evidence.add(look(SIX, p), 1.0, changed=changed)
-    opinion = evidence.opinion(FULL)
+        fusion.add(look(SIX, p), 1.0, changed=changed)
+    opinion = fusion.opinion(FULL)
     assert opinion is not None
     assert (opinion.best, opinion.second) == (SIX, EIGHT)
     assert opinion.confidence == pytest.approx(1 - opinion.error)
@@ -35,11 +35,11 @@ def after(looks: int, p: float, *, changed: bool = False) -> float:
 
 
 def test_no_look_is_no_opinion() -> None:
-    """Before a readable look there is nothing to say."""
-    evidence = Evidence()
-    evidence.add(look(SIX, 0.9), 0.3, changed=True)
-    assert evidence.looks == 0
-    assert evidence.opinion(FULL) is None
+    """Before a readable look there is no opinion."""
+    fusion = LookFusion()
+    fusion.add(look(SIX, 0.9), 0.3, changed=True)
+    assert fusion.looks == 0
+    assert fusion.opinion(FULL) is None
 
 
 def test_one_look_is_not_trusted_beyond_its_bound() -> None:
@@ -63,14 +63,14 @@ def test_copies_left_weigh_and_a_copy_too_many_needs_overwhelming_evidence() -> 
     """With no copy of the best face left the next is preferred, until the looks insist."""
     none_left = FULL.copy()
     none_left[SIX.index] = 0
-    evidence = Evidence()
-    evidence.add(look(SIX, 0.99), 1.0, changed=True)
-    doubtful = evidence.opinion(none_left)
+    fusion = LookFusion()
+    fusion.add(look(SIX, 0.99), 1.0, changed=True)
+    doubtful = fusion.opinion(none_left)
     assert doubtful is not None
     assert doubtful.best == EIGHT
     for _ in range(6):
-        evidence.add(look(SIX, 1 - 1e-6), 1.0, changed=True)
-    sure = evidence.opinion(none_left)
+        fusion.add(look(SIX, 1 - 1e-6), 1.0, changed=True)
+    sure = fusion.opinion(none_left)
     assert sure is not None
     assert sure.best == SIX
     assert sure.error < 1e-5
@@ -79,10 +79,10 @@ def test_copies_left_weigh_and_a_copy_too_many_needs_overwhelming_evidence() -> 
 @given(st.lists(st.floats(0.02, 0.999), min_size=1, max_size=8), st.integers(0, 51))
 def test_opinion_is_a_probability(ps: list[float], index: int) -> None:
     """Error lies between 0 and 1 and best differs from second, whatever was seen."""
-    evidence = Evidence()
+    fusion = LookFusion()
     for p in ps:
-        evidence.add(look(Card.of(index), p, Card.of((index + 1) % 52)), p, changed=p > 0.5)
-    opinion = evidence.opinion(FULL)
+        fusion.add(look(Card.of(index), p, Card.of((index + 1) % 52)), p, changed=p > 0.5)
+    opinion = fusion.opinion(FULL)
     if opinion is not None:
         assert 0 <= opinion.error <= 1
         assert opinion.best != opinion.second

@@ -18,7 +18,7 @@ def box(width: float, height: float) -> np.ndarray:
 
 
 def test_completed_leaves_a_whole_card_alone() -> None:
-    """A box of a card's proportions is no part of one."""
+    """A box of a card's proportions is not a part of one."""
     assert completed(box(100, 140)) == []
 
 
@@ -62,4 +62,4 @@ def test_boxes_of_a_picture_full_of_clutter_are_the_surest() -> None:
 
     found = boxes(cast(Detector, Cluttered()), np.zeros((8, 8, 3), np.uint8), [8])
     assert len(found) == MOST_TRIED
-    assert min(one.score for one in found) == pytest.approx(0.1)
+    assert min(card.score for card in found) == pytest.approx(0.1)

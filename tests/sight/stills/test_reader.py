@@ -40,19 +40,19 @@ def table(names: tuple[str, ...]) -> np.ndarray:
 def test_read_names_cards_or_declines_and_is_never_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Cards of a held-out deck are found with their places, and none is misnamed."""
+    """Cards of a held-out deck are found where they lie, and none is misnamed."""
     picture = tmp_path / "table.png"
     cv2.imwrite(str(picture), table(CARDS))
     assert main(["read", "--json", "--annotate", str(tmp_path / "out"), str(picture)]) == 0
-    (said,) = json.loads(capsys.readouterr().out)
-    assert (said["width"], said["height"]) == (1080, 720)
+    (printed,) = json.loads(capsys.readouterr().out)
+    assert (printed["width"], printed["height"]) == (1080, 720)
     assert (tmp_path / "out" / "table.jpg").exists()
     named = 0
     for i, name in enumerate(CARDS):
         middle = np.array([190 + 340 * (i % 3), 190 + 330 * (i // 3)])
         near = [
             card
-            for card in said["cards"]
+            for card in printed["cards"]
             if np.linalg.norm(np.mean(card["quad"], axis=0) - middle) < 40
         ]
         assert len(near) == 1, f"{name} is found once"
@@ -69,11 +69,11 @@ def test_read_of_bad_files_names_them_all_and_still_reads_the_others(
     cv2.imwrite(str(good), np.zeros((64, 64, 3), np.uint8))
     text.write_text("no picture")
     code = main(["read", "--json", str(text), str(good), str(tmp_path / "nix.png")])
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == 2
-    assert [entry["image"] for entry in json.loads(said.out)] == [str(good)]
-    assert "text.jpg" in said.err
-    assert "nix.png" in said.err
+    assert [entry["image"] for entry in json.loads(printed.out)] == [str(good)]
+    assert "text.jpg" in printed.err
+    assert "nix.png" in printed.err
 
 
 class Seen:
@@ -97,7 +97,7 @@ def box(left: int, top: int, width: int, height: int) -> np.ndarray:
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
 
 
-def says(name: str, share: float) -> Look:
+def look(name: str, share: float) -> Look:
     """Return a look that gives a card a share of the probability."""
     log_p = np.full(52, np.log((1 - share) / 51), np.float32)
     log_p[Card.parse(name).index] = np.log(share)
@@ -120,7 +120,7 @@ def test_read_of_an_outline_nearly_square_tries_it_both_ways(height: int, named:
 
     def look_at(quad: np.ndarray) -> Look:
         lies_across = abs(quad[1, 0] - quad[0, 0]) < 1
-        return says("Ks", 0.999 if lies_across else 1 / 52)
+        return look("Ks", 0.999 if lies_across else 1 / 52)
 
     (found,) = read(Seen(Detection(box(50, 50, 100, height), Kind.FACE, 0.9)), look_at)
     assert (str(found.card) if found.card else None) == named
@@ -131,7 +131,7 @@ def test_read_of_a_card_half_covered_finds_the_whole_of_it() -> None:
 
     def look_at(quad: np.ndarray) -> Look:
         whole = quad[:, 1].min() < 110
-        return says("7d", 0.999 if whole else 1 / 52)
+        return look("7d", 0.999 if whole else 1 / 52)
 
     part = np.roll(box(100, 150, 100, 90), 1, axis=0)
     (found,) = read(Seen(Detection(part, Kind.FACE, 0.9)), look_at)
@@ -146,7 +146,7 @@ def test_read_of_outlines_that_disagree_is_no_card() -> None:
 
     def look_at(quad: np.ndarray, rival: str) -> Look:
         near = np.ptp(quad[:, 0]) < 105
-        return says("As", 0.985) if near else says(rival, 0.98)
+        return look("As", 0.985) if near else look(rival, 0.98)
 
     (agreed,) = read(seen, lambda quad: look_at(quad, "As"))
     (doubted,) = read(seen, lambda quad: look_at(quad, "Ac"))
@@ -156,27 +156,27 @@ def test_read_of_outlines_that_disagree_is_no_card() -> None:
 
 
 def test_read_of_a_card_is_not_doubted_for_the_card_beside_it() -> None:
-    """An outline that is partly on another card, and reads like that one, tells nothing of this."""
+    """An outline that is partly on another card, and reads like it, raises no doubt."""
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 115, 170)))
 
     def look_at(quad: np.ndarray, beside: str) -> Look:
         left = round(float(quad[:, 0].min()))
-        return {100: says("As", 0.985), 115: says("Kd", 0.98), 170: says(beside, 0.999)}[left]
+        return {100: look("As", 0.985), 115: look("Kd", 0.98), 170: look(beside, 0.999)}[left]
 
     for beside, named in (("Kd", {"As", "Kd"}), ("Kh", {"Kh"})):
         found = read(seen, lambda quad, beside=beside: look_at(quad, beside))
-        assert {str(one.card) for one in found if one.card} == named
+        assert {str(card.card) for card in found if card.card} == named
 
 
 def test_read_doubts_a_card_once_for_each_other_that_it_may_be() -> None:
     """Two poor outlines that read as the same other card leave no more doubt than one."""
-    places = box(100, 100, 100, 140), box(100, 100, 110, 155), box(100, 100, 91, 127)
-    seen = Seen(*(Detection(place, Kind.FACE, 0.9) for place in places))
+    quads = box(100, 100, 100, 140), box(100, 100, 110, 155), box(100, 100, 91, 127)
+    seen = Seen(*(Detection(quad, Kind.FACE, 0.9) for quad in quads))
 
     def look_at(quad: np.ndarray, others: tuple[str, str]) -> Look:
         names = {100: "As", 110: others[0], 91: others[1]}
         wide = round(float(np.ptp(quad[:, 0])))
-        return says(names[wide], 0.985 if wide == 100 else 0.3)
+        return look(names[wide], 0.985 if wide == 100 else 0.3)
 
     (same,) = read(seen, lambda quad: look_at(quad, ("Ac", "Ac")))
     (more,) = read(seen, lambda quad: look_at(quad, ("Ac", "4s")))
@@ -190,9 +190,9 @@ def test_read_names_both_of_two_sure_neighbours_in_a_fan() -> None:
         seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, 0.9) for x in (100, 100 + shift)))
 
         def look_at(quad: np.ndarray, sure: float = sure) -> Look:
-            return says("8d", 0.9999) if quad[:, 0].min() < 104 else says("5d", sure)
+            return look("8d", 0.9999) if quad[:, 0].min() < 104 else look("5d", sure)
 
-        assert {str(one.card) for one in read(seen, look_at) if one.card} == named
+        assert {str(card.card) for card in read(seen, look_at) if card.card} == named
 
 
 def test_read_of_an_outline_across_two_surer_cards_must_be_surer() -> None:
@@ -201,27 +201,27 @@ def test_read_of_an_outline_across_two_surer_cards_must_be_surer() -> None:
 
     def look_at(quad: np.ndarray, sure: float) -> Look:
         left = round(float(quad[:, 0].min()))
-        return {100: says("As", 0.9999), 150: says("Ac", sure), 200: says("Kc", 0.9999)}[left]
+        return {100: look("As", 0.9999), 150: look("Ac", sure), 200: look("Kc", 0.9999)}[left]
 
     for sure, named in ((0.988, {"As", "Kc"}), (0.999, {"As", "Ac", "Kc"})):
         found = read(seen, lambda quad, sure=sure: look_at(quad, sure))
-        assert {str(one.card) for one in found if one.card} == named
+        assert {str(card.card) for card in found if card.card} == named
 
 
 def test_read_of_a_part_of_a_card_is_no_card() -> None:
     """Half a ten, cut across, looks like a nine however sure: cards are of one size."""
     for left, height, named in ((20, 78, {"Tc"}), (60, 120, {"Tc", "9d"})):
-        places = box(20, 20, 100, 140), box(left, 20, 100, height)
-        seen = Seen(*(Detection(place, Kind.FACE, 0.9) for place in places))
+        quads = box(20, 20, 100, 140), box(left, 20, 100, height)
+        seen = Seen(*(Detection(quad, Kind.FACE, 0.9) for quad in quads))
 
         def look_at(quad: np.ndarray) -> Look:
-            return says("Tc", 0.9999) if np.ptp(quad[:, 1]) > 130 else says("9d", 0.9998)
+            return look("Tc", 0.9999) if np.ptp(quad[:, 1]) > 130 else look("9d", 0.9998)
 
-        assert {str(one.card) for one in read(seen, look_at) if one.card} == named
+        assert {str(card.card) for card in read(seen, look_at) if card.card} == named
 
 
 def test_read_says_what_it_could_not_read_once() -> None:
-    """An unread card is said; a weak box, and a part of a card that is read, are not."""
+    """An unread card is given; a weak box, and a part of a card that is read, are not."""
     seen = Seen(
         Detection(box(20, 20, 100, 140), Kind.FACE, 0.9),
         Detection(box(20, 70, 100, 140), Kind.FACE, 0.7),
@@ -231,7 +231,7 @@ def test_read_says_what_it_could_not_read_once() -> None:
 
     def look_at(quad: np.ndarray) -> Look:
         first = quad[:, 0].max() < 150 and quad[:, 1].min() < 50
-        return says("2h", 0.999 if first else 1 / 52)
+        return look("2h", 0.999 if first else 1 / 52)
 
     named, unread = read(seen, look_at)
     assert (str(named.card), unread.card) == ("2h", None)
@@ -252,13 +252,13 @@ def test_detection_kinds_are_the_networks_classes_in_order() -> None:
     assert Detection(np.zeros((4, 2), np.float32), Kind.CUT, 0.5).kind == "cut"
 
 
-@pytest.mark.parametrize(("side", "told"), [(20, 1), (60, 2)])
-def test_read_of_a_box_far_smaller_than_the_cards_is_no_card(side: int, told: int) -> None:
-    """Cards are of one size: a speck beside one that is read is not told as an unread card."""
+@pytest.mark.parametrize(("side", "given"), [(20, 1), (60, 2)])
+def test_read_of_a_box_far_smaller_than_the_cards_is_not_given(side: int, given: int) -> None:
+    """Cards are of one size: a speck beside one that is read is not given as an unread card."""
 
     def look_at(quad: np.ndarray) -> Look:
-        return says("7d", 0.999 if quad[:, 0].max() < 200 else 1 / 52)
+        return look("7d", 0.999 if quad[:, 0].max() < 200 else 1 / 52)
 
     card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
     other = Detection(box(250, 50, side, round(1.4 * side)), Kind.FACE, 0.8)
-    assert len(read(Seen(card, other), look_at)) == told
+    assert len(read(Seen(card, other), look_at)) == given

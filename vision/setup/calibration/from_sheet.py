@@ -20,8 +20,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.setup.calibration.marker_sheet import NotSeenError, find
 from vision.setup.calibration.solver import Fit, Thing, Vector, fit
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.plane import Homography, Lens
 
 MOST_MISFIT_MM = 1.0
 MOST_POINT_MISFIT_MM = 3.0

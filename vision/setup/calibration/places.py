@@ -18,7 +18,7 @@ from vision.game.events import Slot
 from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, card_rectangle
-from vision.sight.quality.camera_shift import Shift
+from vision.sight.quality.camera_position import CameraShift
 
 ROOM_MM = 8.0
 MOUTH_MM, DISCARD_MM = (120.0, 120.0), (150.0, 150.0)
@@ -56,7 +56,7 @@ def places_of(view: View) -> Places:
     return Places(slots, _points(view.mouth_mm), discard)
 
 
-def aligned(plane: Homography, view: View, shift: Shift | None) -> tuple[Homography, float]:
+def aligned(plane: Homography, view: View, shift: CameraShift | None) -> tuple[Homography, float]:
     """Return a new plane in the frame of a table file, and how far the two disagree, mm.
 
     The camera may have moved since: `shift` tells where the slots are now seen by the old plane.

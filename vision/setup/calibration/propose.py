@@ -17,8 +17,7 @@ from vision.game.events import Slot
 from vision.setup.calibration.observed_play import Play
 from vision.setup.calibration.rest_places import Place, places_and_coups
 from vision.sight.geometry.frame import Points
-from vision.sight.geometry.plane import Homography, Pose, card_rectangle
-from vision.sight.geometry.polygons import shared_area
+from vision.sight.geometry.plane import Homography, Pose, card_rectangle, shared_area
 
 Vector = NDArray[np.float64]
 Size = tuple[float, float]

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.plane import Homography, Lens
 
 Vector = NDArray[np.float64]
 Size = tuple[int, int]

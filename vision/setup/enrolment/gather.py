@@ -20,7 +20,7 @@ from vision.sight.deck.captured import Captured
 from vision.sight.deck.likeness import likeness
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.geometry.frame import Image
-from vision.sight.reading.fusion import FACES, Evidence
+from vision.sight.reading.fusion import FACES, LookFusion
 
 # A name is believed at this probability of error; a wrong one would be learnt.
 SURE = 1e-3
@@ -52,20 +52,20 @@ class Sighting:
 
 @dataclass(slots=True, eq=False)
 class Showing:
-    """One card at one place: its crops, the evidence of its looks, first and last picture."""
+    """One card at one place: its crops, the fusion of its looks, first and last picture."""
 
     place: tuple[float, float]
     first: int
     last: int
     crops: list[Image] = field(default_factory=list)
-    evidence: Evidence = field(default_factory=Evidence)
+    fusion: LookFusion = field(default_factory=LookFusion)
     told: Card | None = None
     left_out: bool = False
 
     def take(self, seen: Sighting, picture: int) -> None:
         """Add a look."""
         self.place, self.last = seen.place, picture
-        self.evidence.add(seen.log_p, seen.readable, changed=False)
+        self.fusion.add(seen.log_p, seen.readable, changed=False)
         if len(self.crops) < MOST_CROPS:
             self.crops.append(seen.crop)
 
@@ -81,7 +81,7 @@ class Showing:
         """Return the best card of some, the probability that it is another of them, the second."""
         copies = np.zeros(FACES)
         copies[[card.index for card in among]] = 1.0
-        opinion = self.evidence.opinion(copies)
+        opinion = self.fusion.opinion(copies)
         return None if opinion is None else (opinion.best, opinion.error, opinion.second)
 
     def beside(self, other: Showing) -> bool:

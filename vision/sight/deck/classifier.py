@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from vision.sight.deck.head import Head, Table
 from vision.sight.deck.likeness import likeness, spread_evenly
-from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look, Tensor, batch
+from vision.sight.detection.classifier import CROP_SIZE, LEAST_READABLE, Classifier, Look
+from vision.sight.detection.detector import Tensor, batch
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import rectify
-from vision.sight.reading.fusion import LEAST_READABLE
 
 # Gives logits (N x 18) and features (N x D) of N crops.
 Run = Callable[[Tensor], tuple[Tensor, Tensor]]

@@ -1,1 +1,1 @@
-"""The networks' answers on one picture: boxes, corners, faces."""
+"""What the networks find in one picture: boxes, corners, faces."""

@@ -1,26 +1,42 @@
-"""The face of a rectified card: calibrated log-probabilities, and whether it can be read at all.
+"""Read the face of a card: calibrated log-probabilities, and whether it can be read at all.
 
-Knows pixels only; it is given an `infer` callable and never opens a model file.
+The network sees the card rectified from the full picture, and is given as an `infer` callable.
+`FaceCheck` uses the same looks to correct the detector: it sees a card small, where a court in the
+frame of its pips can look like a back, and a face taken for a back would never be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
-from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import rectify
+from vision.sight.detection.detector import Detection, Infer, Kind, Tensor, batch
+from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import TableView, rectify
 
-Tensor = NDArray[np.float32]
-Infer = Callable[[Tensor], Tensor]
-
+# The classifier's input, width and height in pixels: 63 x 88 mm at about 1.5 px a mm. It was
+# trained so: change it only with a new training.
 CROP_SIZE = (96, 136)
 RANKS, SUITS = len(RANK_LETTERS), len(SUIT_LETTERS)
+# A look counts as one at a face if `Look.readable` is at least this (0 to 1): the even chance, as
+# the probability is calibrated. Lower, and hands and backs are read; higher, and poor looks at
+# covered cards are lost.
+LEAST_READABLE = 0.5
+# The least confidence (0 to 1) with which a back must read as one card to be taken for a face.
+# Set after a simulated film in which a jack was taken for a back (`deploy/reading.md`). Lower, and
+# backs become faces; higher, and faces that the detector misses stay unread.
+LEAST_SURE = 0.98
+# For how long, in ms, a checked back is not checked again while it lies still: cards lie face down
+# for seconds. Longer, and a card turned in its slot is recognised later; shorter costs time only.
+AGAIN_MS = 400
+# A card counts as lying still while its centre moves by no more than this, in pixels of the full
+# picture: more than a detection jitters. Smaller checks in every frame, larger misses a new card.
+STILL_PX = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +44,8 @@ class Look:
     """One look at one card.
 
     `log_p` holds 52 calibrated log-probabilities by `Card.index`; `readable` (0 to 1) is the
-    probability that a face of a known kind is readable here; `strange` is how far it is from the
-    enrolled deck's own cards, in spreads of their own looks: 0 where no deck is enrolled.
+    probability that a card's face can be read here; `strange` is how far it is from the enrolled
+    deck's own cards, in spreads of their own looks: 0 where no deck is enrolled.
     """
 
     log_p: NDArray[np.float32]
@@ -40,6 +56,9 @@ class Look:
     def confidence(self) -> float:
         """How sure the look is of its best face, 0 to 1."""
         return self.readable * float(np.exp(self.log_p.max()))
+
+
+Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
 
 
 class Classifier:
@@ -77,11 +96,56 @@ class Classifier:
         )
 
 
-def batch(crops: Sequence[Image]) -> Tensor:
-    """Return crops (H x W x 3, BGR) as one N x 3 x H x W tensor, RGB, 0 to 1."""
-    return np.asarray(cv2.dnn.blobFromImages(list(crops), 1 / 255, swapRB=True), np.float32)
-
-
 def _log_softmax(logits: Tensor) -> Tensor:
     shifted = logits - logits.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), np.float32)
+
+
+class CheckedFaces(NamedTuple):
+    """Detections with their kinds corrected, and the looks that were taken for it."""
+
+    detections: tuple[Detection, ...]
+    looks: tuple[Look, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CheckedBack:
+    """Where (2 pixels) a back was looked at, when, and whether it was a face."""
+
+    centre: Points
+    at: int
+    is_face: bool
+
+
+class FaceCheck:
+    """Corrects to a face what the detector took for a back, where it lies in a slot."""
+
+    def __init__(self, classify: Classify, view: TableView) -> None:
+        self._classify = classify
+        self._view = view
+        self._checked: list[_CheckedBack] = []
+
+    def __call__(self, frame: Frame, found: Sequence[Detection]) -> CheckedFaces:
+        """Return the detections of a frame with the kinds that hold at full size."""
+        self._checked = [back for back in self._checked if 0 <= frame.at - back.at < AGAIN_MS]
+        backs = [card for card in found if card.kind is Kind.BACK and self._in_a_slot(card.quad)]
+        new = [back.quad for back in backs if self._is_face(back.quad) is None]
+        looks = tuple(self._classify(frame.image, new)) if new else ()
+        for quad, look in zip(new, looks, strict=True):
+            is_face = look.confidence >= LEAST_SURE
+            self._checked.append(_CheckedBack(quad.mean(axis=0), frame.at, is_face))
+        faces = {id(back) for back in backs if self._is_face(back.quad)}
+        corrected = (replace(card, kind=Kind.FACE) if id(card) in faces else card for card in found)
+        return CheckedFaces(tuple(corrected), looks)
+
+    def _in_a_slot(self, quad: Points) -> bool:
+        pose, _ = self._view.locate(quad)
+        return self._view.slot_of(pose) is not None
+
+    def _is_face(self, quad: Points) -> bool | None:
+        """Return what was found of a back that lies there, `None` if nothing lately."""
+        centre = quad.mean(axis=0)
+        for back in self._checked:
+            if float(np.abs(back.centre - centre).max()) <= STILL_PX:
+                return back.is_face
+        return None

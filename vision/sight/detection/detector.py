@@ -1,8 +1,10 @@
-"""Cards in a picture: what lies where, with four corners.
+"""Find the cards in a picture: their kind, and their four corners.
 
-Letterbox, decoding of the network's oriented boxes, suppression of doubles, and the way back to
-pixels of the full picture. Knows pixels only; it is given an `infer` callable and never opens a
-model file.
+A first network gives oriented boxes: the picture is letterboxed, the output decoded into pixels
+of the full picture, and of boxes that overlap the surest is kept. A box is the smallest one round
+a card and about a tenth of a card's width off (`deploy/reading.md`), so a second, small network
+looks at each card again, at full size, and moves the corners onto the card's own. Both networks
+are given as `infer` callables.
 """
 
 from __future__ import annotations
@@ -17,21 +19,40 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.detection.corners import CornerFinder
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.polygons import overlap
+from vision.sight.geometry.plane import overlap, rectify
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]
 
+# The sides of the detector's input are multiples of this, in pixels: YOLO's coarsest grid. The
+# network refuses any other size.
 STRIDE = 32
+# Grey level (0 to 255) round a letterboxed picture: Ultralytics' own, so that of the training. With
+# another one the network sees an edge that it was never shown.
 PADDING = 114
-# A pass larger than this goes over the picture in tiles of this size, which overlap by the second:
-# a card of `WIDEST_PX` that is cut by the edge of one is whole in the next.
+# A pass larger than TILE_PX goes over the picture in tiles of that size, which overlap by SHARED_PX
+# (pixels of the network's input): a card of `WIDEST_PX`, 1.4 times as long, that is cut by the edge
+# of one tile is whole in the next. Larger tiles need more memory; a smaller overlap loses cards.
 TILE_PX, SHARED_PX = 1248, 256
-# Cards wider than this in the network's input are larger than those it was trained on: where a
-# smaller pass sees them too, that one is believed.
+# Cards wider than this many pixels of the network's input are larger than those of its training;
+# where a smaller pass finds them too, only that pass counts. Higher, and parts of large cards are
+# found as cards; lower, and small cards are left to passes that see them too small.
 WIDEST_PX = 90
+
+# The corner finder's network sees so many times the box's width and height. It was trained so
+# (`models.train.corners`): with another value every corner is misplaced.
+GROWTH = 1.4
+# The corner finder's input, width and height in pixels; as trained, the network takes no other.
+INPUT_SIZE = (72, 96)
+# The corners of a unit square (no unit), clockwise as seen, edge 0-1 a short side.
+UNIT = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+# Where the box's corners lie in the corner finder's input, as shares of its sides, 0 to 1.
+NOMINAL = ((UNIT - 0.5) / GROWTH + 0.5).astype(np.float32)
+# The furthest that a corner may be moved, as a share of the sides of the network's input: that of
+# 103 of 112 boxes of partly covered cards in drawn stills (`deploy/reading.md`). Further, and a
+# wrong answer replaces a usable box; less, and more boxes stay uncorrected.
+FURTHEST = 0.25
 
 
 class Kind(StrEnum):
@@ -60,7 +81,7 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class Letterbox:
-    """How a picture was scaled and padded to fit the network: `x_net = x * scale + left`."""
+    """How a picture is scaled and padded to fit the network: `x_net = x * scale + left`."""
 
     scale: float
     left: int
@@ -77,9 +98,9 @@ class Letterbox:
         return cls(scale, (net_w - inner_w) // 2, (net_h - inner_h) // 2, net_w, net_h)
 
     def apply(self, image: Image) -> Tensor:
-        """Return the picture as the network wants it: 1 x 3 x H x W, RGB, 0 to 1.
+        """Return the picture as the network's input: 1 x 3 x H x W, RGB, 0 to 1.
 
-        Shrinking averages areas, as the training pictures were made: plain bilinear sampling
+        Shrinking averages areas, as it did for the training pictures: plain bilinear sampling
         would skip most pixels of a 1080p frame. Halving first is the same average, much faster.
         """
         inner_w = max(1, round(image.shape[1] * self.scale))
@@ -101,7 +122,7 @@ class Letterbox:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A tile along one side of a picture, in pixels; what has its middle in `own` is its own."""
+    """A tile along one side of a picture, in pixels; it keeps the cards with a centre in `own`."""
 
     start: int
     end: int
@@ -109,7 +130,7 @@ class Span:
 
 
 def spans(length: int, tile: int, shared: int) -> list[Span]:
-    """Cut a length into tiles that overlap by at least `shared`; every place is one tile's own."""
+    """Cut a length into tiles that overlap by at least `shared`; their `own` parts do not."""
     if length <= tile:
         return [Span(0, length, (-math.inf, math.inf))]
     count = math.ceil((length - shared) / (tile - shared))
@@ -119,13 +140,84 @@ def spans(length: int, tile: int, shared: int) -> list[Span]:
     return [Span(start, start + tile, own) for start, own in zip(starts, owned, strict=True)]
 
 
+# --- the corners of a card -----------------------------------------------------------------------
+
+
+class CornerFinder:
+    """Moves the corners of detected quads to the card's own.
+
+    `infer` maps N x 3 x 96 x 72 (RGB, 0 to 1) to N x 8: by how much each corner is to be moved in x
+    and y, as shares of the input's sides.
+    """
+
+    def __init__(self, infer: Infer) -> None:
+        self._infer = infer
+
+    def __call__(self, image: Image, quads: Sequence[Points]) -> list[Points]:
+        """Return a better quad for each (4 x 2 pixels, clockwise, edge 0-1 a short side).
+
+        A second call with the result comes nearer still: the card is then seen straightened.
+        """
+        if not quads:
+            return []
+        given = [np.asarray(quad, np.float32) for quad in quads]
+        frames = [grown(quad, GROWTH) for quad in given]
+        crops = [rectify(image, frame - np.float32(0.5), INPUT_SIZE) for frame in frames]
+        shifts = self._infer(batch(crops)).reshape(-1, 4, 2)
+        return [_upright(_moved(*trio)) for trio in zip(given, frames, shifts, strict=True)]
+
+
+def grown(quad: Points, factor: float) -> Points:
+    """Return the quad (4 x 2) enlarged by a factor, in its own perspective."""
+    matrix = cv2.getPerspectiveTransform(UNIT, np.asarray(quad, np.float32))
+    larger = ((UNIT - 0.5) * factor + 0.5).astype(np.float32)
+    found = cv2.perspectiveTransform(larger[None], matrix)[0]
+    # A steep perspective turns over far from the card: enlarge without it there.
+    if _convex(found):
+        return np.asarray(found, np.float32)
+    middle = np.asarray(quad, np.float32).mean(axis=0)
+    return np.asarray(middle + (quad - middle) * factor, np.float32)
+
+
+def _moved(quad: Points, frame: Points, shift: Points) -> Points:
+    """Return a quad with its corners moved by `shift` (4 x 2 shares of its frame's sides)."""
+    matrix = cv2.getPerspectiveTransform(UNIT, frame)
+    found = cv2.perspectiveTransform((NOMINAL + shift)[None].astype(np.float32), matrix)[0]
+    good = np.abs(shift).max() <= FURTHEST and _convex(found)
+    return np.asarray(found, np.float32) if good else quad
+
+
+def _upright(quad: Points) -> Points:
+    """Return the corners from a short side on: a nearly square box may have begun at a long one.
+
+    Only a card that leans by more than 44 degrees looks shorter than it is wide.
+    """
+    edges = np.linalg.norm(np.roll(quad, -1, axis=0) - quad, axis=1)
+    return np.roll(quad, 1, axis=0) if edges[0] + edges[2] > edges[1] + edges[3] else quad
+
+
+def _convex(quad: Points) -> bool:
+    """Whether a quad is convex and clockwise as seen (y down)."""
+    edges = np.roll(quad, -1, axis=0) - quad
+    following = np.roll(edges, -1, axis=0)
+    return bool((edges[:, 0] * following[:, 1] - edges[:, 1] * following[:, 0] > 0).all())
+
+
+def batch(crops: Sequence[Image]) -> Tensor:
+    """Return crops (H x W x 3, BGR) as one N x 3 x H x W tensor, RGB, 0 to 1."""
+    return np.asarray(cv2.dnn.blobFromImages(list(crops), 1 / 255, swapRB=True), np.float32)
+
+
+# --- the cards of a picture ----------------------------------------------------------------------
+
+
 class Detector:
     """Finds cards; one pass over the picture for each of `sizes` (longer side, pixels).
 
     `infer` maps 1 x 3 x H x W to 1 x (4 + classes + 1) x N: centre x, centre y, width, height,
-    one score per class, angle in radians. Detections under `threshold` are dropped; of two that
-    overlap by more than `overlap` (intersection over union) the weaker is. `corners` turns boxes
-    into the cards' true outlines.
+    one score per class, angle in radians. Detections with a score under `threshold` are dropped,
+    and the weaker of two that overlap by more than `overlap` (intersection over union). `corners`
+    turns boxes into the cards' true outlines.
     """
 
     def __init__(
@@ -152,13 +244,13 @@ class Detector:
     ) -> tuple[Detection, ...]:
         """Return the cards of a picture (H x W x 3, BGR), surest first.
 
-        `sizes` and `threshold` stand in for the detector's own.
+        `sizes` and `threshold` replace the detector's own.
         """
         found = self.boxes(image, sizes or self._sizes, threshold=threshold)
         kept = suppress(found, self._overlap)
         if self._corners is None or not kept:
             return kept
-        # Two boxes of one card become one outline twice: they are told apart once more.
+        # Two boxes of one card become the same outline twice: suppress again.
         return suppress(self.outlined(image, kept), self._overlap)
 
     def boxes(
@@ -169,7 +261,7 @@ class Detector:
         threshold: float | None = None,
         widest: float = WIDEST_PX,
     ) -> list[Detection]:
-        """Return the boxes of all passes as they come, doubles too.
+        """Return the boxes of all passes, doubles included.
 
         Cards wider than `widest` pixels of a pass count in the smallest pass only.
         """
@@ -184,7 +276,7 @@ class Detector:
         return found
 
     def _pass(self, image: Image, scale: float, least: float) -> list[Detection]:
-        """Return the boxes of one pass, in tiles where the scaled picture is a large one."""
+        """Return the boxes of one pass, in tiles where the scaled picture is large."""
         tile, shared = round(TILE_PX / scale), round(SHARED_PX / scale)
         found: list[Detection] = []
         for down, across in product(*(spans(side, tile, shared) for side in image.shape[:2])):
@@ -198,7 +290,7 @@ class Detector:
         return found
 
     def outlined(self, image: Image, found: Sequence[Detection]) -> list[Detection]:
-        """Return the detections with outlines nearer to the cards' own, where it can."""
+        """Return the detections with corners nearer to the cards' own."""
         if self._corners is None:
             return list(found)
         quads = self._corners(image, [d.quad for d in found])
@@ -216,7 +308,7 @@ def decode(output: Tensor, box: Letterbox, threshold: float) -> list[Detection]:
 def oriented(
     output: Tensor, box: Letterbox, threshold: float
 ) -> Iterator[tuple[Points, int, float]]:
-    """Yield quad (picture pixels), class number and score of each box at least so sure."""
+    """Yield quad (picture pixels), class number and score of each box of at least `threshold`."""
     rows = output[0].T
     scores = rows[:, 4:-1]
     numbers = scores.argmax(axis=1)
@@ -245,29 +337,29 @@ def short_side(quad: Points) -> float:
 
 
 def suppress(found: list[Detection], most: float) -> tuple[Detection, ...]:
-    """Keep the surest of detections that cover the same place, whatever their kind."""
+    """Keep the surest of detections that cover the same area, whatever their kind."""
     return tuple(found[i] for i in surest([d.quad for d in found], [d.score for d in found], most))
 
 
 def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> list[int]:
-    """Return which quads no surer one overlaps by more than `most`, the surest first.
+    """Return the indices of quads that no surer one overlaps by more than `most`, surest first.
 
-    OpenCV's own function is not used: to it a quad that lies whole in another is the same one,
-    a card the same as a box of two cards.
+    OpenCV's `NMSBoxesRotated` is not used: it takes a quad that lies wholly in another for a double
+    of it, so a card is lost in a surer box of two cards.
     """
-    places = np.asarray(quads, np.float32).reshape(-1, 4, 2)
-    low, high = places.min(axis=1), places.max(axis=1)
-    areas = np.array([cv2.contourArea(place) for place in places])
-    left = np.ones(len(places), bool)
+    shapes = np.asarray(quads, np.float32).reshape(-1, 4, 2)
+    low, high = shapes.min(axis=1), shapes.max(axis=1)
+    areas = np.array([cv2.contourArea(shape) for shape in shapes])
+    left = np.ones(len(shapes), bool)
     kept: list[int] = []
     for i in np.argsort(-np.asarray(scores), kind="stable").tolist():
         if not left[i]:
             continue
         kept.append(i)
         left[i] = False
-        # What lies apart, or differs more in size, cannot overlap so far: that is quickly seen.
+        # Quads that lie apart, or differ more in size, cannot overlap by so much: a quick test.
         near = left & (low < high[i]).all(axis=1) & (high > low[i]).all(axis=1)
         near &= np.minimum(areas, areas[i]) > most * np.maximum(areas, areas[i])
         for j in np.flatnonzero(near).tolist():
-            left[j] = overlap(places[i], places[j]) <= most
+            left[j] = overlap(shapes[i], shapes[j]) <= most
     return kept

@@ -1,1 +1,1 @@
-"""Pictures and millimetres: lens, table plane, polygons."""
+"""Pictures, and how their pixels map to millimetres on the table."""

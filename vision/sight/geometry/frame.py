@@ -1,4 +1,4 @@
-"""One picture of the table and when it was taken."""
+"""A picture of the table with its time, and the array types of pictures and points."""
 
 from __future__ import annotations
 

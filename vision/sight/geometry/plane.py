@@ -1,14 +1,17 @@
-"""Pixels and millimetres: the table plane, its places, and true card rectangles.
+"""Pixels and millimetres: lens, table plane, card rectangles, areas of the table.
 
 Pixels are x right, y down in the full picture; millimetres lie on the table plane, x right and
-y down as seen. Knows nothing of what a card shows, of time, or of files.
+y down as seen. A point goes from the picture to the table in two steps: the lens is undone
+(Brown and Conrady's model with OpenCV's names k1, k2, p1, p2), then a homography maps the straight
+picture to the plane. Only points are mapped; pictures stay as they are, but for `rectify` and
+`Overhead`, which resample them.
 """
 
 from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -18,20 +21,161 @@ from numpy.typing import ArrayLike, NDArray
 
 from vision.game.events import Slot
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.lens import Lens
-from vision.sight.geometry.polygons import distance_inside, shared_area
 
+# Width and height of a poker-size card in mm, the usual casino format (2.5 x 3.5 in); the default
+# where the table file names no size. Another size shifts every fitted pose and rectified crop.
 POKER_MM = (63.0, 88.0)
-BRIDGE_MM = (57.0, 88.0)
+# Share of a card's area (0 to 1) that must lie in a slot when its centre lies in none. Chosen by
+# judgement: lower, and a card between two slots is assigned to one; higher, and a card laid across
+# the border of its slot is reported as outside.
 MIN_SLOT_SHARE = 0.35
+# When the iteration that undoes a lens stops: after 40 rounds, or at a step below 1e-5. Measured at
+# the corners of a 1080p picture with k1 = -0.25: OpenCV's default of 5 rounds leaves 3.8 px, 20
+# leave 0.001 px. Too few move every card near the edge.
+PRECISE = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 40, 1e-5)
+# Two edges are at right angles if the cosine between them is at most this (0.6 degrees). A
+# detector's box has exact right angles but for rounding; larger, and a card's true outline in
+# slight perspective is corrected as if it were a box.
+RIGHT_ANGLE_COSINE = 0.01
+
+
+# --- polygons ------------------------------------------------------------------------------------
+
+
+def polygon(points: ArrayLike) -> Points:
+    """Return the points as a polygon (n x 2, n at least 3); ValueError if it encloses no area."""
+    corners = np.asarray(points, np.float32)
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise ValueError(f"a polygon needs three or more points, got numbers {corners.shape}")
+    if abs(cv2.contourArea(corners)) < 1.0:
+        raise ValueError("the polygon encloses no area")
+    return corners
+
+
+def distance_inside(point: Sequence[float], area: Points) -> float:
+    """Return how deep a point lies in a polygon: positive inside, negative outside, in its unit."""
+    return float(cv2.pointPolygonTest(area, (float(point[0]), float(point[1])), True))
+
+
+def shared_area(first: Points, second: Points) -> float:
+    """Return the area common to two convex polygons, in the square of their unit."""
+    left = _shared(first, second)
+    following = [*left[1:], *left[:1]]
+    return sum((a.conjugate() * b).imag for a, b in zip(left, following, strict=True)) / 2
+
+
+def overlap(first: Points, second: Points) -> float:
+    """Return the area common to two convex polygons as a share of what either covers, 0 to 1."""
+    areas = cv2.contourArea(first), cv2.contourArea(second)
+    shared = shared_area(first, second) if all(areas) else 0.0
+    return shared / (sum(areas) - shared) if shared else 0.0
+
+
+def shared_part(first: Points, second: Points) -> Points:
+    """Return the corners (n x 2, none if apart) of the part common to two convex polygons."""
+    return np.array([(c.real, c.imag) for c in _shared(first, second)], np.float32).reshape(-1, 2)
+
+
+def _shared(first: Points, second: Points) -> list[complex]:
+    """Clip the first polygon by each edge of the second in turn.
+
+    OpenCV's own function is not used: where edges lie on one line, as those of cards in a row do,
+    its result is wrong by whole cards.
+    """
+    left, edges = _around(first), _around(second)
+    for start, end in zip(edges, [*edges[1:], edges[0]], strict=True):
+        left = _within(left, start, end)
+        if not left:
+            break
+    return left
+
+
+def _around(points: Points) -> list[complex]:
+    """Return the corners of the convex hull, clockwise as seen (y down)."""
+    hull = cv2.convexHull(np.asarray(points, np.float32), clockwise=False)
+    return [complex(x, y) for x, y in hull[:, 0].tolist()]
+
+
+def _within(shape: list[complex], start: complex, end: complex) -> list[complex]:
+    """Return the part of a convex shape that lies on the inner side of an edge."""
+    way = (end - start).conjugate()
+    sides = [(way * (corner - start)).imag for corner in shape]
+    kept: list[complex] = []
+    for number, (corner, side) in enumerate(zip(shape, sides, strict=True)):
+        before, its_side = shape[number - 1], sides[number - 1]
+        if (side >= 0) != (its_side >= 0):
+            kept.append(before + (corner - before) * its_side / (its_side - side))
+        if side >= 0:
+            kept.append(corner)
+    return kept
+
+
+# --- lens ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """A lens with distortion; k1, k2, p1, p2 count in units of `focal_px` from `centre_px`."""
+
+    focal_px: float
+    centre_px: tuple[float, float]
+    k1: float = 0.0
+    k2: float = 0.0
+    p1: float = 0.0
+    p2: float = 0.0
+
+    def bend(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Map points of an undistorted picture (n x 2, or one point; pixels) to the real one."""
+        arm = (np.asarray(points, np.float64) - self.centre_px) / self.focal_px
+        x, y = arm[..., 0], arm[..., 1]
+        r2 = x * x + y * y
+        radial = 1 + r2 * (self.k1 + r2 * self.k2)
+        seen_x = x * radial + 2 * self.p1 * x * y + self.p2 * (r2 + 2 * x * x)
+        seen_y = y * radial + 2 * self.p2 * x * y + self.p1 * (r2 + 2 * y * y)
+        return np.stack([seen_x, seen_y], axis=-1) * self.focal_px + self.centre_px
+
+    def straighten(self, points: ArrayLike) -> Points:
+        """Map points of the real picture (n x 2, or one point; pixels) to an undistorted one."""
+        seen = np.asarray(points, np.float64)
+        matrix = np.array(
+            [
+                [self.focal_px, 0, self.centre_px[0]],
+                [0, self.focal_px, self.centre_px[1]],
+                [0, 0, 1],
+            ]
+        )
+        factors = np.array([self.k1, self.k2, self.p1, self.p2])
+        flat = seen.reshape(-1, 1, 2)
+        straight = cv2.undistortImagePoints(flat, matrix, factors, None, PRECISE)
+        return np.asarray(straight, np.float32).reshape(seen.shape)
+
+    def folds(self, size: tuple[int, int]) -> bool:
+        """Whether the model maps two points of a picture (width, height) to one.
+
+        No real lens does: the figures come from a fit that failed.
+        """
+        reach = max(
+            np.hypot(x - self.centre_px[0], y - self.centre_px[1])
+            for x in (0, size[0])
+            for y in (0, size[1])
+        )
+        # The distorted distance must still grow where the picture's corner lies.
+        r = np.linspace(0, 2 * reach / self.focal_px, 200)
+        seen = r * (1 + self.k1 * r**2 + self.k2 * r**4)
+        grows = np.diff(seen) > 0
+        last = len(r) - 1 if grows.all() else int(np.argmin(grows))
+        return bool(seen[last] * self.focal_px < reach)
+
+
+# --- table plane ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Homography:
     """The map between the picture and the table plane.
 
-    `matrix` takes the pixels of a perfect picture to millimetres; `lens` says how the real one
-    differs, `None` for not at all.
+    `matrix` maps the pixels of an undistorted picture to millimetres; `lens` distorts the real
+    one, `None` where it does not.
     """
 
     matrix: NDArray[np.float64]
@@ -63,11 +207,11 @@ class Homography:
         return cls(np.asarray(matrix, np.float64), lens)
 
     def to_mm(self, points: ArrayLike) -> Points:
-        """Take pixels (n x 2, or one point) to millimetres of the same shape."""
+        """Map pixels (n x 2, or one point) to millimetres of the same shape."""
         return _project(self.matrix, points if self.lens is None else self.lens.straighten(points))
 
     def to_px(self, points: ArrayLike) -> Points:
-        """Take millimetres (n x 2, or one point) to pixels of the same shape."""
+        """Map millimetres (n x 2, or one point) to pixels of the same shape."""
         straight = _project(self._inverse, points)
         return straight if self.lens is None else self.lens.bend(straight).astype(np.float32)
 
@@ -76,6 +220,47 @@ def _project(matrix: NDArray[np.float64], points: ArrayLike) -> Points:
     lifted = np.asarray(points, np.float64) @ matrix[:, :2].T
     lifted += matrix[:, 2]
     return np.asarray(lifted[..., :2] / lifted[..., 2:], np.float32)
+
+
+class Overhead:
+    """The table plane as a small picture seen from straight above, resampled from a camera's.
+
+    It has `size` (width, height) cells of `cell_mm`; the corner of the first lies at `origin`
+    (2,) mm. Where each cell lies in the camera's picture is computed once, so that undoing a lens
+    costs nothing per picture.
+    """
+
+    def __init__(
+        self, plane: Homography, origin: Points, cell_mm: float, size: tuple[int, int]
+    ) -> None:
+        self._size = size
+        width, height = size
+        self._maps = None
+        if plane.lens is None:
+            grid = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+            pixels = plane.to_px(grid * cell_mm + origin)
+            self._matrix = cv2.getPerspectiveTransform(pixels, grid - np.float32(0.5))
+            return
+        cells = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1) + 0.5
+        pixels = plane.to_px(cells * cell_mm + origin)
+        x, y = (np.ascontiguousarray(pixels[:, :, i]) for i in (0, 1))
+        self._maps = cv2.convertMaps(x, y, cv2.CV_16SC2)
+
+    def __call__(self, image: Image) -> Image:
+        """Return the picture of the plane (height x width x 3); beyond the edge it is repeated."""
+        if self._maps is None:
+            above = cv2.warpPerspective(
+                image, self._matrix, self._size, borderMode=cv2.BORDER_REPLICATE
+            )
+        else:
+            whole, parts = self._maps
+            above = cv2.remap(
+                image, whole, parts, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+            )
+        return np.asarray(above, np.uint8)
+
+
+# --- cards ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +298,10 @@ def card_rectangle(pose: Pose, size_mm: tuple[float, float] = POKER_MM) -> Point
 
 
 def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> tuple[Pose, float]:
-    """Lay a card of known size on a quad as well as it goes.
+    """Fit a card of known size to a quad (closed form: rigid Procrustes fit, no scale).
 
     `quad_mm` is 4 x 2, clockwise; either side may come first. Returns the pose and the root mean
-    square distance of the corners in mm (closed form: rigid Procrustes fit, no scale).
+    square distance of the corners in mm.
     """
     corners = [complex(float(x), float(y)) for x, y in quad_mm]
     centre = sum(corners) / 4
@@ -154,9 +339,12 @@ def rectify(image: Image, quad: Points, size: tuple[int, int]) -> Image:
     return cast(Image, crop)
 
 
+# --- table ---------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TableView:
-    """One camera's view of one table: the plane, and its places as polygons in millimetres.
+    """One camera's view of one table: the plane, and the table's areas as polygons in mm.
 
     `mouth` is where a card leaving the shoe is first seen; cards within `discard` are ignored.
     """
@@ -168,11 +356,11 @@ class TableView:
     card_mm: tuple[float, float] = POKER_MM
 
     def locate(self, quad_px: Points) -> tuple[Pose, float]:
-        """Snap a detected quad (4 x 2 pixels) to the card that would have been seen so.
+        """Return the pose of the card in a detected quad (4 x 2 pixels), and the misfit in mm.
 
-        Returns the pose and the misfit in mm. An oriented box is no card seen in perspective but
-        the smallest box around it, so the fit is corrected by what the box of the fitted card
-        itself would have given; any other quad is taken as the four corners.
+        An oriented box is the smallest box around a card, not its outline in perspective, so the
+        fit is corrected by the error that the fitted card's own box gives; any other quad is taken
+        as the card's four corners.
         """
         pose, misfit = fit_rectangle(self.homography.to_mm(quad_px), self.card_mm)
         if not _is_box(quad_px):
@@ -184,15 +372,15 @@ class TableView:
         return Pose(x, y, (pose.angle + turn) % 180.0), misfit
 
     def rectangle(self, pose: Pose) -> Points:
-        """Return the corners of a card lying so, 4 x 2 mm."""
+        """Return the corners of a card in that pose, 4 x 2 mm."""
         return card_rectangle(pose, self.card_mm)
 
     def quad_px(self, pose: Pose) -> Points:
-        """Return the corners of a card lying so, 4 x 2 pixels: what to rectify."""
+        """Return the corners of a card in that pose, 4 x 2 pixels, to be rectified."""
         return self.homography.to_px(self.rectangle(pose))
 
     def slot_of(self, pose: Pose) -> Slot | None:
-        """Return the slot that holds the card's centre, or else a fair share of its area."""
+        """Return the slot with the card's centre, or else with a large share of its area."""
         for slot, area in self.slots.items():
             if distance_inside(pose.centre, area) >= 0:
                 return slot
@@ -220,10 +408,11 @@ def box_around(quad_px: Points) -> Points:
 
 
 def _is_box(quad_px: Points) -> bool:
+    """Whether a quad has right angles only, as an oriented box has."""
     corners = [complex(float(x), float(y)) for x, y in quad_px]
     edges = [corners[(i + 1) % 4] - corners[i] for i in range(4)]
-    for one, other in zip(edges, [*edges[1:], edges[0]], strict=True):
-        along = (one.conjugate() * other).real
-        if abs(along) > 0.01 * max(abs(one) * abs(other), 1e-6):
+    for edge, following in zip(edges, [*edges[1:], edges[0]], strict=True):
+        along = (edge.conjugate() * following).real
+        if abs(along) > RIGHT_ANGLE_COSINE * max(abs(edge) * abs(following), 1e-6):
             return False
     return True

@@ -1,1 +1,1 @@
-"""Whether the camera sees what it should: picture, position, trend of the readings."""
+"""Whether the camera sees the table well: the picture, its position, the trend of reading."""

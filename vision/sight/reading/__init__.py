@@ -1,1 +1,1 @@
-"""From looks at a card to its name, with a stated bound of error."""
+"""From the tracks and looks of a frame to card events, each face with a bound on its error."""

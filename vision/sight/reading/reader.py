@@ -1,14 +1,18 @@
-"""Turn tracks into card events: out, placed, read, removed, one run of cards a shoe.
+"""Turn the tracks of each frame into card events: out, placed, read, removed.
 
-A face is read once, when the fused looks leave no more than the stated error; until then it is
-looked at, and a face that lies open too long without is openly unread. Knows no rules of the
-game: it never asks what card would make sense, only how many copies the shoe still holds.
+Cards are counted from 1 in the order they leave the shoe. A face is looked at until the fused
+looks leave no more than the stated probability of error; then it is read. One that lies open for
+`UNREAD_MS` without is given as unread. What card would make sense in the game is never asked, only
+how many copies of it the shoe still holds. With an enrolled deck, a card whose looks are on the
+whole unlike the deck's is noticed as foreign, and is not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -22,51 +26,113 @@ from vision.game.events import (
     CardRemoved,
     CutCardOut,
     Event,
+    Noticed,
+    Slot,
 )
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Classify, Look
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
-from vision.sight.reading.foreign_cards import ForeignCards
-from vision.sight.reading.fusion import FACES, Evidence, Opinion
-from vision.sight.reading.resume import Lying, ResumeState
+from vision.sight.reading.fusion import FACES, LookFusion, Opinion
+from vision.sight.reading.resume import ExpectedCard, ResumeState
 from vision.sight.tracking.card import Track
 
-Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
 StrangeBacks = Callable[[Image, Sequence[Points]], Sequence[float]]
 
+# The values below were set by judgement with the first reader and confirmed on simulated films:
+# with them the 900 clean coups of `deploy/reading.md` were read, none wrong and none unread.
+
+# From one look at a card that is read to the next, in ms. Shorter costs time only; longer, and a
+# wrong first reading is corrected later.
 AGAIN_MS = 400
-UNREAD_MS = 3000
-LEAST_TRIES = 5
-SHIFT_MM = 3.0
-TURN_DEGREES = 3.0
-ANOTHER_PLACE_MM = 20.0
+# For how long, in ms, a face lies open before it is given as unread, and after how many looks at
+# least. Shorter or fewer, and a card under the dealer's hand is unread; longer, and the desk learns
+# of an unreadable card after the coup has gone on.
+UNREAD_MS, LEAST_TRIES = 3000, 5
+# Looks differ, and count apart, if the card moved by so many mm, turned by so many degrees, or its
+# reduced picture changed by so many grey levels (0 to 255) on average. Lower, and noise makes
+# copies of one picture count as independent; higher, and real changes are not used.
+SHIFT_MM, TURN_DEGREES, CHANGED_LEVELS = 3.0, 3.0, 10.0
+# Width and height in pixels of that reduced picture. Larger compares noise, smaller misses fingers.
 PATCH = (16, 22)
-CHANGED_LEVELS = 10.0
+# A card that came to rest further off than this, in mm, is read afresh: it may be another card that
+# the tracker took for it. Lower forgets looks when a card is squared up; higher mixes two cards.
+ANOTHER_PLACE_MM = 20.0
+# A card whose median strangeness (`Look.strange`) is at least this is foreign; lowered from 4 after
+# a first run of `models.evaluate.enrolment` (`deploy/enrolment.md`). Lower, and the deck's own
+# worn or half-covered cards are noticed; higher, and similar decks pass.
+STRANGE_FOR_LONG = 3.0
+# How many looks that median needs at least, and over how many of the last it is taken. Fewer let
+# single poor looks decide; more notice a foreign card later.
+LEAST_LOOKS, RECENT_LOOKS = 5, 15
+
+
+class ForeignCards:
+    """Finds the cards that are not of the enrolled deck, from how strange the looks at each are.
+
+    One look may be poor; the median of several decides. Face and back are judged apart.
+    """
+
+    def __init__(self) -> None:
+        self._looks: dict[tuple[int, bool], list[float]] = {}
+        self._noticed: set[int] = set()
+
+    def look(
+        self, at: int, order: int, slot: Slot | None, strange: float, *, back: bool = False
+    ) -> Noticed | None:
+        """Take how strange one look at a card is; return a notice once for each foreign card."""
+        looks = self._looks.setdefault((order, back), [])
+        looks.append(strange)
+        del looks[:-RECENT_LOOKS]
+        few = len(looks) < LEAST_LOOKS
+        if order in self._noticed or few or median(looks) < STRANGE_FOR_LONG:
+            return None
+        self._noticed.add(order)
+        side = "back" if back else "face"
+        detail = f"Its {side} is none of the enrolled deck."
+        return Noticed(at, "FOREIGN_CARD", order, slot, detail)
+
+    def noticed(self, order: int) -> bool:
+        """Whether a card has been found to be foreign."""
+        return order in self._noticed
+
+    def forget(self, order: int) -> None:
+        """Forget a card that has left the table."""
+        for back in (False, True):
+            self._looks.pop((order, back), None)
+        self._noticed.discard(order)
+
+
+class ReaderUpdate(NamedTuple):
+    """The events of a frame, and the looks at faces that were taken for them."""
+
+    events: tuple[Event, ...]
+    looks: tuple[Look, ...]
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _OpenCard:
     """What the reader knows of one card that is out."""
 
     order: int
-    evidence: Evidence = field(default_factory=Evidence)
+    fusion: LookFusion = field(default_factory=LookFusion)
     placed_at: int | None = None
     read: Card | None = None
-    told_unread: bool = False
-    tries: int = 0
-    open_since: int | None = None
-    looked_at: int | None = None
-    pose: Pose | None = None
-    patch: NDArray[np.float32] | None = None
+    given_unread: bool = False
+    tries: int = 0  # looks since the face was turned up
+    open_since: int | None = None  # ms; since when the face lies open
+    looked_at: int | None = None  # ms; the last look at the face
+    pose: Pose | None = None  # of the last look that differed from the one before it
+    patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
 
 
-class Reader:
-    """Card events from the tracks of each frame.
+class CardReader:
+    """Gives card events from the tracks of each frame.
 
     `classify` looks at quads (4 x 2 pixels) of a picture; a read is given only when the
-    probability of error is at most `error_bound`. `decks` sets the copies of a face in the shoe.
-    `strange_backs` says of cards on their faces how far their backs are from the enrolled deck's.
+    probability of error is at most `error_bound` (0 to 1). `decks` sets the copies of a face in
+    the shoe. `strange_backs` says how far the backs of cards are from the enrolled deck's, in
+    spreads; `None` without one.
     """
 
     def __init__(
@@ -74,19 +140,19 @@ class Reader:
         view: TableView,
         classify: Classify,
         *,
-        error_bound: float = 1e-5,
-        decks: int = 8,
+        error_bound: float,
+        decks: int,
         strange_backs: StrangeBacks | None = None,
     ) -> None:
         self._view = view
         self._classify = classify
         self._strange_backs = strange_backs
-        self._strangers = ForeignCards()
+        self._foreign = ForeignCards()
         self._error_bound = error_bound
         self._decks = decks
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _OpenCard] = {}
         self._cut: set[int] = set()
-        self._recall: ResumeState | None = None
+        self._resume: ResumeState | None = None
         self.begin_shoe()
 
     def begin_shoe(self, *, order: int = 1, read: Iterable[Card] = ()) -> None:
@@ -95,58 +161,60 @@ class Reader:
         self._left = np.full(FACES, float(self._decks))
         for card in read:
             self._left[card.index] -= 1
-        self._cut_told = False
-        self._recall = None
+        self._cut_given = False
+        self._resume = None
 
-    def restore(self, recall: ResumeState) -> None:
-        """Take cards found lying for those that lay there before a restart."""
-        self._recall = recall
+    def restore(self, resume: ResumeState) -> None:
+        """Take cards that are found at rest for those that lay there before a restart."""
+        self._resume = resume
 
     @property
     def waiting(self) -> bool:
-        """Whether something lies on the table that is not settled: keep looking while it rests."""
-        return self._recall is not None or any(
-            card.open_since is not None and card.read is None and not card.told_unread
+        """Whether an open face is neither read nor unread yet: look even while nothing moves."""
+        return self._resume is not None or any(
+            card.open_since is not None and card.read is None and not card.given_unread
             for card in self._open.values()
         )
 
-    def update(self, tracks: Sequence[Track], frame: Frame) -> tuple[Event, ...]:
-        """Return what happened by this frame; `tracks` come in the order they left the shoe."""
+    def update(self, tracks: Sequence[Track], frame: Frame) -> ReaderUpdate:
+        """Take the tracks of a frame, in the order they left the shoe."""
         events: list[Event] = []
         for track in tracks:
             events += self._out(track, frame.at)
         for track in tracks:
             events += self._placed(track, frame.at)
-        events += self._look(tracks, frame)
+        wanted, looks = self._look(tracks, frame)
+        for track, look in zip(wanted, looks, strict=True):
+            events += self._take_look(track, look, frame)
         events += self._look_at_backs(tracks, frame)
         for track in tracks:
             events += self._settle(track, frame.at)
-        if self._recall is not None:
-            events += self._recall.settle(frame.at)
-            self._recall = self._recall if self._recall.active else None
-        return tuple(events)
+        if self._resume is not None:
+            events += self._resume.settle(frame.at)
+            self._resume = self._resume if self._resume.active else None
+        return ReaderUpdate(tuple(events), looks)
 
     def _out(self, track: Track, at: int) -> list[Event]:
         if track.id in self._open or track.id in self._cut:
             return []
         if track.kind is Kind.CUT:
             self._cut.add(track.id)
-            told, self._cut_told = self._cut_told, True
-            return [] if told else [CutCardOut(at)]
+            given, self._cut_given = self._cut_given, True
+            return [] if given else [CutCardOut(at)]
         known = self._known(track)
         if known is not None:
             placed_at = track.placed_at if known.slot is track.slot else None
-            self._open[track.id] = _Open(known.order, placed_at=placed_at, read=known.card)
+            self._open[track.id] = _OpenCard(known.order, placed_at=placed_at, read=known.card)
             return []
-        card = self._open[track.id] = _Open(self._order)
+        card = self._open[track.id] = _OpenCard(self._order)
         self._order += 1
         return [CardOut(at, card.order)]
 
-    def _known(self, track: Track) -> Lying | None:
-        """Return the card of before a restart that a card found lying is, if any."""
-        if self._recall is None or track.placed_at is None:
+    def _known(self, track: Track) -> ExpectedCard | None:
+        """Return the card from before a restart that a card found at rest is, if any."""
+        if self._resume is None or track.placed_at is None:
             return None
-        return self._recall.claim(track.slot)
+        return self._resume.claim(track.slot)
 
     def _placed(self, track: Track, at: int) -> list[Event]:
         card = self._open.get(track.id)
@@ -157,31 +225,32 @@ class Reader:
 
     # --- looking at faces ------------------------------------------------------------------------
 
-    def _look(self, tracks: Sequence[Track], frame: Frame) -> list[Event]:
+    def _look(self, tracks: Sequence[Track], frame: Frame) -> tuple[list[Track], tuple[Look, ...]]:
+        """Return the cards that are to be looked at in this frame, and a look at each."""
         for track in tracks:
             self._note_open(track, frame.at)
         wanted = [track for track in tracks if self._wants_look(track, frame.at)]
         if not wanted:
-            return []
-        looks = self._classify(frame.image, [self._end(track) for track in wanted])
-        events: list[Event] = []
-        for track, look in zip(wanted, looks, strict=True):
-            card = self._open[track.id]
-            card.looked_at = frame.at
-            card.tries += 1
-            changed = self._differs(card, track, frame.image)
-            card.evidence.add(look.log_p, look.readable, changed=changed)
-            foreign = self._strangers.look(frame.at, card.order, track.slot, look.strange)
-            if foreign is not None:
-                events += [foreign, *self._take_back(card, frame.at)]
-            elif not self._strangers.told(card.order):
-                events += self._conclude(card, frame.at)
-        return events
+            return [], ()
+        return wanted, tuple(self._classify(frame.image, [self._end(track) for track in wanted]))
+
+    def _take_look(self, track: Track, look: Look, frame: Frame) -> list[Event]:
+        """Add a look to what is known of a card; return what follows from it."""
+        card = self._open[track.id]
+        card.looked_at = frame.at
+        card.tries += 1
+        changed = self._differs(card, track, frame.image)
+        card.fusion.add(look.log_p, look.readable, changed=changed)
+        notice = self._foreign.look(frame.at, card.order, track.slot, look.strange)
+        if notice is not None:
+            return [notice, *self._make_unread(card, frame.at)]
+        return [] if self._foreign.noticed(card.order) else self._conclude(card, frame.at)
 
     def _end(self, track: Track) -> Points:
         """Return the card's quad, begun at either end in turn.
 
-        A card is the same from both, and what misleads from one may not do so from the other.
+        A card looks the same from both; a shadow or a finger that misleads from one end may not
+        from the other.
         """
         return np.asarray(np.roll(track.quad, 2 * (self._open[track.id].tries % 2), axis=0))
 
@@ -196,17 +265,15 @@ class Reader:
             if track.seen and track.resting and not track.gone
         ]
         found = self._strange_backs(frame.image, [track.quad for track in wanted])
-        told = [
-            self._strangers.look(
-                frame.at, self._open[track.id].order, track.slot, strange, back=True
-            )
+        notices = [
+            self._foreign.look(frame.at, self._open[track.id].order, track.slot, strange, back=True)
             for track, strange in zip(wanted, found, strict=True)
         ]
-        return [event for event in told if event is not None]
+        return [notice for notice in notices if notice is not None]
 
-    def _take_back(self, card: _Open, at: int) -> list[Event]:
-        """Make a card unread that is none of the deck."""
-        card.told_unread = True
+    def _make_unread(self, card: _OpenCard, at: int) -> list[Event]:
+        """Withdraw the reading of a foreign card."""
+        card.given_unread = True
         if card.read is None:
             return []
         self._left[card.read.index] += 1
@@ -214,7 +281,7 @@ class Reader:
         return [CardRead(at, card.order, None, 0.0, second)]
 
     def _note_open(self, track: Track, at: int) -> None:
-        """Keep since when a face lies open; a card turned down again has not been open."""
+        """Keep since when a face lies open; a card turned face down again begins from nothing."""
         card = self._open.get(track.id)
         if card is None or not track.seen or not track.resting:
             return
@@ -232,8 +299,8 @@ class Reader:
         settled = card.read is not None
         return not settled or card.looked_at is None or at - card.looked_at >= AGAIN_MS
 
-    def _differs(self, card: _Open, track: Track, image: Image) -> bool:
-        """Whether this look is a new one; forgets the old ones if the card lies elsewhere."""
+    def _differs(self, card: _OpenCard, track: Track, image: Image) -> bool:
+        """Whether pose or light changed; forgets the looks so far if the card lies elsewhere."""
         small = cv2.cvtColor(rectify(image, track.quad, PATCH), cv2.COLOR_BGR2GRAY)
         patch = small.astype(np.float32)
         before, pose = card.patch, card.pose
@@ -241,7 +308,7 @@ class Reader:
             card.patch, card.pose = patch, track.pose
             return True
         if pose.distance(track.pose) > ANOTHER_PLACE_MM and track.resting:
-            card.evidence = Evidence()
+            card.fusion = LookFusion()
         changed = (
             pose.distance(track.pose) > SHIFT_MM
             or pose.turn(track.pose) > TURN_DEGREES
@@ -251,7 +318,8 @@ class Reader:
             card.patch, card.pose = patch, track.pose
         return changed
 
-    def _conclude(self, card: _Open, at: int) -> list[Event]:
+    def _conclude(self, card: _OpenCard, at: int) -> list[Event]:
+        """Read the card if its looks leave no more error than the bound, or read it differently."""
         opinion = self._opinion(card)
         if opinion is None or opinion.error > self._error_bound or opinion.best == card.read:
             return []
@@ -261,14 +329,15 @@ class Reader:
         self._left[card.read.index] -= 1
         return [CardRead(at, card.order, card.read, opinion.confidence, opinion.second)]
 
-    def _opinion(self, card: _Open) -> Opinion | None:
+    def _opinion(self, card: _OpenCard) -> Opinion | None:
+        """Return the opinion on a card; the copy that it is read as counts as still in the shoe."""
         left = self._left.copy()
         if card.read is not None:
             left[card.read.index] += 1
-        return card.evidence.opinion(left)
+        return card.fusion.opinion(left)
 
     def _settle(self, track: Track, at: int) -> list[Event]:
-        """Say openly what stays unread, and what has gone."""
+        """Give as unread a face that was open too long, and as removed a card that has gone."""
         if track.gone:
             self._cut.discard(track.id)
         card = self._open.get(track.id)
@@ -277,16 +346,16 @@ class Reader:
         events: list[Event] = []
         shown = card.open_since is not None and card.tries >= LEAST_TRIES
         late = card.open_since is not None and at - card.open_since >= UNREAD_MS
-        if card.read is None and shown and (late or track.gone) and not card.told_unread:
-            card.told_unread = True
+        if card.read is None and shown and (late or track.gone) and not card.given_unread:
+            card.given_unread = True
             events.append(self._unread(card, at))
         if track.gone:
             del self._open[track.id]
-            self._strangers.forget(card.order)
+            self._foreign.forget(card.order)
             events.append(CardRemoved(at, card.order))
         return events
 
-    def _unread(self, card: _Open, at: int) -> CardRead:
+    def _unread(self, card: _OpenCard, at: int) -> CardRead:
         opinion = self._opinion(card)
         if opinion is None:
             return CardRead(at, card.order, None, 0.0)

@@ -1,1 +1,1 @@
-"""Reading a single photograph."""
+"""Reading the cards in a single photograph."""

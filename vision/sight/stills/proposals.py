@@ -1,7 +1,7 @@
-"""Every outline that the cards of a lone picture may have, to be read before any is believed.
+"""Propose every outline that the cards of a single picture may have, to be read by the classifier.
 
-A lone picture is worth more time than a frame: doubles are kept, weak boxes too, and a box may be
-only a part of a card, whose whole is then tried. Knows pixels only.
+A single picture is worth more time than a frame of a film: doubles and weak boxes are kept, and
+where a box may show only a part of a card, outlines of the whole card are tried as well.
 """
 
 from __future__ import annotations
@@ -15,32 +15,40 @@ import numpy as np
 from vision.sight.detection.detector import Detection, Detector, Kind, suppress
 from vision.sight.geometry.frame import Image, Points
 
+# The values below were set by trying on drawn stills and on photographs of the training part; what
+# is read with them is in `deploy/reading.md`.
+
+# The least score of a box (0 to 1), far below that for frames: the classifier decides. Lower costs
+# time; higher loses cards that are mostly covered.
 THRESHOLD = 0.1
+# The widest card, in pixels of the network's input, that a larger pass may find; wider than in
+# frames, as doubles do no harm here. Higher gives parts of cards; lower loses outlines.
 WIDEST_PX = 150
-# A picture full of clutter has thousands of weak boxes: the surest are tried.
+# How many boxes are tried at most, the surest first: a picture full of clutter has thousands of
+# weak ones. More cost time; fewer lose cards among the clutter.
 MOST_TRIED = 600
 # Boxes, and in the end outlines, that share more than this (intersection over union) are the same.
+# Higher reads the same outline several times; lower loses the better of two.
 SAME_BOX, SAME_OUTLINE = 0.85, 0.92
-# A card is so many times as long as it is wide; a box that differs by more than this factor may
-# be a part of one.
+# A card is LENGTH times as long as it is wide (88 / 63 mm); a box that differs by more than the
+# factor ODD may show a part of one. Lower ODD tries whole cards in vain; higher misses parts.
 LENGTH, ODD = 1.4, 1.12
-# The score of an outline that no box shows: next to nothing.
+# The score (0 to 1) of an outline that no box shows: next to nothing, so that it never outweighs a
+# detected one and is never given unread.
 SUPPOSED = 1e-3
-# An outline of less than this length to width may be one that lies across.
+# An outline of less than this length to width may lie across: its short side is uncertain. Lower
+# leaves steeply seen cards unread; higher reads every card twice.
 NEARLY_SQUARE = 1.2
 
 
 def boxes(detector: Detector, image: Image, sizes: Sequence[int]) -> list[Detection]:
-    """Return the boxes of what may be a card in a picture (H x W x 3, BGR), doubles too.
-
-    The surest come first.
-    """
+    """Return the boxes of possible cards (picture H x W x 3, BGR), doubles too, surest first."""
     found = detector.boxes(image, sizes, threshold=THRESHOLD, widest=WIDEST_PX)
     return list(suppress(found, SAME_BOX))[:MOST_TRIED]
 
 
 def wholes(found: Sequence[Detection]) -> list[Detection]:
-    """Return the whole cards that faces of odd proportions may be a part of.
+    """Return the whole cards of which faces of odd proportions may be a part.
 
     `found` has the surest first.
     """
@@ -48,7 +56,7 @@ def wholes(found: Sequence[Detection]) -> list[Detection]:
 
 
 def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> list[Detection]:
-    """Return the outlines that boxes may stand for, bettered once and twice."""
+    """Return the outlines that boxes may stand for: corners corrected once, and twice."""
     once = detector.outlined(image, found)
     twice = detector.outlined(image, once)
     kept = suppress([*once, *twice], SAME_OUTLINE)
@@ -56,10 +64,10 @@ def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> li
 
 
 def completed(quad: Points) -> list[Points]:
-    """Return the whole cards that a box of odd proportions may be a part of.
+    """Return the whole cards of which a box of odd proportions may be a part.
 
-    A card may go on at either short side, or at either long one; a short box may also be the end
-    of a card that lies across.
+    A card may continue beyond either short side, or beyond either long one; a short box may also be
+    the end of a card that lies across.
     """
     ratio = _ratio(quad)
     if ratio > LENGTH * ODD:
@@ -74,18 +82,18 @@ def completed(quad: Points) -> list[Points]:
 
 
 def _turned(quad: Points) -> list[Points]:
-    """Return the outline from its other side where it cannot be told which is the short one."""
+    """Return the outline begun at its other side, where it is uncertain which one is short."""
     return [np.roll(quad, 1, axis=0)] if _ratio(quad) < NEARLY_SQUARE else []
 
 
 def _ratio(quad: Points) -> float:
-    """Return the length of a quad as a share of its width."""
+    """Return the ratio of a quad's length to its width."""
     edges = np.linalg.norm(np.roll(quad, -1, axis=0) - quad, axis=1)
     return float((edges[1] + edges[3]) / max(edges[0] + edges[2], 1e-6))
 
 
 def _longer(quad: Points, factor: float) -> list[Points]:
-    """Return the quad made longer by a factor, at its lower end and at its upper one."""
+    """Return the quad lengthened by a factor, once at its lower end and once at its upper."""
     a, b, c, d = quad
     down = np.array([a, b, b + (c - b) * factor, a + (d - a) * factor], np.float32)
     up = np.array([d + (a - d) * factor, c + (b - c) * factor, c, d], np.float32)
@@ -93,7 +101,7 @@ def _longer(quad: Points, factor: float) -> list[Points]:
 
 
 def _each(found: Sequence[Detection], others: Callable[[Points], list[Points]]) -> list[Detection]:
-    """Return the faces again with the other outlines that they may have, not seen so."""
+    """Return a detection for each other outline that the faces may have, with the least score."""
     faces = (d for d in found if d.kind is Kind.FACE)
     return [
         replace(face, quad=quad, score=SUPPOSED) for face in faces for quad in others(face.quad)

@@ -1,7 +1,8 @@
-"""Cards in a single picture, without a table: what `shoe-reader read` says.
+"""Read the cards in a single picture, without a table: what `shoe-reader read` prints.
 
-One look decides, so the reader abstains below a stated confidence instead of waiting for more. It
-looks at many outlines of each card instead, and believes the one that reads best.
+A lone picture gives each card one look, so there is nothing to wait for: the reader tries many
+outlines of each card, keeps the one that reads best, and names it only below a stated risk of
+error. Outlines of the same card that read as something else add to that risk.
 """
 
 from __future__ import annotations
@@ -17,39 +18,54 @@ from vision.game.cards import Card
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.polygons import shared_area
+from vision.sight.geometry.plane import shared_area
 from vision.sight.models import CardModels
 from vision.sight.stills.proposals import boxes, outlines, wholes
 
-# The first passes find cards that fill a picture, the others small cards in large pictures; those
-# beyond a tile of the detector's go over it in tiles.
+# The values below were set by trying on drawn stills and on photographs of the training part; what
+# is named with them is in `deploy/reading.md`. Shares are of an area, 0 to 1.
+
+# Sizes of the detector's passes, pixels of the longer side. The small ones find cards that fill the
+# picture, the large ones small cards in large pictures (in tiles). Fewer miss cards of the sizes
+# between; more cost time.
 PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
-# Crops that are classified at once: enough to be quick, few enough for a small memory.
+# No pass but the smallest enlarges the picture by more than this factor: blown up further it shows
+# nothing new. Lower misses small cards in small pictures.
+LARGEST_ENLARGEMENT = 1.3
+# How many crops are classified at once, each from both ends. More need more memory, fewer time.
 AT_ONCE = 64
-# Outlines that share more than this (intersection over union) are of one card.
-ONE_PLACE = 0.6
-# A reading that lies by more than this share in the same card's, or an unread face in a card that
-# is read, is a part of it.
+# Two outlines are of one card if they share more than this (intersection over union). Lower, and
+# neighbours are taken for one card; higher, and one card is given twice.
+ONE_CARD = 0.6
+# An outline is a part of a card that reads the same if more than the first share of the smaller
+# lies in it; a face that is not read is a part of a card that is, by the second. Lower loses one of
+# two overlapping cards; higher gives parts of cards as cards.
 PART_OF_SAME, PART_OF_READ = 0.5, 0.5
-# Two readings this sure whose outlines share less than this of the smaller: neighbours in a fan.
+# Two different readings, both surer than FAN_SURE (confidence, 0 to 1), whose outlines share less
+# than FAN_SHARED of the smaller, are neighbours in a fan, not rivals. Lower FAN_SURE or higher
+# FAN_SHARED names two cards where one is; the reverse loses cards of a tight fan.
 FAN_SURE, FAN_SHARED = 0.99, 0.85
-# What lies by this share in cards that read more surely may be made of two of them, the rank of one
-# and the suit of the other: it is named only within this share of the bound.
+# An outline of which more than COVERED lies in cards already named may show the rank of one and the
+# suit of another: its risk must stay below this share of the bound. Higher names such mixtures.
 COVERED, COVERED_BOUND = 0.9, 0.3
-# The side of the picture in which that share is counted, in pixels.
+# Side in pixels of the mask in which that share is counted. Smaller misjudges narrow strips, larger
+# costs time.
 COUNTED_PX = 64
-# An outline that lies by this share in a card and reads like it may owe its reading to it.
+# An outline that lies by more than this share in a card and reads as that card may owe its reading
+# to it: it then raises no doubt about other cards. Higher, and doubts spread to neighbours.
 PART_OF_BESIDE = 0.25
-# A box weaker than this is worth a word only if a card can be read in it; so is one smaller than
-# this share of every card that is read: cards are of one size, and no table is so deep.
+# An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, and its
+# area at least LEAST_AREA of the smallest card named: cards are of one size, and no table is so
+# deep. Lower gives clutter as unread cards; higher is silent about real ones.
 LEAST_UNREAD, LEAST_AREA = 0.3, 0.1
-# A detector's score for a back, against a classifier's confidence in a face.
+# Factor (no unit) by which a detector's score for a back is weighed against a classifier's
+# confidence in a face of the same card. Higher, and faces are given as backs.
 BACK_WORTH = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StillCard:
-    """A card in a picture; `card` is `None` where the reader declines or the back is up."""
+    """A card in a picture; `card` is `None` where it is not named or its back is up."""
 
     quad: Points
     kind: Kind
@@ -67,17 +83,18 @@ class StillCard:
 
 
 @dataclass(slots=True, eq=False)
-class _Reading:
-    """What an outline reads as.
+class _OutlineReading:
+    """An outline, and the card that it reads as; `best` is `None` for a back.
 
-    `seen` is the detector's best score for the place; `support` is how much others of the same
-    place read as the same, `doubts` how surely as each other card.
+    `score` is the detector's best score for any outline of the same card. `support` is the sum of
+    the confidences of other outlines of that card that read the same; `doubts` holds, for each
+    other card that such outlines read as, the greatest confidence.
     """
 
     detection: Detection
     best: Card | None
     confidence: float
-    seen: float
+    score: float
     support: float = 0.0
     doubts: dict[Card, float] = field(default_factory=dict)
     area: float = field(init=False)
@@ -89,8 +106,8 @@ class _Reading:
         self.area = float(cv2.contourArea(quad))
         self.bounds = [*quad.min(axis=0).tolist(), *quad.max(axis=0).tolist()]
 
-    def lies_in(self, other: _Reading, share: float) -> bool:
-        """Whether more than a share of the smaller of the two is in the other."""
+    def lies_in(self, other: _OutlineReading, share: float) -> bool:
+        """Whether the two have more than a share of the smaller in common."""
         return self._shared(other) > share * min(self.area, other.area)
 
     def covers(self, found: Detection) -> bool:
@@ -98,64 +115,68 @@ class _Reading:
         least = min(self.area, cv2.contourArea(found.quad))
         return shared_area(self.detection.quad, found.quad) > PART_OF_READ * least
 
-    def rivals(self, other: _Reading) -> bool:
+    def is_rival_of(self, other: _OutlineReading) -> bool:
         """Whether the two are outlines of one card."""
         smaller = min(self.area, other.area)
-        if smaller <= ONE_PLACE * max(self.area, other.area):
+        if smaller <= ONE_CARD * max(self.area, other.area):
             return False
         shared = self._shared(other)
-        if shared <= ONE_PLACE * (self.area + other.area - shared):
+        if shared <= ONE_CARD * (self.area + other.area - shared):
             return False
         sure = self.best != other.best and min(self.confidence, other.confidence) > FAN_SURE
         return not (sure and shared < FAN_SHARED * smaller)
 
-    def piece_of(self, other: _Reading) -> bool:
-        """Whether this can only be a part of the other: cards are of one size.
+    def is_part_of(self, other: _OutlineReading) -> bool:
+        """Whether this lies in the other and is much smaller: a part of a card, not a card.
 
-        Half a ten looks like a nine, however sure it reads.
+        However sure it reads: half a ten looks like a nine.
         """
-        return self.area <= ONE_PLACE * other.area and self.lies_in(other, COVERED)
+        return self.area <= ONE_CARD * other.area and self.lies_in(other, COVERED)
 
-    def within(self, others: Sequence[_Reading]) -> float:
+    def repeats(self, other: _OutlineReading, share: float) -> bool:
+        """Whether this reads as the other, surer one does, and lies in it or around it."""
+        return self.best is not None and self.best == other.best and self.lies_in(other, share)
+
+    def share_within(self, others: Sequence[_OutlineReading]) -> float:
         """Return the share of this outline that lies in any of the others."""
         left, top, right, bottom = self.bounds
         scale = COUNTED_PX / max(right - left, bottom - top)
         own, theirs = np.zeros((2, COUNTED_PX, COUNTED_PX), np.uint8)
         for mask, readings in ((own, [self]), (theirs, others)):
-            for one in readings:
-                placed = (one.detection.quad - (left, top)) * scale
+            for reading in readings:
+                placed = (reading.detection.quad - (left, top)) * scale
                 cv2.fillConvexPoly(mask, placed.astype(np.int32), 1)
         return float(np.count_nonzero(own & theirs) / np.count_nonzero(own))
 
-    def _shared(self, other: _Reading) -> float:
+    def _shared(self, other: _OutlineReading) -> float:
         (left, top, right, bottom), (x0, y0, x1, y1) = self.bounds, other.bounds
         if right <= x0 or x1 <= left or bottom <= y0 or y1 <= top:
             return 0.0
         return shared_area(self.detection.quad, other.detection.quad)
 
     def risk(self) -> float:
-        """Return how likely the card is another one; a bad guess has above 1, none read infinity.
+        """Return how likely the card is another one; a bad guess may exceed 1, a back is infinite.
 
-        The surest of many tries is not as sure as it says: every other card that outlines of the
-        same place read as adds the most that it got to the risk. Those that agree lessen it, by
-        their root only: outlines of one place are hardly independent.
+        The surest of many outlines is less sure than its confidence says. So every other card that
+        outlines of the same card read as adds its greatest confidence to the risk. Outlines that
+        agree divide it, but only by the root of their number: they are hardly independent.
         """
         if self.best is None:
             return math.inf
         doubt = 1 + sum(self.doubts.values())
         return (1 - self.confidence) * doubt / math.sqrt(1 + self.support)
 
-    def said(self, *, named: bool) -> StillCard:
-        """Return the card as it is told."""
-        sure = self.seen if self.best is None else max(0.0, 1 - self.risk())
+    def result(self, *, named: bool) -> StillCard:
+        """Return the card as it is given to the caller."""
+        sure = self.score if self.best is None else max(0.0, 1 - self.risk())
         card = self.best if named else None
         return StillCard(self.detection.quad, self.detection.kind, card, sure)
 
 
 def passes_for(image: Image, passes: Sequence[int] = PASSES) -> tuple[int, ...]:
-    """Return those of the detector's passes worth running: never far beyond a picture's size."""
-    longest = max(image.shape[:2])
-    return tuple(size for size in passes if size <= max(PASSES[0], 1.3 * longest))
+    """Return the passes worth running on a picture: those not far beyond its size."""
+    longest = LARGEST_ENLARGEMENT * max(image.shape[:2])
+    return tuple(size for size in passes if size <= max(PASSES[0], longest))
 
 
 def read_still(
@@ -163,89 +184,42 @@ def read_still(
 ) -> tuple[StillCard, ...]:
     """Find and read the cards of a picture (H x W x 3, BGR).
 
-    A face is named only if the probability of error is at most `bound` (0 to 1). Of the detector's
-    `passes` those are run that are worth it.
-    The cut card is no playing card and is left out.
+    A face is named only if its risk of error is at most `bound` (0 to 1). Of `passes` those are run
+    that suit the picture's size. The cut card is not a playing card and is left out.
     """
-    seen = [
-        d
-        for d in boxes(models.detector, image, passes_for(image, passes))
-        if d.kind is not Kind.CUT
+    found = [
+        card
+        for card in boxes(models.detector, image, passes_for(image, passes))
+        if card.kind is not Kind.CUT
     ]
-    readings = _readings(models, image, seen)
-    named = _named(_chosen(readings), bound)
-    # Only where nothing is read yet may a box be a part of a card.
-    parts = [d for d in seen if not any(one.covers(d) for one in named)]
-    chosen = _chosen([*readings, *_readings(models, image, wholes(parts))])
-    named = _named(chosen, bound)
-    told = [*named, *_unread(chosen, named)]
-    return tuple(one.said(named=one in named) for one in chosen if one in told)
+    readings = _readings(models, image, found)
+    named = _named(_surest(readings), bound)
+    # Only a box in which nothing is named yet may show a part of a card.
+    parts = [card for card in found if not any(reading.covers(card) for reading in named)]
+    surest = _surest([*readings, *_readings(models, image, wholes(parts))])
+    named = _named(surest, bound)
+    given = [*named, *_unread(surest, named)]
+    return tuple(reading.result(named=reading in named) for reading in surest if reading in given)
 
 
-def _unread(chosen: Sequence[_Reading], named: Sequence[_Reading]) -> list[_Reading]:
-    """Return what is a card though it is not named: no part of one, and no bad guess."""
-    taken, own = list(named), []
-    least = LEAST_AREA * min((card.area for card in named), default=0.0)
-    for one in sorted(chosen, key=lambda reading: -reading.seen):
-        strong = one.seen >= LEAST_UNREAD and one.area >= least
-        if strong and not any(one is card or one.lies_in(card, PART_OF_READ) for card in taken):
-            own.append(one)
-            taken.append(one)
-    return own
-
-
-def _named(chosen: Sequence[_Reading], bound: float) -> list[_Reading]:
-    """Return the readings that are within the bound; `chosen` has the surest first."""
-    named: list[_Reading] = []
-    for one in chosen:
-        if any(one.piece_of(card) for card in named):
-            continue
-        made_of_others = one.risk() <= bound and one.within(named) > COVERED
-        if one.risk() <= (COVERED_BOUND * bound if made_of_others else bound):
-            named.append(one)
-    return named
-
-
-def _readings(models: CardModels, image: Image, found: Sequence[Detection]) -> list[_Reading]:
-    """Return what the outlines that boxes may stand for read as."""
+def _readings(
+    models: CardModels, image: Image, found: Sequence[Detection]
+) -> list[_OutlineReading]:
+    """Return what each outline that boxes may stand for reads as."""
     tried = outlines(models.detector, image, found)
-    faces = [found for found in tried if found.kind is Kind.FACE]
-    looks = iter(_from_both_ends(models, image, [face.quad for face in faces]))
+    faces = [card.quad for card in tried if card.kind is Kind.FACE]
+    looks = iter(_from_both_ends(models, image, faces))
     return [
-        _read(found, next(looks))
-        if found.kind is Kind.FACE
-        else _Reading(found, None, BACK_WORTH * found.score, found.score)
-        for found in tried
+        _face(card, next(looks))
+        if card.kind is Kind.FACE
+        else _OutlineReading(card, None, BACK_WORTH * card.score, card.score)
+        for card in tried
     ]
 
 
-def _read(found: Detection, look: Look) -> _Reading:
-    return _Reading(found, Card.of(int(np.argmax(look.log_p))), look.confidence, found.score)
-
-
-def _chosen(readings: Sequence[_Reading]) -> list[_Reading]:
-    """Return the surest reading of each place, with the doubt that the others there leave."""
-    kept: list[_Reading] = []
-    for one in sorted(readings, key=lambda reading: -reading.confidence):
-        one.support, one.doubts = 0.0, {}
-        rivals = [other for other in kept if one.rivals(other)]
-        # A box that reads as the card beside it, and is partly on it, says nothing of this one.
-        beside = any(_again(one, other, PART_OF_BESIDE) for other in kept)
-        for other in rivals:
-            other.seen = max(other.seen, one.seen)
-            if one.best == other.best:
-                other.support += one.confidence
-            elif one.best is not None and not beside:
-                # The surest comes first.
-                other.doubts.setdefault(one.best, one.confidence)
-        if not rivals and not any(_again(one, other, PART_OF_SAME) for other in kept):
-            kept.append(one)
-    return kept
-
-
-def _again(one: _Reading, other: _Reading, share: float) -> bool:
-    """Whether a reading is the same card as a surer one: a part of it, or it and more."""
-    return one.best is not None and one.best == other.best and one.lies_in(other, share)
+def _face(found: Detection, look: Look) -> _OutlineReading:
+    best = Card.of(int(np.argmax(look.log_p)))
+    return _OutlineReading(found, best, look.confidence, found.score)
 
 
 def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:
@@ -255,14 +229,62 @@ def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -
         some = quads[start : start + AT_ONCE]
         looks = models.classifier(image, [*some, *(np.roll(quad, 2, axis=0) for quad in some)])
         pairs = zip(looks[: len(some)], looks[len(some) :], strict=True)
-        found += [_mean(one, other) for one, other in pairs]
+        found += [_mean(upright, turned) for upright, turned in pairs]
     return found
 
 
-def _mean(one: Look, other: Look) -> Look:
-    log_p = (one.log_p + other.log_p) / 2
-    whole = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
-    return replace(one, log_p=whole, readable=(one.readable + other.readable) / 2)
+def _mean(first: Look, second: Look) -> Look:
+    log_p = (first.log_p + second.log_p) / 2
+    normed = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
+    return replace(first, log_p=normed, readable=(first.readable + second.readable) / 2)
+
+
+def _surest(readings: Sequence[_OutlineReading]) -> list[_OutlineReading]:
+    """Return the surest reading of each card, with the doubts that its other outlines raise."""
+    kept: list[_OutlineReading] = []
+    for reading in sorted(readings, key=lambda reading: -reading.confidence):
+        reading.support, reading.doubts = 0.0, {}
+        rivals = [other for other in kept if reading.is_rival_of(other)]
+        # A box that reads as the card beside it, and lies partly on it, says nothing of this card.
+        beside = any(reading.repeats(other, PART_OF_BESIDE) for other in kept)
+        for other in rivals:
+            other.score = max(other.score, reading.score)
+            if reading.best == other.best:
+                other.support += reading.confidence
+            elif reading.best is not None and not beside:
+                # The first is the surest: readings come in the order of their confidence.
+                other.doubts.setdefault(reading.best, reading.confidence)
+        if not rivals and not any(reading.repeats(other, PART_OF_SAME) for other in kept):
+            kept.append(reading)
+    return kept
+
+
+def _named(surest: Sequence[_OutlineReading], bound: float) -> list[_OutlineReading]:
+    """Return the readings whose risk is within the bound; `surest` has the surest first."""
+    named: list[_OutlineReading] = []
+    for reading in surest:
+        if any(reading.is_part_of(card) for card in named):
+            continue
+        mixed = reading.risk() <= bound and reading.share_within(named) > COVERED
+        if reading.risk() <= (COVERED_BOUND * bound if mixed else bound):
+            named.append(reading)
+    return named
+
+
+def _unread(
+    surest: Sequence[_OutlineReading], named: Sequence[_OutlineReading]
+) -> list[_OutlineReading]:
+    """Return the cards that are not named: neither parts of others nor the detector's guesses."""
+    taken, unread = list(named), []
+    least = LEAST_AREA * min((card.area for card in named), default=0.0)
+    for reading in sorted(surest, key=lambda reading: -reading.score):
+        strong = reading.score >= LEAST_UNREAD and reading.area >= least
+        if strong and not any(
+            reading is card or reading.lies_in(card, PART_OF_READ) for card in taken
+        ):
+            unread.append(reading)
+            taken.append(reading)
+    return unread
 
 
 def annotate(image: Image, cards: tuple[StillCard, ...]) -> Image:

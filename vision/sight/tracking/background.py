@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.overhead import Overhead
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Overhead, TableView
 
 CELL_MM = 5.0
 PADDING_MM = 60.0

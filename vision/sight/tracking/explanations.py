@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from vision.sight.geometry.plane import Pose, TableView
-from vision.sight.geometry.polygons import distance_inside, shared_area
+from vision.sight.geometry.plane import Pose, TableView, distance_inside, shared_area
 from vision.sight.tracking.association import ACROSS_DEGREES
 from vision.sight.tracking.background import Sight
 from vision.sight.tracking.card import Life, TrackedCard

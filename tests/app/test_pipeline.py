@@ -1,0 +1,81 @@
+"""The vision pipeline hands what one stage returns to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tests.sight.film import PLACES, Prop, Stage
+from vision.app.pipeline import SightPipeline
+from vision.config.table import TableConfig
+from vision.game.events import Event, Noticed
+from vision.inference.load import ModelSet
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Kind
+from vision.sight.geometry.frame import Frame, Image, Points
+
+FRAME_MS = 100
+STAGE = Stage(props=[Prop(pose, Kind.FACE) for pose in PLACES.values()])
+CORNERS = [[0, 0], [639, 0], [639, 359], [0, 359]]
+
+
+class Models:
+    """A detector that finds the stage's cards, and a classifier as sure as it is set to be."""
+
+    def __init__(self) -> None:
+        self.sure = 0.7
+        self.looks = 0
+
+    def detect(self, _: Image) -> object:
+        """Return what lies on the stage."""
+        return STAGE.detections()
+
+    def classify(self, _: Image, quads: Sequence[Points]) -> list[Look]:
+        """Look at each card."""
+        self.looks += len(quads)
+        log_p = np.full(52, np.log((1 - self.sure) / 51), np.float32)
+        log_p[7] = np.log(self.sure)
+        return [Look(log_p, 0.95)] * len(quads)
+
+
+def pipeline(models: Models) -> SightPipeline:
+    """Return the pipeline of the stage's table with these models."""
+    view = STAGE.view
+    section = {
+        "image_px": CORNERS,
+        "table_mm": view.homography.to_mm(CORNERS).tolist(),
+        "slots_mm": {slot.name: area.tolist() for slot, area in view.slots.items()},
+        "mouth_mm": view.mouth.tolist(),
+    }
+    config = TableConfig.model_validate(
+        {
+            "site": "test",
+            "table": "1",
+            "camera": {"source": "0", "width": 640, "height": 360},
+            "view": section,
+        }
+    )
+    found = ModelSet(models.detect, models.classify)  # type: ignore[arg-type]
+    return SightPipeline(config, found, decks=8)
+
+
+def shown(sight: SightPipeline, frames: range) -> list[Event]:
+    """Show the cards, with something that moves beside them so that every frame is looked at."""
+    events: list[Event] = []
+    for index in frames:
+        image = STAGE.picture().image
+        image[300:340, 10:60] = 255 * (index % 2)
+        events += sight.see(Frame(image, index * FRAME_MS, index))
+    return events
+
+
+def test_looks_reach_the_trend_of_reading() -> None:
+    """When single looks grow unsure, the pipeline reports that reading is poor."""
+    models = Models()
+    sight = pipeline(models)
+    assert not any(isinstance(event, Noticed) for event in shown(sight, range(100)))
+    assert models.looks >= 300
+    models.sure = 0.3
+    codes = [event.code for event in shown(sight, range(100, 200)) if isinstance(event, Noticed)]
+    assert codes == ["READING_POOR"]

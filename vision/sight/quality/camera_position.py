@@ -1,0 +1,217 @@
+"""Measure how far the camera has moved since its calibration, and report when it is too far.
+
+A picture is compared with one of the layout taken at the calibration. Small features of the print
+are followed from one to the other; the motion of the whole table is the one that most of them
+agree on, so that hands, cards, chips and lamps do not count. `CameraPosition` compares at
+intervals, while the table is at rest, and gives an event when a limit is passed and when the
+camera is back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.events import Event, Noticed, Slot
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import TableView
+from vision.sight.quality.view import OVER_SHARE, DebouncedReason
+
+# The values below were set by judgement and confirmed on drawn tables (see
+# `tests/sight/quality/test_camera_position.py`): shifts of 0 to 150 mm are measured within 0.5 mm,
+# also with arms, cards and dimmed lamps in sight, and none is claimed where the layout is hidden.
+# Pixels are of the reduced picture.
+
+# Width in px to which pictures are reduced. Larger is slower; smaller loses the thin print.
+WORK_WIDTH = 960
+# The most features followed, their least distance in px, and their least strength as a share of
+# the strongest. Fewer leave too little when an arm covers the layout; weaker ones are noise.
+MOST_FEATURES, FEATURE_GAP_PX, FEATURE_QUALITY = 400, 9, 0.03
+# Side in px of the window that is followed, and how often the picture is halved to follow further.
+# A smaller window takes one piece of print for another; each level doubles the reach.
+WINDOW_PX, PYRAMID_LEVELS = 21, 4
+# A feature counts if, followed there and back, it ends within this many px of where it began.
+# Larger admits features that were lost.
+BACK_PX = 0.5
+# Features agree on a motion within this many px. Larger blurs the measurement, smaller than the
+# noise of a feature finds no motion at all.
+AGREE_PX = 1.0
+# How many features must agree to claim a motion, and which share of all. Lower, and chance matches
+# are taken for a motion; higher, and an arm over the layout hides a real one.
+LEAST_AGREEING, LEAST_SHARE = 16, 0.3
+# The share of the picture's width and height (0 to 1) over which the agreeing features must spread.
+# Lower, and one thing that was moved on the table is taken for the camera.
+LEAST_SPREAD = 0.12
+# For the search of the whole picture: the most features, how many must agree (more, as chance
+# matches are commoner), and how much nearer the best match must be than the second (Lowe's ratio).
+FAR_FEATURES, FAR_AGREEING, FAR_RATIO = 800, 25, 0.75
+
+Grey = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CameraShift:
+    """How far the slots have moved in the picture, in millimetres on the table.
+
+    `at` holds the displacement (dx, dy) of each slot's middle: what was calibrated as (x, y) is
+    now seen as (x + dx, y + dy). `agreeing` is the number of features that support it.
+    """
+
+    at: Mapping[Slot, tuple[float, float]]
+    agreeing: int
+
+    @property
+    def worst_mm(self) -> float:
+        """The longest displacement of any slot, in millimetres."""
+        return max(math.hypot(*displacement) for displacement in self.at.values())
+
+
+class ReferenceLayout:
+    """The layout as it was seen at the calibration, to be compared with later pictures."""
+
+    def __init__(self, picture: Image, view: TableView) -> None:
+        """Take a picture (H x W x 3, BGR) of the table, the emptier the better."""
+        self._view = view
+        self._size = picture.shape[:2]
+        self._scale = min(1.0, WORK_WIDTH / picture.shape[1])
+        self._grey = _prepared(picture, self._scale)
+        found = cv2.goodFeaturesToTrack(self._grey, MOST_FEATURES, FEATURE_QUALITY, FEATURE_GAP_PX)
+        none = np.zeros((0, 1, 2), np.float32)
+        self._features = none if found is None else np.asarray(found, np.float32)
+
+    def shift(self, picture: Image) -> CameraShift | None:
+        """Return how far the camera has moved; `None` if too few features agree.
+
+        It is `None` too for a picture of another size than that of the calibration.
+        """
+        if picture.shape[:2] != self._size or len(self._features) < LEAST_AGREEING:
+            return None
+        now = _prepared(picture, self._scale)
+        found = self._near(now) or self._far(now)
+        return None if found is None else self._shift_of(*found)
+
+    def _near(self, now: Grey) -> tuple[NDArray[np.float64], int] | None:
+        """Follow each feature a short way; return the motion that most of them share, if any."""
+        there, found = _followed(self._grey, now, self._features)
+        back, found_back = _followed(now, self._grey, there)
+        off = np.linalg.norm((back - self._features).reshape(-1, 2), axis=1)
+        good = found & found_back & (off < BACK_PX)
+        # After a long way only chance matches are left: most of the layout must take part.
+        least = max(LEAST_AGREEING, round(LEAST_SHARE * len(self._features)))
+        return self._agreed(self._features[good], there[good], least)
+
+    def _far(self, now: Grey) -> tuple[NDArray[np.float64], int] | None:
+        """Look for the layout anywhere in the picture: a knock may move it by a hand's breadth."""
+        sift = cv2.SIFT.create(FAR_FEATURES)
+        keys, descriptors = sift.detectAndCompute(self._grey, None)
+        keys_now, descriptors_now = sift.detectAndCompute(now, None)
+        if descriptors is None or descriptors_now is None or len(descriptors_now) < 2:
+            return None
+        pairs = cv2.BFMatcher().knnMatch(descriptors, descriptors_now, k=2)
+        sure = [best for best, second in pairs if best.distance < FAR_RATIO * second.distance]
+        old = np.array([keys[pair.queryIdx].pt for pair in sure], np.float32).reshape(-1, 1, 2)
+        new = np.array([keys_now[pair.trainIdx].pt for pair in sure], np.float32).reshape(-1, 1, 2)
+        return self._agreed(old, new, FAR_AGREEING)
+
+    def _agreed(
+        self, old: Points, new: Points, least: int
+    ) -> tuple[NDArray[np.float64], int] | None:
+        """Return the motion that at least `least` features agree on, and how many do."""
+        if len(old) < least:
+            return None
+        matrix, agree = cv2.findHomography(old, new, cv2.USAC_MAGSAC, AGREE_PX, None, 2000, 0.999)
+        if matrix is None:
+            return None
+        inside = old.reshape(-1, 2)[agree.ravel() == 1]
+        spread = np.ptp(inside, axis=0) / self._grey.shape[::-1] if len(inside) else np.zeros(2)
+        enough = len(inside) >= max(least, LEAST_SHARE * len(old))
+        if not enough or spread.min() < LEAST_SPREAD:
+            return None
+        return np.asarray(matrix, np.float64), len(inside)
+
+    def _shift_of(self, matrix: NDArray[np.float64], agreeing: int) -> CameraShift:
+        middles = np.array([area.mean(axis=0) for area in self._view.slots.values()], np.float32)
+        pixels = self._view.homography.to_px(middles) * self._scale
+        moved = cv2.perspectiveTransform(pixels[:, None], matrix)[:, 0] / self._scale
+        ways = (self._view.homography.to_mm(moved) - middles).tolist()
+        at = {slot: (dx, dy) for slot, (dx, dy) in zip(self._view.slots, ways, strict=True)}
+        return CameraShift(at, agreeing)
+
+
+def _followed(old: Grey, new: Grey, points: Points) -> tuple[Points, NDArray[np.bool_]]:
+    """Return where points of one picture (n x 1 x 2) are in another, and which were found."""
+    window = (WINDOW_PX, WINDOW_PX)
+    there, found, _ = cv2.calcOpticalFlowPyrLK(
+        old, new, points, points.copy(), winSize=window, maxLevel=PYRAMID_LEVELS
+    )
+    return np.asarray(there, np.float32), np.asarray(found).ravel() == 1
+
+
+def _prepared(picture: Image, scale: float) -> Grey:
+    """Return the picture reduced and grey, with its local brightness and contrast evened out."""
+    size = (round(picture.shape[1] * scale), round(picture.shape[0] * scale))
+    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    grey = cv2.cvtColor(small, cv2.COLOR_BGR2GRAY).astype(np.float32)
+    # Blurs in px: 12 is wider than print and narrower than lamps and shadows, 24 evens the contrast
+    # round each letter; the 4 levels keep the noise of bare felt from being raised to print.
+    flat = grey - cv2.GaussianBlur(grey, (0, 0), 12)
+    contrast = np.sqrt(cv2.GaussianBlur(flat * flat, (0, 0), 24)) + 4.0
+    return cast(Grey, np.clip(flat / contrast * 40 + 128, 0, 255).astype(np.uint8))
+
+
+@dataclass(frozen=True, slots=True)
+class PositionLimits:
+    """When the camera counts as moved; the values are the table file's, section `[watch]`."""
+
+    moved_mm: float  # reported as moved beyond this; 0: the position is not measured
+    lost_mm: float  # beyond this no card can be assigned to its slot: the table is blind
+    every_ms: int  # from one measurement to the next; two of them have to agree
+
+
+class CameraPosition:
+    """Where the camera stands against its calibration, or else the first picture at rest."""
+
+    def __init__(self, view: TableView, limits: PositionLimits, layout: Image | None) -> None:
+        self._view = view
+        self._limits = limits
+        self._layout = None if layout is None else ReferenceLayout(layout, view)
+        # A reason that lasts for one interval has been measured twice.
+        self._moved = DebouncedReason(limits.every_ms)
+        self._lost = DebouncedReason(limits.every_ms)
+        self._next_at: int | None = None
+
+    @property
+    def blind(self) -> str | None:
+        """Why nothing can be read from where the camera stands, or `None`."""
+        return self._lost.reason
+
+    def look(self, image: Image, at: int) -> tuple[Event, ...]:
+        """Take a picture of a table at rest; return an event if the camera moved or came back."""
+        if self._limits.moved_mm <= 0 or (self._next_at is not None and at < self._next_at):
+            return ()
+        self._next_at = at + self._limits.every_ms
+        if self._layout is None:
+            self._layout = ReferenceLayout(image, self._view)
+            return ()
+        shift = self._layout.shift(image)
+        return () if shift is None else self._judge(shift.worst_mm, at)
+
+    def _judge(self, way_mm: float, at: int) -> tuple[Event, ...]:
+        events: list[Event] = []
+        words = f"By {way_mm:.1f} mm; calibrate it anew."
+        if self._moved.take(words if self._beyond(way_mm, self._limits.moved_mm) else None, at):
+            over = self._moved.reason is None
+            detail = "" if over else words
+            events.append(Noticed(at, "CAMERA_MOVED", detail=detail, over=over))
+        lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it anew"
+        self._lost.take(lost if way_mm > self._limits.lost_mm else None, at)
+        return tuple(events)
+
+    def _beyond(self, way_mm: float, limit_mm: float) -> bool:
+        return way_mm > limit_mm * (1.0 if self._moved.reason is None else OVER_SHARE)

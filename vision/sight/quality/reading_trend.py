@@ -1,0 +1,89 @@
+"""Report when cards are read worse than before: more stay unread, or single looks are less sure.
+
+`ReadingTrend` is given the looks and the card events of each frame, and gives an event when a
+limit is passed and when all is well again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vision.game.events import CardRead, Event, Noticed
+from vision.sight.detection.classifier import LEAST_READABLE, Look
+from vision.sight.quality.view import OVER_SHARE, DebouncedReason
+
+# Over how many of the last cards the share left unread is taken, and from how many on: about eight
+# coups, and four. Chosen by judgement. More react later; fewer let one bad coup raise the alert.
+CARDS, LEAST_CARDS = 40, 20
+# Over how many of the last looks their confidence is averaged; the first so many set what is usual.
+# Chosen by judgement. More react later; fewer let one hard card, looked at often, raise the alert.
+LOOKS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTrendLimits:
+    """When reading counts as poor; the values are the table file's, section `[watch]`."""
+
+    abstained_share: float  # share of the last cards that may stay unread, 0 to 1
+    confidence_drop: float  # how far the looks' mean confidence may fall below the first, 0 to 1
+
+
+class ReadingTrend:
+    """The share of cards left unread, and how sure single looks are, against the limits."""
+
+    def __init__(self, limits: ReadingTrendLimits) -> None:
+        self._limits = limits
+        self._unread: dict[int, bool] = {}
+        self._sure: deque[float] = deque(maxlen=LOOKS)
+        self._usual: float | None = None
+        self._poor = DebouncedReason(0)
+
+    def add_looks(self, looks: Sequence[Look]) -> None:
+        """Take the looks of one call of the classifier; those at no face do not count."""
+        faces = (look for look in looks if look.readable >= LEAST_READABLE)
+        self._sure.extend(float(np.exp(look.log_p.max())) for look in faces)
+        if self._usual is None and len(self._sure) == LOOKS:
+            self._usual = float(np.mean(self._sure))
+
+    def update(self, events: Iterable[Event], at: int) -> tuple[Event, ...]:
+        """Take the card events of a frame; return an event if reading became poor or good again."""
+        for event in events:
+            if isinstance(event, CardRead):
+                self._unread[event.order] = event.card is None
+                if len(self._unread) > CARDS:
+                    del self._unread[next(iter(self._unread))]
+        poor = self._reason()
+        if not self._poor.take(poor, at):
+            return ()
+        return (Noticed(at, "READING_POOR", detail=poor or "", over=poor is None),)
+
+    def begin_shoe(self) -> None:
+        """Begin a run of cards, whose orders count from 1 again."""
+        self._unread.clear()
+
+    def _abstained_share(self) -> float:
+        """Return the share of the last cards that stayed unread, 0 while they are few."""
+        few = len(self._unread) < LEAST_CARDS
+        return 0.0 if few else sum(self._unread.values()) / len(self._unread)
+
+    def _confidence(self) -> float | None:
+        """Return the mean confidence of the last looks, `None` before there are enough."""
+        return float(np.mean(self._sure)) if len(self._sure) == LOOKS else None
+
+    def _reason(self) -> str | None:
+        scale = 1.0 if self._poor.reason is None else OVER_SHARE
+        share = self._abstained_share()
+        if share > self._limits.abstained_share * scale:
+            return (
+                f"{share:.0%} of the last {len(self._unread)} cards unread; look at light and lens."
+            )
+        now = self._confidence()
+        if now is None or self._usual is None:
+            return None
+        if self._usual - now > self._limits.confidence_drop * scale:
+            return f"Looks are {now:.0%} sure, at first {self._usual:.0%}; look at light and lens."
+        return None

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import decode_picture
 from vision.sight.deck.captured import Captured
 from vision.sight.deck.classifier import Deck
 from vision.sight.deck.head import Head
@@ -160,8 +161,13 @@ def load(path: Path) -> DeckFile:
         )
     ends = np.cumsum(content.pop("jpeg_sizes"))
     jpegs = np.split(content.pop("jpegs"), ends[:-1]) if len(ends) else []
-    pictures = [cv2.imdecode(one, cv2.IMREAD_COLOR) for one in jpegs]
-    return DeckFile(facts, content, tuple(np.asarray(p, np.uint8) for p in pictures), said)
+    pictures = [decode_picture(jpeg.tobytes()) for jpeg in jpegs]
+    whole = tuple(picture for picture in pictures if picture is not None)
+    if len(whole) < len(pictures):
+        raise ConfigurationError(
+            f"{path}: the deck file has a damaged picture; run `shoe-reader enrol`"
+        )
+    return DeckFile(facts, content, whole, said)
 
 
 def _content(path: Path) -> dict[str, NDArray[Any]]:

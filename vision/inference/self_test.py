@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from vision.errors import ConfigurationError
+from vision.pictures import open_picture
 from vision.sight.geometry.frame import Image
 
 PICTURE = Path(__file__).with_name("self_test.jpg")
@@ -56,13 +56,12 @@ def load(read: Read, picture: Path = PICTURE) -> SelfTest:
     """Open the self_test that travels with the program; ConfigurationError if it is damaged."""
     try:
         answer = tomllib.loads(picture.with_suffix(".toml").read_text("utf-8"))
-        data = np.frombuffer(picture.read_bytes(), np.uint8)
+        image = open_picture(picture)
         cards = tuple((str(name), float(x), float(y)) for name, x, y in answer["cards"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
             f"{picture}: the test picture is damaged ({error}); {CURE}"
         ) from None
-    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
     if image is None or not cards:
         raise ConfigurationError(f"{picture}: the test picture is damaged; {CURE}")
-    return SelfTest(np.asarray(image, np.uint8), cards, read)
+    return SelfTest(image, cards, read)

@@ -41,7 +41,7 @@ class EmbeddedBroker:
     Port 0 asks the system for a free one; `port` and `websocket_port` tell which.
     """
 
-    def __init__(self, port: int = 1883, websocket_port: int = 9001) -> None:
+    def __init__(self, port: int, websocket_port: int) -> None:
         self.port = port
         self.websocket_port = websocket_port
         self._loop = asyncio.new_event_loop()

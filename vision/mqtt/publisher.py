@@ -28,13 +28,13 @@ from vision.mqtt.endpoint import (
     explain_refusal,
     new_client,
 )
+from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
 
 IN_FLIGHT = 20
 FIRST_DELAY_S = 0.25
 LAST_DELAY_S = 5.0
 INBOX_SIZE = 200
-PAYLOAD_LIMIT = 16 * 1024
 
 log = logging.getLogger(__name__)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
 
 from tests.sight.quality.test_camera_shift import VIEW, moved, table
+from vision.app.pipeline import limits_of
+from vision.config.table import WatchSection
 from vision.game.cards import DECK
 from vision.game.events import CardRead, Event, Noticed
 from vision.sight.detection.classifier import Look
 from vision.sight.geometry.frame import Image
-from vision.sight.quality.drift import CARDS, LOOKS, Place, PlaceLimits, Trust, TrustLimits
+from vision.sight.quality.drift import CARDS, LOOKS, Place, Trust
 
+_, PLACE, TRUST = limits_of(WatchSection())
 MM_PER_PX = 0.9
 EVERY_MS = 10_000
 
@@ -26,7 +31,7 @@ def shown(place: Place, way_mm: float, start: int, looks: int) -> list[Event]:
 @pytest.mark.parametrize("layout", [table(), None], ids=["calibrated", "first picture"])
 def test_camera_moved_by_5_mm_is_told_and_its_end(layout: Image | None) -> None:
     """A push is told in millimetres after two looks that agree, and its end when put right."""
-    place = Place(VIEW, PlaceLimits(), layout)
+    place = Place(VIEW, PLACE, layout)
     assert shown(place, 0.0, 0, 4) == []
     (event,) = shown(place, 5.0, 100_000, 4)
     assert isinstance(event, Noticed)
@@ -40,7 +45,7 @@ def test_camera_moved_by_5_mm_is_told_and_its_end(layout: Image | None) -> None:
 
 def test_camera_moved_too_far_makes_blind() -> None:
     """From 2 cm on nothing is read where the slots were."""
-    place = Place(VIEW, PlaceLimits(), table())
+    place = Place(VIEW, PLACE, table())
     shown(place, 30.0, 0, 3)
     assert place.blind is not None
     assert "30 mm" in place.blind
@@ -50,14 +55,14 @@ def test_camera_moved_too_far_makes_blind() -> None:
 
 def test_camera_place_is_not_watched_where_it_is_not_wanted() -> None:
     """With `moved_mm` 0 nothing is measured."""
-    place = Place(VIEW, PlaceLimits(moved_mm=0.0), table())
+    place = Place(VIEW, replace(PLACE, moved_mm=0.0), table())
     assert shown(place, 30.0, 0, 4) == []
     assert place.blind is None
 
 
 def test_hand_over_the_layout_claims_nothing() -> None:
     """Where the layout cannot be compared, nothing is said of the camera."""
-    place = Place(VIEW, PlaceLimits(), table())
+    place = Place(VIEW, PLACE, table())
     hidden = np.asarray(cv2.GaussianBlur(table(), (0, 0), 40), np.uint8)
     assert [place.look(hidden, i * EVERY_MS) for i in range(4)] == [()] * 4
 
@@ -73,7 +78,7 @@ def reads(trust: Trust, unread: list[bool], start: int = 0) -> list[Event]:
 
 def test_many_unread_cards_are_told_and_the_end() -> None:
     """Every third card unread is told once; a few are not."""
-    trust = Trust(TrustLimits())
+    trust = Trust(TRUST)
     assert reads(trust, [i % 6 == 0 for i in range(2 * CARDS)]) == []
     (event,) = reads(trust, [i % 3 == 0 for i in range(2 * CARDS)], start=1000)
     assert isinstance(event, Noticed)
@@ -93,7 +98,7 @@ def look(sure: float) -> Look:
 
 def test_looks_that_grow_unsure_are_told_and_the_end() -> None:
     """A fall from 95 to 60 per cent on average is told; what shows no face does not count."""
-    trust = Trust(TrustLimits())
+    trust = Trust(TRUST)
     trust.looks([look(0.95)] * LOOKS)
     trust.looks([Look(look(0.1).log_p, 0.2)] * LOOKS)
     assert trust.take([], 0) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -10,14 +11,16 @@ import pytest
 
 from datasets.dealing import simulate
 from tests.sight.film import Stage
-from vision.config.table import load
+from vision.app.pipeline import limits_of
+from vision.config.table import WatchSection, load
 from vision.game.events import Event, Noticed, Slot
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.quality.view import Limits, Patience, Watch, blind_reason
+from vision.sight.quality.view import Patience, Watch, blind_reason
 
 STAGE = Stage()
 TABLE = STAGE.picture().image
+USUAL = limits_of(WatchSection())[0]
 Change = Callable[[Image], Image]
 
 
@@ -39,7 +42,7 @@ def told(
     images: Iterator[Image] | list[Image], view: TableView = STAGE.view
 ) -> tuple[list[str | None], list[Event]]:
     """Show pictures 100 ms apart; return each change of blindness, and what was said of light."""
-    watch = Watch(view)
+    watch = Watch(view, USUAL)
     changes: list[str | None] = []
     events: list[Event] = []
     for i, image in enumerate(images):
@@ -173,6 +176,6 @@ def test_light_that_is_good_again_is_told() -> None:
 def test_limits_are_what_decides() -> None:
     """With other limits the same pictures are good."""
     dim = (TABLE * 0.3).astype(np.uint8)
-    watch = Watch(STAGE.view, Limits(dim_share=0.1))
+    watch = Watch(STAGE.view, replace(USUAL, dim_share=0.1))
     shown = [TABLE] * 40 + [dim] * 40
     assert not any(watch.look(noisy(image, i), i * 100) for i, image in enumerate(shown))

@@ -21,6 +21,7 @@ from tests.sight.film import (
     deal_coup,
     play,
 )
+from vision.config.table import ReaderSection
 from vision.game.cards import Card, parse_cards
 from vision.game.events import (
     CardOut,
@@ -54,7 +55,9 @@ class Log:
 
     def __post_init__(self) -> None:
         self.tracker = Tracker(self.stage.view)
-        self.reader = Reader(self.stage.view, self.stage.classify)
+        self.reader = Reader(
+            self.stage.view, self.stage.classify, error_bound=ReaderSection().error_bound
+        )
 
     def see(self, detections: tuple[Detection, ...], frame: Frame) -> None:
         """Take one frame."""
@@ -133,6 +136,7 @@ class Desk:
         self.reader = Reader(
             STAGE.view,
             self.classify,
+            error_bound=ReaderSection().error_bound,
             decks=decks,
             strange_backs=lambda _, quads: [self.strange_back] * len(quads),
         )

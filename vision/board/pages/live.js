@@ -60,7 +60,7 @@ export class Live {
     this.changed = changed;
     this.source = new EventSource(address);
     this.source.addEventListener("reset", (event) => this.reset(JSON.parse(event.data)));
-    this.source.addEventListener("told", (event) => this.take(JSON.parse(event.data)));
+    this.source.addEventListener("update", (event) => this.take(JSON.parse(event.data)));
     this.source.addEventListener("tick", (event) => { this.tick = JSON.parse(event.data); this.note(); });
     setInterval(() => this.plan(), 500);
     addEventListener("resize", () => this.plan());

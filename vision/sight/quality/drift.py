@@ -30,9 +30,9 @@ MENDED = 0.8
 class PlaceLimits:
     """From how many mm on the camera has moved, and stands too far off to be read by."""
 
-    moved_mm: float = 3.0
-    lost_mm: float = 20.0
-    every_ms: int = 10_000
+    moved_mm: float
+    lost_mm: float
+    every_ms: int
 
 
 class Place:
@@ -82,8 +82,8 @@ class Place:
 class TrustLimits:
     """Which share of cards may stay unread, and how far single looks may become less sure."""
 
-    abstained_share: float = 0.25
-    confidence_drop: float = 0.2
+    abstained_share: float
+    confidence_drop: float
 
 
 class Trust:

@@ -33,11 +33,11 @@ FOLLOW = 0.0005
 class Limits:
     """From where on sight counts as lost or poor; shares are of what is usual, or of an area."""
 
-    blurred_share: float = 0.35
-    covered_share: float = 0.6
-    glare_share: float = 0.75
-    dim_share: float = 0.5
-    patience_ms: int = 1500
+    blurred_share: float
+    covered_share: float
+    glare_share: float
+    dim_share: float
+    patience_ms: int
 
 
 class Patience:
@@ -108,8 +108,8 @@ class Usual:
 class Watch:
     """Tell when sight is lost or poor and when it is back; some patience either way."""
 
-    def __init__(self, view: TableView, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, view: TableView, limits: Limits) -> None:
+        self._limits = limits
         self._view = view
         self._usual: Usual | None = None
         self._lost = Patience(self._limits.patience_ms)

@@ -74,7 +74,7 @@ class Reader:
         view: TableView,
         classify: Classify,
         *,
-        error_bound: float = 1e-5,
+        error_bound: float,
         decks: int = 8,
         strange_backs: StrangeBacks | None = None,
     ) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from vision.camera import files
 from vision.commands.read import open_picture
 from vision.errors import ShoeReaderError
-from vision.inference.onnx_model import load, packaged
+from vision.inference.load import load_model, packaged
 
 HANG_S = 60.0
 SIZE = (96, 64)
@@ -123,13 +123,13 @@ def try_model(path: Path) -> str:
     genuine = digest == hashlib.sha256(true.read_bytes()).hexdigest()
     card.write_bytes(true.with_suffix(".toml").read_bytes())
     try:
-        load(path)
+        load_model(path)
         assert genuine, "a model that is not the measured one was accepted"
     except ShoeReaderError:
         pass
     card.write_text(f'sha256 = "{digest}"\nlabels = []\n', "utf-8")
     try:
-        load(path)
+        load_model(path)
     except ShoeReaderError:
         return "refused"
     return "accepted with a forged card only"

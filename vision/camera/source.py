@@ -37,8 +37,8 @@ from vision.errors import OutsideError
 from vision.secrets import filled
 from vision.sight.geometry.frame import Frame, Image
 
-# Seconds that a new capture process may take to say its first word: Python and the video library
-# take about one on the smallest machine. Lower, and a slow start is taken for a hang.
+# Seconds that a new capture process may take for its first report, chosen with room for a slow
+# machine: Python and the video library must be loaded. Lower, and a slow start looks like a hang.
 START_S = 5.0
 # Seconds of one wait for a report; bounds how late a stall is noticed.
 POLL_S = 0.1

@@ -342,18 +342,20 @@ def load(path: Path) -> TableConfig:
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path}: is not valid TOML: {error}; mend that line") from error
+        raise ConfigurationError(
+            f"{path}: is not valid TOML: {error}; correct that line"
+        ) from error
     try:
         config = TableConfig.model_validate(data, context={"folder": path.parent})
     except ValidationError as error:
         raise ConfigurationError(explain(path, error, TableConfig)) from error
     view, size = config.view, (config.camera.width, config.camera.height)
-    places = {f"view.slots_mm.{slot.name}": polygon for slot, polygon in view.slots_mm.items()}
-    places["view.mouth_mm"] = view.mouth_mm
+    areas = {f"view.slots_mm.{slot.name}": polygon for slot, polygon in view.slots_mm.items()}
+    areas["view.mouth_mm"] = view.mouth_mm
     if view.discard_mm is not None:
-        places["view.discard_mm"] = view.discard_mm
+        areas["view.discard_mm"] = view.discard_mm
     lens = None if view.lens is None else view.lens.lens()
-    faults = view_faults(view.image_px, view.table_mm, places, size, lens)
+    faults = view_faults(view.image_px, view.table_mm, areas, size, lens)
     if faults:
         raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
     return config

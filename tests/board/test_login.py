@@ -165,7 +165,7 @@ def test_log_in_and_out_stand_in_the_log(hall: Hall) -> None:
         assert client.get("me").status_code == 401
     with hall.client() as client:
         answer = client.post("login", json={"name": "Di", "password": "not the words"})
-        assert (answer.status_code, answer.json()["why"]) == (401, "name or password is not right")
+        assert (answer.status_code, answer.json()["why"]) == (401, "wrong name or password")
     kinds = (SignIn, SignOut)
     said = lambda: [one for one in hall.reader.events[before:] if isinstance(one, kinds)]  # noqa: E731
     wait_for(lambda: len(said()) == 3)

@@ -250,7 +250,7 @@ class Viewfinder:
         if image is None:
             raise OutsideError(
                 f"{masked(self._camera.source)}: {complaint}; a camera on a cable serves one "
-                "program at a time: stop the reader, or take the kept picture"
+                "program at a time: stop the reader, or use the calibration picture"
             )
         return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
 

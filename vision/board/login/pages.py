@@ -123,7 +123,7 @@ class LoginPages:
             return answer
         if not await run_in_threadpool(self._accounts.knows, name, password):
             self._refused(name, address)
-            return refusal(401, "name or password is not right")
+            return refusal(401, "wrong name or password")
         self._by_name.forgive(name)
         self._by_address.take_back(address)
         self._of_all.take_back("")

@@ -141,8 +141,8 @@ export function openSearch(box, live) {
     const wanted = new URLSearchParams(new FormData(form));
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
-    found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, the newest first` : "Nothing found"),
-      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "Last change by", "Remedy"], rows.map((one) => [
+    found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, newest first` : "Nothing found"),
+      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? `${one.code}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
       ])));

@@ -2,6 +2,7 @@
 
 import { word } from "/words.js";
 
+// Seconds without an event or message after which a page calls itself not live: two ticks of the server, and half a one to spare.
 const SILENT_S = 2.5;
 
 // The state of one table: the newest message of each topic, and all results and alerts.

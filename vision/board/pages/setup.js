@@ -5,13 +5,14 @@ import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, order, watchSession, whoAmI } from "/session.js";
 import { speak, word } from "/words.js";
 
+// Health messages kept of each reader: one a second, so ten minutes.
 const KEPT = 600;
 const PLOTS = [
   ["Frames per second", (health) => health.fps],
   ["Frame to message, p99 (ms)", (health) => health.event_ms?.p99],
   ["Frame, p99 (ms)", (health) => health.frame_ms?.p99],
   ["Share of one core", (health) => health.cpu_share],
-  ["Messages not yet acknowledged", (health) => health.outbox],
+  ["Messages unsent", (health) => health.outbox],
   ["Cards unread", (health) => health.cards_unread],
   ["Camera outages", (health) => health.outages],
 ];

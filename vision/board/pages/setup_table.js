@@ -5,6 +5,7 @@ import { $, make, renderOnce, setText } from "/live.js";
 import { ask, get, logOut, picture, whoAmI } from "/session.js";
 import { Places } from "/setup_places.js";
 
+// Milliseconds between two live pictures, and between two questions how the command is doing.
 const LIVE_MS = 700;
 const JOB_MS = 1000;
 const table = decodeURIComponent(location.pathname.split("/").pop());

@@ -205,7 +205,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "no such port",
         "give one from 1 to 65535, or 0 for a free one",
     ),
-    "is no file of passwords": (
+    "is not a passwords file": (
         "the file of passwords is damaged or another",
         "give the one that shoe-reader users made, or make it anew",
     ),

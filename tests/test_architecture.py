@@ -13,7 +13,7 @@ OURS = ("vision", "datasets", "models")
 ANY = ("*",)
 
 # Modules at the root of `vision/` that every room may import and that import only one another.
-LEAVES = ("clock", "errors", "files", "logging_setup", "secrets")
+LEAVES = ("clock", "errors", "files", "logging_setup", "pictures", "secrets")
 PURE_ROOMS = ("game", "record", "wire", "sight")
 OUTSIDE_ROOMS = (
     "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "board",
@@ -48,7 +48,7 @@ ROOMS = {
     "vision/audit": Room(("game", "record", "wire", "storage"), ("cryptography",)),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(
-        ("game.fold.commands", "wire", "mqtt", "access", "camera", "sight.geometry"),
+        ("game.fold.commands", "wire", "mqtt", "access", "camera", "config", "sight.geometry"),
         ("argon2", "cryptography", "cv2", "paho", "starlette", "uvicorn"),
     ),
     "vision/app": Room(

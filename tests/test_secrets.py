@@ -15,9 +15,9 @@ import pytest
 from tests.config.test_table import table_file
 from tests.mqtt.mqtt_tools import free_port
 from vision import logging_setup
-from vision.app.journal import endpoint_of
 from vision.config.table import load, with_source
 from vision.errors import ConfigurationError
+from vision.mqtt.endpoint import endpoint_of
 from vision.secrets import filled, masked
 
 SESAME = "open-sesame"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from datasets.faces.registry import Deck, back_names, deck_names, load_deck
 from datasets.training.crops import crops
 from models.evaluate.enrolment_scenes import SIZE, Laid, Table, other_table, with_twin
-from vision.config.table import Camera
+from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.inference.deck_file import open_deck
@@ -75,7 +75,7 @@ class House:
 def enrol(deck: Deck, back: str, eyes: ModelSet, out: Path, *, views: int) -> tuple[Enrolled, str]:
     """Show a deck on the enrolment table and learn it; return it with the facts in words."""
     table = Table(deck, back, ENROLLED_ON, tilt=8, noise=2.5)
-    watch = Watch(eyes, table.view, Camera(source="", width=SIZE[0], height=SIZE[1]), print)
+    watch = Watch(eyes, table.view, CameraSection(source="", width=SIZE[0], height=SIZE[1]), print)
     begun, used = time.monotonic(), time.process_time()
     shown = [*table.spreads(pictures=6), *table.backs(pictures=3)]
     for number, laid in enumerate(shown):

@@ -23,7 +23,7 @@ from datasets.training.snapshot import Snapshot, series
 from models.evaluate.classifier import Outcome, calibration_error
 from models.networks.model_card import HERE
 from vision.game.cards import DECK
-from vision.inference.onnx_model import load
+from vision.inference.load import load_model
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES, LookFusion
@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/report"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    model = load(arguments.model)
+    model = load_model(arguments.model)
     settings = model.settings
     classifier = Classifier(
         model,

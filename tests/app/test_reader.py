@@ -26,7 +26,7 @@ from vision import cli
 from vision.app import reader as app_module
 from vision.app.journal import Journal, Outputs
 from vision.app.reader import TableReader
-from vision.camera.shots import Outage, Shot
+from vision.camera.source import Outage, Shot
 from vision.commands import demo
 from vision.commands.printing.console import Console
 from vision.config.table import TableConfig, load, with_source
@@ -159,7 +159,7 @@ def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> Tabl
 def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any]]:
     """Run the reader over the film and return its messages."""
     outputs = Outputs(folder / "log.sqlite", folder / "out.jsonl", publish=False)
-    TableReader(config, outputs, Console(), speed=0, **changes).run()
+    TableReader(config, outputs, Console(fps=30.0), speed=0, **changes).run()
     return said(folder)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vision.app.supervisor import SightSupervisor
-from vision.camera.shots import Outage, Shot
+from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import CardOut, Event, ViewBack, ViewLost
 from vision.inference.self_test import SelfTest

@@ -14,15 +14,16 @@ import httpx
 import pytest
 
 from tests.browser.voice import Reader, Voice, table_config, wait_for
+from tests.mqtt.endpoints import endpoint_at
 from tests.table_log import overdraw
 from vision.app.boards import Boards, address_of, prefixes_of
 from vision.board.feed import Feed
-from vision.board.public import FIELDS, TOPICS, public_part
-from vision.board.server import Address, BoardServer
-from vision.board.table_state import Memory, Told
+from vision.board.server import BoardServer
+from vision.board.table_state import TableState, Update
+from vision.board.web import FIELDS, TOPICS, public_part
+from vision.config.table import BoardSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.mqtt.endpoint import Endpoint
 
 DESK = (*TOPICS, "card", "alert", "alert/+")
 
@@ -37,7 +38,7 @@ def broker() -> Iterator[EmbeddedBroker]:
 @pytest.fixture
 def feed(broker: EmbeddedBroker, voice: Voice) -> Iterator[Feed]:
     """Run a connected feed of everything."""
-    found = Feed(Endpoint(port=broker.port), {voice.table: voice.prefix}, DESK)
+    found = Feed(endpoint_at(port=broker.port), {voice.table: voice.prefix}, DESK)
     found.start()
     wait_for(lambda: found.connected)
     yield found
@@ -55,7 +56,7 @@ def voice(broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Vo
 
 def state_of(feed: Feed) -> dict[str, Any]:
     """Return what a new browser would be told, by place."""
-    return {told.place: told.payload for told in feed.state(feed.tables[0])}
+    return {told.key: told.payload for told in feed.state(feed.tables[0])}
 
 
 def message(seq: int, at: str = "2026-01-01T00:00:00.000Z", boot: str = "b") -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_feed_is_right_again_after_its_own_restart(broker: EmbeddedBroker, voice
     voice.live(5, "As 2c", "Kd 9h")
     voice.result(4, "As 7c", "Kd 9h")
     for _ in range(2):
-        found = Feed(Endpoint(port=broker.port), {voice.table: voice.prefix}, TOPICS)
+        found = Feed(endpoint_at(port=broker.port), {voice.table: voice.prefix}, TOPICS)
         found.start()
         wait_for(lambda found=found: {"coup/live", "coup/result#4"} <= set(state_of(found)))
         found.stop()
@@ -107,15 +108,15 @@ def test_feed_is_right_again_after_its_own_restart(broker: EmbeddedBroker, voice
 
 def test_memory_of_a_new_shoe_forgets_the_old_results() -> None:
     """Results of the last shoe do not stand among those of the new one."""
-    memory = Memory("7")
+    memory = TableState("7")
     for seq, (shoe, coup) in enumerate([("s1", 70), ("s1", 71), ("s2", 1)]):
         memory.take("coup/result", {**message(seq), "shoe": shoe, "coup": coup})
-    assert [told.place for told in memory] == ["coup/result#1"]
+    assert [told.key for told in memory] == ["coup/result#1"]
 
 
 def test_memory_takes_a_new_run_by_its_time_and_an_old_one_not() -> None:
     """A late message of an earlier run never replaces one of the run after it."""
-    memory = Memory("7")
+    memory = TableState("7")
     assert memory.take("shoe", {**message(9, "2026-01-01T10:00:00.000Z", "b1"), "n": 1})
     assert memory.take("shoe", {**message(1, "2026-01-01T11:00:00.000Z", "b2"), "n": 2})
     assert not memory.take("shoe", {**message(10, "2026-01-01T10:30:00.000Z", "b1"), "n": 3})
@@ -124,16 +125,16 @@ def test_memory_takes_a_new_run_by_its_time_and_an_old_one_not() -> None:
 
 def test_memory_stays_bounded_and_keeps_what_stands() -> None:
     """However much a table tells of, a display keeps so much; an old open alert stays in it."""
-    memory = Memory("7")
+    memory = TableState("7")
     memory.take("alert/a0", {**message(0), "id": "a0"})
     for number in range(1, 4000):
         memory.take("card", {**message(number), "order": number, "event": "out"})
-    assert [told.place for told in memory] == ["alert/a0"]
+    assert [told.key for told in memory] == ["alert/a0"]
     assert not memory.take("card", {**message(3999), "order": 3999, "event": "out"})
     for number in range(1, 3000):
         memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
     assert len(list(memory)) == 2000
-    assert list(memory)[-1].place == "alert/b2999"
+    assert list(memory)[-1].key == "alert/b2999"
 
 
 @pytest.mark.parametrize(
@@ -156,8 +157,10 @@ def test_public_part_leaves_out_people_reasons_and_faults() -> None:
 def test_public_feed_never_holds_what_is_not_public(broker: EmbeddedBroker) -> None:
     """Through a whole coup with a fault, nothing but the public part is anywhere in the feed."""
     reader = Reader(broker.port, "public")
-    found = Feed(Endpoint(port=broker.port), {"public": reader.prefix}, TOPICS, reduce=public_part)
-    heard: list[Told] = []
+    found = Feed(
+        endpoint_at(port=broker.port), {"public": reader.prefix}, TOPICS, reduce=public_part
+    )
+    heard: list[Update] = []
     found.subscribe(heard.append, found.tables)
     found.start()
     wait_for(lambda: found.connected)
@@ -196,7 +199,7 @@ def test_server_port_in_use_is_told() -> None:
         holder.listen()
         port = holder.getsockname()[1]
         with pytest.raises(OutsideError, match=f"port {port} .*--http-port"):
-            BoardServer(_nothing, Address(port=port)).start()
+            BoardServer(_nothing, BoardSection(port=port)).start()
 
 
 def test_server_with_a_certificate_speaks_tls(tmp_path: Path, broker: EmbeddedBroker) -> None:
@@ -219,7 +222,7 @@ def test_server_with_a_faulty_certificate_says_so(tmp_path: Path) -> None:
     bad = tmp_path / "board.crt"
     bad.write_text("no certificate", encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"\[board\] certificate .*board\.crt"):
-        BoardServer(_nothing, Address(port=0, certificate=str(bad))).start()
+        BoardServer(_nothing, BoardSection(port=0, certificate=str(bad))).start()
 
 
 def test_prefixes_of_one_table_twice_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Who gets in, for how long, and where to: the door of the desks, without a browser."""
+"""Who gets in, for how long, and where to: the log-in of the desks, without a browser."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.browser.voice import Reader, table_config, wait_for
 from tests.table_log import overdraw, write_log
 from vision.access.users import load_users, save_users
 from vision.app.boards import Boards, address_of
-from vision.board.login import door
-from vision.board.login.passwords import People, load_passwords, save_password
+from vision.board.login import pages
+from vision.board.login.passwords import Accounts, load_passwords, save_password
 from vision.board.login.sessions import Sessions, Throttle
 from vision.board.rights import MAY_ORDER
-from vision.board.server import Address
 from vision.cli import main
+from vision.config.table import BoardSection
 from vision.errors import ConfigurationError
 from vision.game.commands import SignIn, SignOut, TakeArchive
 from vision.game.fold.commands import PERMITTED
@@ -102,7 +102,7 @@ def clients(hall: Hall) -> Iterator[dict[str, httpx.Client]]:
 def test_route_answers_each_role_what_it_may(
     clients: dict[str, httpx.Client], method: str, path: str
 ) -> None:
-    """Nobody and no wrong role gets further than the door, at any route."""
+    """Nobody and no wrong role gets past the log-in, at any route."""
     wanted = dict(zip(clients, TRIES[method, path], strict=True))
     assert {role: one.request(method, path).status_code for role, one in clients.items()} == wanted
 
@@ -165,7 +165,7 @@ def test_log_in_and_out_stand_in_the_log(hall: Hall) -> None:
         assert client.get("me").status_code == 401
     with hall.client() as client:
         answer = client.post("login", json={"name": "Di", "password": "not the words"})
-        assert (answer.status_code, answer.json()["why"]) == (401, "name or password is not right")
+        assert (answer.status_code, answer.json()["why"]) == (401, "wrong name or password")
     kinds = (SignIn, SignOut)
     said = lambda: [one for one in hall.reader.events[before:] if isinstance(one, kinds)]  # noqa: E731
     wait_for(lambda: len(said()) == 3)
@@ -224,7 +224,7 @@ def test_wrong_passwords_have_to_wait(hall: Hall) -> None:
     with hall.client() as client:
         answers = [client.post("login", json=wrong) for _ in range(6)]
     assert [one.status_code for one in answers] == [401] * 5 + [429]
-    assert int(answers[-1].headers["retry-after"]) == round(door.TRIES_OF_NAME[1])
+    assert int(answers[-1].headers["retry-after"]) == round(pages.TRIES_OF_NAME[1])
 
 
 def test_session_ends_by_age_and_by_idleness() -> None:
@@ -295,13 +295,13 @@ def test_throttle_forgets_after_its_time() -> None:
 
 
 def test_passwords_are_kept_as_argon2id_for_their_owner_alone(tmp_path: Path) -> None:
-    """The file holds no password and nobody else may read it; a faulty one shuts the door."""
+    """The file holds no password and nobody else may read it; a faulty one lets nobody in."""
     users, _ = house_of_people(tmp_path)
     path = tmp_path / "passwords.json"
     assert PASSWORD not in path.read_text("utf-8")
     assert all(one.startswith("$argon2id$") for one in load_passwords(path).values())
     assert path.stat().st_mode & 0o777 == 0o600
-    people = People(users, path)
+    people = Accounts(users, path)
     assert people.knows("Bo", PASSWORD)
     assert not people.knows("Bo", PASSWORD + " ")
     with pytest.raises(ConfigurationError, match="10 to 200 characters"):
@@ -324,7 +324,7 @@ def test_users_password_is_set_by_the_command(
     with os.fdopen(reading) as typed:
         monkeypatch.setattr("sys.stdin", typed)
         assert main(["users", "password", "Bo", *file]) == 0
-    assert People(tmp_path / "users.json", tmp_path / "passwords.json").knows("Bo", PASSWORD)
+    assert Accounts(tmp_path / "users.json", tmp_path / "passwords.json").knows("Bo", PASSWORD)
     assert main(["users", "password", "Nobody", *file]) == 2
     assert main(["users", "remove", "Bo", *file]) == 0
     assert load_passwords(tmp_path / "passwords.json") == {}
@@ -337,9 +337,9 @@ def test_desk_set_up_by_half_is_refused(tmp_path: Path) -> None:
     whole = with_desk(table_config(1), users, key)
     half = whole.model_copy(update={"orders": table_config(1).orders})
     with pytest.raises(ConfigurationError, match=r"\[orders\] users"):
-        Boards([half], Address())
+        Boards([half], BoardSection())
     with pytest.raises(ConfigurationError, match=r"in clear.*certificate"):
-        Boards([whole], Address(host="0.0.0.0"))
+        Boards([whole], BoardSection(host="0.0.0.0"))
 
 
 def test_archive_of_a_coup_is_taken_and_proves_itself(tmp_path: Path) -> None:

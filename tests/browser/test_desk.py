@@ -211,11 +211,11 @@ def test_desk_asks_for_the_log_in_and_turns_away_a_wrong_role(
     page.fill("#name", "Ann")
     page.fill("#password", "not the words")
     page.click("#enter")
-    page.wait_for_selector("#why:has-text('not right')")
+    page.wait_for_selector("#why:has-text('wrong name')")
     page.close()
     screen = enter("Bo", "desk")
     assert "/login?why=role" in screen.page.url
-    screen.says("why", "not for your role")
+    screen.says("why", "may not open that page")
 
 
 def test_desk_leaves_when_the_session_has_ended(
@@ -299,7 +299,7 @@ def test_engineer_sees_how_the_reader_does(enter: Enter, hall: Hall, table: str)
     title = f".reader:has(h2:text-matches('^Table {table}[^0-9]'))"
     for fps in (30, 29, 12):
         voice.say("health", {"fps": fps, "event_ms": {"p50": 50, "p99": 70}, "outbox": 3})
-        screen.page.wait_for_selector(f"{title} figure:has-text('Pictures a second{fps}')")
+        screen.page.wait_for_selector(f"{title} figure:has-text('Frames per second{fps}')")
     points = screen.page.locator(f"{title} polyline").first.get_attribute("points") or ""
     assert len(points.split()) == 3
     machine = {"id": "a1", "code": "LINK", "text": "Messages cannot be sent.", "state": "raised"}

@@ -88,7 +88,7 @@ def test_places_are_dragged_on_the_live_picture_and_written(
     """What is dragged stands in the table file, in mm; all else stays, and the old file is kept."""
     page, before = screen.page, workshop.view
     text = workshop.file.read_text("utf-8")
-    screen.says("seen", "As the camera sees it now")
+    screen.says("seen", "Live from the camera")
     page.wait_for_function("() => document.getElementById('picture').naturalWidth === 1920")
     box = page.locator(".PUNTO_1 polygon").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -97,7 +97,7 @@ def test_places_are_dragged_on_the_live_picture_and_written(
     page.mouse.move(x + 30, y + 20, steps=4)
     page.mouse.up()
     page.locator(".MOUTH polygon").press("Shift+ArrowLeft")
-    screen.says("said", "Not written yet: PUNTO_1, MOUTH")
+    screen.says("said", "Not saved yet: PUNTO_1, MOUTH")
     page.click("#save")
     screen.says("said", "table.toml.bak")
     after = workshop.view

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,14 +17,19 @@ from tests.camera.video_servers import HttpCamera, RtspCamera, has_rtsp_server, 
 from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
 from vision.camera import files
-from vision.camera.capture_process import Word
-from vision.camera.shots import Outage, Shot
-from vision.camera.source import Capture, Wanted, is_live, open_source
+from vision.camera.capture_process import Signal
+from vision.camera.source import Capture, Outage, Shot, is_live, open_source
+from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.geometry.frame import Image
 
 SIZE = (320, 240)
-WANTED = Wanted(*SERVED)
+
+
+def camera_at(source: Path | str, **changes: float) -> CameraSection:
+    """Return the settings of a camera whose pictures have the size that the test servers send."""
+    settings = {"width": SERVED[0], "height": SERVED[1], **changes}
+    return CameraSection.model_validate({"source": str(source), **settings})
 
 
 def numbered(number: int) -> Image:
@@ -44,7 +48,7 @@ def video(path: Path, frames: int, fps: float = 25.0, code: str = "mp4v") -> Pat
 
 def read(source: Path | str, speed: float = 0) -> list[Shot]:
     """Read a source that has no outages to its end."""
-    return [s for s in open_source(str(source), Wanted(), speed=speed, start_ms=1000)
+    return [s for s in open_source(camera_at(source), speed=speed, start_ms=1000)
             if isinstance(s, Shot)]  # fmt: skip
 
 
@@ -111,7 +115,7 @@ def test_video_cut_in_half_is_read_and_told(tmp_path: Path, name: str, code: str
     whole.write_bytes(data[: len(data) // 2])
     shots: list[Shot | Outage] = []
     with pytest.raises(OutsideError, match="cut off"):
-        shots.extend(open_source(str(whole), Wanted(), speed=0))
+        shots.extend(open_source(camera_at(whole), speed=0))
     assert 20 <= len(shots) <= 40
 
 
@@ -126,7 +130,7 @@ def test_video_mp4_cut_in_the_last_frame_is_told(tmp_path: Path) -> None:
     path.write_bytes(boxes[b"ftyp"] + shifted + boxes.get(b"free", b"") + mdat[:-40])
     shots: list[Shot | Outage] = []
     with pytest.raises(OutsideError, match=r"cut off.* of 30 frames"):
-        shots.extend(open_source(str(path), Wanted(), speed=0))
+        shots.extend(open_source(camera_at(path), speed=0))
     assert 28 <= len(shots) <= 30
 
 
@@ -152,7 +156,7 @@ def _shift_chunks(moov: bytes, by: int) -> bytes:
 def test_camera_unplugged_is_told() -> None:
     """A camera that is not there or is busy ends with an outside error and the cure."""
     with pytest.raises(OutsideError, match="unplugged, or another program"):
-        open_source("9", Wanted())
+        open_source(camera_at("9"))
 
 
 def test_address_refused_is_told() -> None:
@@ -161,7 +165,7 @@ def test_address_refused_is_told() -> None:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
         with pytest.raises(OutsideError, match="no video comes from this address"):
-            open_source(f"http://127.0.0.1:{port}/video", Wanted())
+            open_source(camera_at(f"http://127.0.0.1:{port}/video"))
 
 
 @pytest.mark.parametrize(
@@ -215,7 +219,7 @@ def test_stream_that_fails_is_named_and_reopened(
     camera: HttpCamera, fault: str, words: str
 ) -> None:
     """Each fault has its words and the time of the last good picture; nothing bad is shown."""
-    shots = open_source(camera.url, WANTED)
+    shots = open_source(camera_at(camera.url))
     first = shot_within(shots, 10)
     camera.fail(fault)
     outage = outage_within(shots, 10)
@@ -230,7 +234,7 @@ def test_stream_that_fails_is_named_and_reopened(
 
 def test_stream_that_may_repeat_itself_is_not_frozen(camera: HttpCamera) -> None:
     """With `frozen_s` 0 an encoder may send the same picture for as long as it likes."""
-    shots = open_source(camera.url, replace(WANTED, frozen_s=0.0, stall_s=1.0))
+    shots = open_source(camera_at(camera.url, frozen_s=0.0, stall_s=1.0))
     shot_within(shots, 10)
     camera.fail("frozen")
     end = time.monotonic() + 2.5
@@ -243,12 +247,12 @@ def test_stream_that_never_answers_leaves_nothing_behind() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         before = held()
         url = f"http://127.0.0.1:{mute.getsockname()[1]}/video"
-        captures = [Capture(url, WANTED) for _ in range(4)]
+        captures = [Capture(camera_at(url)) for _ in range(4)]
         for capture in captures:
             end = time.monotonic() + 30
-            while capture.word is None and time.monotonic() < end:
+            while capture.signal is None and time.monotonic() < end:
                 assert capture.newest(0.1) is None
-            assert capture.word is Word.OPENING
+            assert capture.signal is Signal.OPENING
         assert held().children == before.children + len(captures)
         for capture in captures:
             capture.close()
@@ -262,7 +266,7 @@ def test_stream_that_never_answers_leaves_nothing_behind() -> None:
 def test_stream_pictures_are_told_as_they_are(camera: HttpCamera) -> None:
     """What comes through the shared memory is what the camera sent."""
     known = [picture(number).mean() for number in range(60)]
-    shots = open_source(camera.url, WANTED)
+    shots = open_source(camera_at(camera.url))
     for _ in range(10):
         shot = shot_within(shots, 10)
         assert min(abs(shot.frame.image.mean() - level) for level in known) < 1.5
@@ -275,7 +279,7 @@ def test_rtsp_camera_that_fails_is_noticed_and_reopened(fault: str) -> None:
     """A real RTSP server that dies or stands still is noticed and read again when it is back."""
     camera = RtspCamera()
     try:
-        shots = open_source(camera.url, WANTED)
+        shots = open_source(camera_at(camera.url))
         shot_within(shots, 20)
         camera.fail(fault)
         assert outage_within(shots, 20).reason
@@ -324,7 +328,7 @@ def test_video_that_hangs_is_blindness_and_then_an_error(
     monkeypatch.setattr(files, "STALL_S", 0.05)
     monkeypatch.setattr(files, "HANGS_S", 0.3)
     monkeypatch.setattr(files, "_decode", lambda *_: time.sleep(1))
-    shots = open_source(str(video(tmp_path / "a.mp4", 5)), Wanted(), speed=0)
+    shots = open_source(camera_at(video(tmp_path / "a.mp4", 5)), speed=0)
     assert isinstance(next(shots), Outage)
     with pytest.raises(OutsideError, match="network share"):
         list(shots)

@@ -21,8 +21,8 @@ import numpy as np
 
 from tests.camera.video_servers import FAULTS, SIZE, BadCamera, HttpCamera, RtspCamera
 from vision.camera.capture_process import HEADER, Slots
-from vision.camera.shots import Outage, Shot
-from vision.camera.source import Wanted, open_source
+from vision.camera.source import Outage, Shot, open_source
+from vision.config.table import CameraSection
 
 NOTICED_S = 2.0
 RECOVERED_S = 5.0
@@ -85,7 +85,7 @@ def count_shots(shots: Iterator[Shot | Outage], seconds: float) -> int:
 
 def endure(camera: BadCamera, faults: tuple[str, ...], times: int) -> tuple[list[Row], Held, Held]:
     """Let a camera fail in turn; return the rows, and what was held at first and in the end."""
-    shots = open_source(camera.url, Wanted(*SIZE))
+    shots = open_source(CameraSection(source=camera.url, width=SIZE[0], height=SIZE[1]))
     rows = [Row(fault) for fault in faults]
     until(shots, Shot)
     count_shots(shots, 1.0)

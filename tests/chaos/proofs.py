@@ -27,7 +27,7 @@ from tests.chaos.table import PREFIX, config_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Journal, Outputs
-from vision.config.table import Evidence
+from vision.config.table import EvidenceSection
 from vision.game.events import CardRead, Event, Noticed
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.evidence import PART, folder_of
@@ -37,7 +37,7 @@ from vision.wire.messages import Message
 
 CODE = "EXPOSED_IN_SHOE"
 ALERT_EVERY = 3
-KEPT = Evidence(before_s=1.0, after_s=1.0)
+KEPT = EvidenceSection(before_s=1.0, after_s=1.0)
 SIZE = (640, 480)
 WRITING_S = 0.02  # so that kills fall within it
 AT_WORK_S = (0.0, 0.5)

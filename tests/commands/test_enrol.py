@@ -57,4 +57,4 @@ def test_refit_of_a_file_that_is_no_deck_is_told(
 ) -> None:
     """The table file is not a deck."""
     assert main(["enrol", str(table), "--refit", str(table)]) == 2
-    assert "is no deck file" in capsys.readouterr().err
+    assert "is not a deck file" in capsys.readouterr().err

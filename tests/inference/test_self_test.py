@@ -10,8 +10,8 @@ import pytest
 
 from vision.errors import ConfigurationError
 from vision.inference.load import ModelSet, open_models
-from vision.inference.onnx_model import Tensor
 from vision.inference.self_test import PICTURE, SelfTest, load
+from vision.sight.detection.classifier import Tensor
 
 
 @pytest.fixture(scope="module")

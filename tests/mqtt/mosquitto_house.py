@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
 from vision.mqtt.endpoint import Endpoint, new_client
 
@@ -45,7 +46,7 @@ class House:
     def endpoint(self, name: str) -> Endpoint:
         """Return the broker, as that user."""
         who = {"username": name, "password": PASSWORD, "tls_ca": str(self.ca)}
-        return Endpoint("localhost", self.port, **who)
+        return endpoint_at(host="localhost", port=self.port, **who)
 
     def publish(self, name: str, *topics: str) -> None:
         """Publish the user's name on topics of the table, and wait until the broker has them."""

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mosquitto_house import DEPLOY, EVERYONE, PUBLIC, ROLES, TABLE, TOPICS, House
 from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, listening, wait_for
 from vision.errors import OutsideError
-from vision.mqtt.endpoint import Endpoint, probe
+from vision.mqtt.endpoint import probe
 from vision.wire.commands import COMMANDS
 
 ORDERS = {topic for topic in TOPICS if topic.startswith("cmd/")} - {"cmd/reply"}
@@ -89,9 +90,9 @@ def test_client_certificate_is_as_good_as_a_password(house: House) -> None:
     certs = house.folder / "certs"
     ca = str(house.ca)
     own = {"certificate": str(certs / "reader.crt"), "key": str(certs / "reader.key")}
-    probe(Endpoint("localhost", house.certificate_port, tls_ca=ca, **own))
+    probe(endpoint_at(host="localhost", port=house.certificate_port, tls_ca=ca, **own))
     with pytest.raises(OutsideError):
-        probe(Endpoint("localhost", house.certificate_port, tls_ca=ca))
+        probe(endpoint_at(host="localhost", port=house.certificate_port, tls_ca=ca))
 
 
 def test_every_order_may_be_given_by_somebody() -> None:

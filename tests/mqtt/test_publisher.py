@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import (
     HAS_CLIENTS,
     MOSQUITTO,
@@ -21,9 +22,10 @@ from tests.storage.test_log import HEADER, entry, message
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.mqtt.endpoint import Endpoint, explain_error, probe
-from vision.mqtt.publisher import IN_FLIGHT, INBOX_SIZE, PAYLOAD_LIMIT, Publisher
+from vision.mqtt.endpoint import explain_error, probe
+from vision.mqtt.publisher import IN_FLIGHT, INBOX_SIZE, Publisher
 from vision.storage.log import Store
+from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
 
 PREFIX = "casino/house/table/7/"
@@ -57,7 +59,7 @@ def say(store: Store, seqs: range, *, retain: bool = False) -> None:
 
 def link(port: int, store: Store, **access: str) -> Publisher:
     """Return a link to that port, not yet started."""
-    endpoint = Endpoint(port=port, **access)  # type: ignore[arg-type]
+    endpoint = endpoint_at(port=port, **access)
     return Publisher(endpoint, store, will=WILL, commands=PREFIX + "cmd/")
 
 
@@ -229,7 +231,7 @@ def test_messages_past_the_outbox_are_sent_only_when_connected(
 
 def test_probe_of_a_good_broker_says_nothing(broker: EmbeddedBroker) -> None:
     """A broker that can be used passes."""
-    probe(Endpoint(port=broker.port))
+    probe(endpoint_at(port=broker.port))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ def test_probe_of_a_good_broker_says_nothing(broker: EmbeddedBroker) -> None:
 def test_probe_of_an_unreachable_broker_says_why(host: str, words: str) -> None:
     """The address, what happened and the cure are said."""
     with pytest.raises(OutsideError, match=words):
-        probe(Endpoint(host=host, port=free_port()))
+        probe(endpoint_at(host=host, port=free_port()))
 
 
 def test_probe_of_another_kind_of_server_says_so(
@@ -249,7 +251,7 @@ def test_probe_of_another_kind_of_server_says_so(
     """A port where something else answers is not taken for a broker."""
     monkeypatch.setattr("vision.mqtt.endpoint.CONNECT_S", 2.0)
     with pytest.raises(OutsideError, match="does not answer as an MQTT broker"):
-        probe(Endpoint(port=broker.websocket_port))
+        probe(endpoint_at(port=broker.websocket_port))
 
 
 @pytest.fixture(scope="module")
@@ -300,7 +302,7 @@ def test_guarded_broker_admits_only_who_may(
     """TLS and passwords: each wrong way in is told apart, and no secret is said."""
     if access.get("tls_ca") == "CA":
         access = {**access, "tls_ca": str(certificates / "ca.crt")}
-    endpoint = Endpoint(host="localhost", port=guarded.port, **access)  # type: ignore[arg-type]
+    endpoint = endpoint_at(host="localhost", port=guarded.port, **access)
     assert PASSWORD not in repr(endpoint)
     if not words:
         probe(endpoint)
@@ -330,7 +332,7 @@ def test_link_with_a_wrong_password_keeps_trying_and_says_why(
 def test_certificate_file_that_is_missing_is_a_configuration_error(tmp_path: Path) -> None:
     """A wrong path is told before any connection is tried."""
     with pytest.raises(ConfigurationError, match="tls_ca"):
-        probe(Endpoint(tls_ca=str(tmp_path / "none.crt")))
+        probe(endpoint_at(tls_ca=str(tmp_path / "none.crt")))
 
 
 class FailingOutbox:
@@ -355,7 +357,9 @@ class FailingOutbox:
 def test_link_survives_a_failing_store_and_says_so(broker: EmbeddedBroker) -> None:
     """A disk that fails is told by the link too, and tried again."""
     outbox = FailingOutbox()
-    publisher = Publisher(Endpoint(port=broker.port), outbox, will=WILL, commands=PREFIX + "cmd/")
+    publisher = Publisher(
+        endpoint_at(port=broker.port), outbox, will=WILL, commands=PREFIX + "cmd/"
+    )
     publisher.start()
     wait_for(lambda: outbox.asked > 1)
     wait_for(lambda: publisher.complaint == "the disk fails")
@@ -372,7 +376,7 @@ def test_link_survives_a_failing_store_and_says_so(broker: EmbeddedBroker) -> No
 )
 def test_other_failures_to_connect_are_explained(error: OSError | ValueError, words: str) -> None:
     """The address is named with what the system says."""
-    told = explain_error(error, Endpoint("10.9.8.7", 1883))
+    told = explain_error(error, endpoint_at(host="10.9.8.7"))
     assert "10.9.8.7:1883" in told
     assert words in told
 
@@ -396,6 +400,6 @@ def test_client_certificate_lets_in_who_has_one(tmp_path: Path, certificates: Pa
     ca = str(certificates / "ca.crt")
     with server:
         own = {"certificate": str(tmp_path / "c.crt"), "key": str(tmp_path / "c.key")}
-        probe(Endpoint("localhost", server.port, tls_ca=ca, **own))
+        probe(endpoint_at(host="localhost", port=server.port, tls_ca=ca, **own))
         with pytest.raises(OutsideError):
-            probe(Endpoint("localhost", server.port, tls_ca=ca))
+            probe(endpoint_at(host="localhost", port=server.port, tls_ca=ca))

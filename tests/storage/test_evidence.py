@@ -21,7 +21,7 @@ from vision.audit.export import Sources, audit_archive, write_archive
 from vision.audit.selection import Part
 from vision.audit.verify import Trust
 from vision.cli import main
-from vision.config.table import Evidence, View
+from vision.config.table import EvidenceSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
@@ -39,7 +39,7 @@ from vision.wire.session import Desk, advance, new_desk
 SIZE = (320, 240)
 FRAME_MS = 100
 DAY_MS = 86_400_000
-VIEW = View(
+VIEW = ViewSection(
     image_px=((20, 20), (300, 20), (300, 220), (20, 220)),
     table_mm=((0, 0), (1400, 0), (1400, 1000), (0, 1000)),
     slots_mm={slot.name: ((600, 400), (700, 400), (700, 500)) for slot in Slot},  # type: ignore[misc]
@@ -58,9 +58,9 @@ def picture(number: int) -> Image:
 class Table:
     """A table whose camera takes ten pictures a second, and whose reader keeps evidence."""
 
-    def __init__(self, folder: Path, settings: Evidence | None = None) -> None:
+    def __init__(self, folder: Path, settings: EvidenceSection | None = None) -> None:
         self.log = folder / "t.sqlite"
-        self.recorder = EvidenceRecorder(settings or Evidence(), VIEW, SIZE, self.log)
+        self.recorder = EvidenceRecorder(settings or EvidenceSection(), VIEW, SIZE, self.log)
         self.desk = new_desk(header())
         self.messages: list[Message] = []
         self.events: list[Event] = []
@@ -181,7 +181,7 @@ def test_replay_says_the_same_without_the_pictures(
 
 def test_same_plays_without_evidence_say_the_same_as_ever(tmp_path: Path) -> None:
     """A reader that keeps no pictures says what it always said."""
-    table = Table(tmp_path, Evidence(keep=False)).play(PLAYS["clean"]().events)
+    table = Table(tmp_path, EvidenceSection(keep=False)).play(PLAYS["clean"]().events)
     assert table.kept() == []
     assert not folder_of(table.log).exists()
 

@@ -124,7 +124,7 @@ def test_file_grown_too_large_loses_its_oldest_shoes(tmp_path: Path) -> None:
 def test_messages_are_kept_for_replay_for_their_own_time(tmp_path: Path) -> None:
     """Old messages go before old records; what is unsent or stands on its topic stays."""
     with filled(tmp_path / "t.sqlite", sent=3) as store:
-        prune(store, Limits(keep_days=9999, messages_days=1), 4.5)
+        prune(store, Limits(keep_days=9999, messages_days=1, max_mb=1000), 4.5)
         assert store.count_said(1, 30) < 30
         assert store.count_said(31, 50) == 20
         assert len(store.pending(0, 99)) == 20

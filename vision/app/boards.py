@@ -16,29 +16,25 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.access.users import load_credential
-from vision.app.journal import endpoint_of
 from vision.app.table_editor import TableEditor
 from vision.audit.export import Sources, write_archive
 from vision.audit.selection import Part
-from vision.board.desk.backfill import CatchUp
 from vision.board.desk.commands import Order, Orders
-from vision.board.desk.history import History
-from vision.board.desk.pages import Desk
+from vision.board.desk.history import Backfill, History
+from vision.board.desk.pages import DeskPages
+from vision.board.desk.setup import SetupPages
 from vision.board.feed import Feed
-from vision.board.login.door import Door
-from vision.board.login.passwords import People
+from vision.board.login.pages import LoginPages
+from vision.board.login.passwords import Accounts
 from vision.board.login.sessions import Sessions
-from vision.board.public import TOPICS, public_part
 from vision.board.rights import DESK_TOPICS, desk_part
-from vision.board.server import Address, BoardServer
-from vision.board.setup.pages import SetUp
-from vision.board.web import House, SafeHeaders, public_routes
+from vision.board.server import BoardServer
+from vision.board.web import TOPICS, SafeHeaders, TableFacts, public_part, public_routes
 from vision.config.profiles import load_profile
-from vision.config.table import Board, TableConfig
-from vision.config.table import Desk as DeskSettings
+from vision.config.table import BoardSection, DeskSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.betting.bets import Offer
-from vision.mqtt.endpoint import Endpoint
+from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
 from vision.storage.evidence import folder_of
 from vision.wire.messages import PREFIX
@@ -56,9 +52,9 @@ def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
     return prefixes
 
 
-def house_of(configs: Sequence[TableConfig]) -> House:
-    """Return what the boards say of the house: titles, language, offers and limits."""
-    return House({config.table: _table(config) for config in configs})
+def facts_of(configs: Sequence[TableConfig]) -> TableFacts:
+    """Return what the boards say of each table: title, language, offers and limits."""
+    return {config.table: _table(config) for config in configs}
 
 
 def _table(config: TableConfig) -> dict[str, Any]:
@@ -93,7 +89,7 @@ def public_endpoint(config: TableConfig) -> Endpoint:
     return _endpoint(config, config.board)
 
 
-def _endpoint(config: TableConfig, own: Board | DeskSettings) -> Endpoint:
+def _endpoint(config: TableConfig, own: BoardSection | DeskSection) -> Endpoint:
     if not own.username:
         return endpoint_of(config.broker)
     names = {"username": own.username, "password_env": own.password_env}
@@ -106,7 +102,7 @@ class Boards:
     def __init__(
         self,
         configs: Sequence[TableConfig],
-        address: Address,
+        address: BoardSection,
         files: Mapping[str, Path] | None = None,
     ) -> None:
         """Prepare the boards; nothing is served or asked before they are entered.
@@ -114,13 +110,13 @@ class Boards:
         `files` are the table files by table, for the engineer to change. ConfigurationError when
         the desk is set up by half.
         """
-        prefixes, house = prefixes_of(configs), house_of(configs)
+        prefixes, facts = prefixes_of(configs), facts_of(configs)
         first = configs[0]
         self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
-        self.desk = _Desk(configs, address, prefixes, files or {}) if first.desk.key else None
-        routes = public_routes(self.feed, house, lambda: self.server.stopping)
+        self.desk = _DeskServer(configs, address, prefixes, files or {}) if first.desk.key else None
+        routes = public_routes(self.feed, facts, lambda: self.server.stopping)
         if self.desk is not None:
-            routes += self.desk.routes(house, lambda: self.server.stopping)
+            routes += self.desk.routes(facts, lambda: self.server.stopping)
         self.app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)])
         self.server = BoardServer(self.app, address)
 
@@ -143,13 +139,13 @@ class Boards:
             self.desk.stop()
 
 
-class _Desk:
+class _DeskServer:
     """The part of a board server for people who log in, with its own link to the broker."""
 
     def __init__(
         self,
         configs: Sequence[TableConfig],
-        address: Address,
+        address: BoardSection,
         prefixes: Mapping[str, str],
         files: Mapping[str, Path],
     ) -> None:
@@ -166,34 +162,34 @@ class _Desk:
             recorder=self._history.record,
         )
         self._orders = Orders(self._feed, credential)
-        self._catch_up = CatchUp(self._feed, self._history, credential.name)
+        self._backfill = Backfill(self._feed, self._history, credential.name)
         users, passwords = _people_files(config)
-        people = People(users, passwords)
+        accounts = Accounts(users, passwords)
         sessions = Sessions(
             idle_s=60 * config.desk.idle_min,
             length_s=3600 * config.desk.session_h,
             # Servers that run side by side each have their own.
             path=passwords.with_name(f"sessions-{address.port}.json") if address.port else None,
         )
-        self._door = Door(people, sessions, self._record, secure=bool(address.certificate))
-        benches = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
-        self._set_up = SetUp(self._door, benches)
+        self._login = LoginPages(accounts, sessions, self._record, secure=bool(address.certificate))
+        editors = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
+        self._set_up = SetupPages(self._login, editors)
 
-    def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:
+    def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of logging in and of the desks."""
-        desk = Desk(self._door, self._feed, self._orders, self._history, self._export)
-        return [*self._door.routes(), *desk.routes(house, stopping), *self._set_up.routes()]
+        desk = DeskPages(self._login, self._feed, self._orders, self._history, self._export)
+        return [*self._login.routes(), *desk.routes(facts, stopping), *self._set_up.routes()]
 
     def start(self) -> None:
         """Begin to listen."""
         self._feed.start()
         self._orders.start()
-        self._catch_up.start()
+        self._backfill.start()
 
     def stop(self) -> None:
         """Leave the broker, and end what an engineer has running."""
         self._set_up.stop()
-        self._catch_up.stop()
+        self._backfill.stop()
         self._orders.stop()
         self._feed.stop()
 
@@ -231,7 +227,7 @@ def _people_files(config: TableConfig) -> tuple[Path, Path]:
     return users, Path(passwords) if passwords else users.with_name("passwords.json")
 
 
-def _check_secrecy(address: Address) -> None:
+def _check_secrecy(address: BoardSection) -> None:
     here = address.host in ("localhost", "127.0.0.1", "::1")
     if not here and not address.certificate:
         raise ConfigurationError(
@@ -240,12 +236,11 @@ def _check_secrecy(address: Address) -> None:
         )
 
 
-def address_of(config: TableConfig, *, host: str | None = None, port: int | None = None) -> Address:
+def address_of(
+    config: TableConfig, *, host: str | None = None, port: int | None = None
+) -> BoardSection:
     """Return where a table file has its boards served, unless `host` or `port` say otherwise."""
-    board = config.board
-    return Address(
-        board.host if host is None else host,
-        board.port if port is None else port,
-        board.certificate,
-        board.key,
+    given = {"host": host, "port": port}
+    return config.board.model_copy(
+        update={name: value for name, value in given.items() if value is not None}
     )

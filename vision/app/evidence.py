@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from vision.app.journal import Input, Journal, event_of
-from vision.config.table import Evidence, View
+from vision.config.table import EvidenceSection, ViewSection
 from vision.game.events import Event, Noticed
 from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
 from vision.record.proofs import EvidenceKept, Medium, Shelf
@@ -33,7 +33,7 @@ NO_HASH = ""
 log = logging.getLogger(__name__)
 
 
-def outline_px(view: View) -> Points:
+def outline_px(view: ViewSection) -> Points:
     """Return points (n x 2 pixels) whose hull holds the layout and every place on it."""
     places = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
     points = np.array([*view.table_mm, *(point for place in places for point in place)], np.float32)
@@ -54,7 +54,9 @@ class _Rolling:
 class EvidenceRecorder:
     """Keeps the evidence of one table during one run."""
 
-    def __init__(self, settings: Evidence, view: View, size: tuple[int, int], log_path: Path):
+    def __init__(
+        self, settings: EvidenceSection, view: ViewSection, size: tuple[int, int], log_path: Path
+    ):
         """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
         self._settings = settings
         self.evidence_store = EvidenceStore(

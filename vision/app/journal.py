@@ -26,12 +26,12 @@ from vision.app.restore import (
 )
 from vision.app.signing import anchor_for, open_notary
 from vision.config.profiles import profile_text
-from vision.config.table import Broker, TableConfig
+from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
-from vision.mqtt.endpoint import Endpoint
+from vision.mqtt.endpoint import endpoint_of
 from vision.mqtt.publisher import Fill, Publisher, as_it_is
 from vision.storage.disk_latency import SlowDisk
 from vision.storage.log import Entry, Store
@@ -75,19 +75,6 @@ class Outputs:
     log: Path
     messages: Path | None = None
     publish: bool = True
-
-
-def endpoint_of(broker: Broker) -> Endpoint:
-    """Return how to reach the configured broker; ConfigurationError if its password is not set."""
-    return Endpoint(
-        host=broker.host,
-        port=broker.port,
-        username=broker.username,
-        password=broker.password(),
-        tls_ca=broker.tls_ca,
-        certificate=broker.certificate,
-        key=broker.key,
-    )
 
 
 def header_of(config: TableConfig) -> dict[str, Any]:

@@ -8,15 +8,14 @@ and the trend of reading are checked, which gives events when the table is seen 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import cv2
-import numpy as np
+from pathlib import Path
 
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
 from vision.game.events import Event, Noticed
 from vision.inference.load import ModelSet
+from vision.pictures import open_picture
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.geometry.frame import Frame, Image
@@ -37,13 +36,13 @@ def layout_of(config: TableConfig) -> Image | None:
     path = config.view.layout
     if not path:
         return None
-    image = cv2.imread(path, cv2.IMREAD_COLOR)
+    image = open_picture(Path(path))
     if image is None or image.shape[:2] != (config.camera.height, config.camera.width):
         raise ConfigurationError(
             f"view.layout: {path} is no picture of {config.camera.width} x {config.camera.height} "
             "px; calibrate the table anew, or leave the key empty"
         )
-    return np.asarray(image, np.uint8)
+    return image
 
 
 def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits, ReadingTrendLimits]:

@@ -9,7 +9,6 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Protocol
 
 from vision.app.clock_events import ClockWatch
@@ -18,11 +17,10 @@ from vision.app.journal import Input, Journal, Outputs
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, recall_of
 from vision.app.supervisor import SightSupervisor
-from vision.camera.shots import Outage, Shot
-from vision.camera.source import Wanted, is_live, open_source
+from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.profiles import load_profile
-from vision.config.table import Models, TableConfig
+from vision.config.table import TableConfig, path_of
 from vision.errors import ShoeReaderError
 from vision.game.events import (
     CardOut,
@@ -68,7 +66,11 @@ class TableReader:
         self.config = config
         self._listener = listener
         self.metrics = Metrics()
-        models = _eyes(config.models, config.deck.path)
+        models = open_models(
+            **config.models.paths(),
+            threads=config.models.threads,
+            deck=path_of(config.deck.path),
+        )
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         decks = load_profile(config.profile).rules.decks
         self._watcher = SightPipeline(config, models, decks=decks)
@@ -79,13 +81,12 @@ class TableReader:
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
         self._supervisor = _supervisor(config, models, self._watcher, live=live)
-        source = config.camera.source
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
         self._at = now_ms()
         self._clock = ClockWatch(CLOCK)
         try:
-            self._shots = open_source(source, wanted(config), speed=speed, start_ms=self._at)
+            self._shots = open_source(config.camera, speed=speed, start_ms=self._at)
         except ShoeReaderError:
             self._journal.close()
             raise
@@ -210,31 +211,4 @@ def _supervisor(
         canary_every_s=watch.canary_every_s,
         stall_s=watch.models_stall_s if live else None,
         give_up_s=watch.models_give_up_s,
-    )
-
-
-def _eyes(models: Models, deck: str) -> ModelSet:
-    return open_models(
-        _path(models.detector),
-        _path(models.classifier),
-        _path(models.corners),
-        threads=models.threads,
-        deck=_path(deck),
-    )
-
-
-def _path(text: str) -> Path | None:
-    return Path(text) if text else None
-
-
-def wanted(config: TableConfig) -> Wanted:
-    """Return what the table's camera is asked for."""
-    camera = config.camera
-    return Wanted(
-        width=camera.width,
-        height=camera.height,
-        fps=camera.fps,
-        stall_s=camera.stall_s,
-        frozen_s=camera.frozen_s,
-        open_s=camera.open_s,
     )

@@ -14,7 +14,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from vision.camera.shots import Outage, Shot
+from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import Event, ViewBack, ViewLost
 from vision.inference.self_test import SelfTest

@@ -14,11 +14,11 @@ from typing import Any
 import cv2
 import numpy as np
 
-from vision.app.reader import wanted
-from vision.board.setup.viewfinder import Viewfinder
+from vision.board.desk.setup import Viewfinder
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import open_picture
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import TableView, polygon
 
@@ -32,7 +32,7 @@ class TableEditor:
 
     def __init__(self, config: TableConfig, path: Path) -> None:
         self._path = path
-        self._viewfinder = Viewfinder(config.camera.source, wanted(config))
+        self._viewfinder = Viewfinder(config.camera)
 
     @property
     def file(self) -> str:
@@ -46,7 +46,7 @@ class TableEditor:
     def kept(self) -> bytes:
         """Return the picture of the empty layout that was kept, JPEG; OutsideError without one."""
         layout = load(self._path).view.layout
-        image = cv2.imread(layout) if layout else None
+        image = open_picture(Path(layout)) if layout else None
         if image is None:
             raise OutsideError(
                 f"{self._path}: no picture of the layout is kept; shoe-reader calibrate keeps one"

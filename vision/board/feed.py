@@ -1,7 +1,7 @@
-"""The link of a display to the broker: what it says of one table or many, and how fresh it is.
+"""The subscription of a display to the broker: the state of its tables, and how fresh it is.
 
-Subscribes with a display's rights and keeps trying for as long as it takes. Knows nothing of
-browsers, and has no way into the reader.
+It connects with the display's own account, keeps trying for as long as it takes, and passes every
+change on to its listeners.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
-from vision.board.table_state import Memory, Payload, Reduce, Told, parsed
+from vision.board.table_state import Payload, Reduce, TableState, Update, parsed
 from vision.mqtt.endpoint import (
     KEEPALIVE_S,
     Endpoint,
@@ -23,18 +23,22 @@ from vision.mqtt.endpoint import (
     new_client,
 )
 
+# Seconds before the next try to connect: a board shall be back soon after its broker, and one
+# connection in half a second costs a broker nothing.
 RETRY_S = 0.5
-PAYLOAD_LIMIT = 256 * 1024
+# Seconds that the end of the thread is waited for.
+JOIN_S = 3.0
 
+# Topics under which a table sends messages again that a display asked for.
 REPLAYED = ("replay/public/", "replay/restricted/")
 
-Listener = Callable[[Told], None]
-# Gets every message of the table, bytes as they came, said for the first time or again.
+Listener = Callable[[Update], None]
+# Gets table, topic and bytes of every message, new or sent again.
 Recorder = Callable[[str, str, bytes], None]
 
 
 class Feed:
-    """Some tables as told by their broker; safe to use from several threads."""
+    """The state of some tables by their messages; safe to use from several threads."""
 
     def __init__(
         self,
@@ -45,16 +49,16 @@ class Feed:
         reduce: Reduce | None = None,
         recorder: Recorder | None = None,
     ) -> None:
-        """Prepare a feed of `topics` of the tables; `prefixes` gives the beginning of their topics.
+        """Prepare a feed of `topics` of the tables; `prefixes` has the topic prefix of each table.
 
-        `reduce` decides what is kept of a message: what it leaves out is never held here.
+        `reduce` decides which part of a message is kept: the rest is never stored here.
         """
         self._recorder = recorder
         self._prefixes = dict(prefixes)
         self._endpoint = endpoint
         self._tables = {prefix: table for table, prefix in prefixes.items()}
         self._topics = tuple(topics)
-        self._memories = {table: _memory(table, reduce) for table in prefixes}
+        self._states = {table: _state_of(table, reduce) for table in prefixes}
         self._heard_s = dict.fromkeys(prefixes, time.monotonic())
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
@@ -70,25 +74,25 @@ class Feed:
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave the broker."""
+        """Disconnect from the broker."""
         self._closing.set()
         client = self._client
         if client is not None:
             client.disconnect()
         if self._thread.is_alive():
-            self._thread.join(timeout=3.0)
+            self._thread.join(timeout=JOIN_S)
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables."""
-        return tuple(self._memories)
+        return tuple(self._states)
 
     def prefix(self, table: str) -> str:
-        """Return the beginning of a table's topics."""
+        """Return the topic prefix of a table."""
         return self._prefixes[table]
 
     def publish(self, table: str, topic: str, data: bytes) -> None:
-        """Say something to a table; lost while the broker is away, so wait for an answer."""
+        """Send a message to a table; lost while the broker is away, so wait for an answer."""
         client = self._client
         if client is not None and self.connected:
             client.publish(self._prefixes[table] + topic, data, 1)
@@ -104,25 +108,25 @@ class Feed:
         return "" if self.connected else self._complaint
 
     def silent_s(self, table: str) -> float:
-        """Return the seconds since the table's reader last said something."""
+        """Return the seconds since the last message of the table's reader."""
         return time.monotonic() - self._heard_s[table]
 
-    def state(self, table: str) -> tuple[Told, ...]:
-        """Return what is known of a table."""
+    def state(self, table: str) -> tuple[Update, ...]:
+        """Return the state of a table."""
         with self._mutex:
-            return tuple(self._memories[table])
+            return tuple(self._states[table])
 
-    def subscribe(self, listener: Listener, tables: Sequence[str]) -> tuple[Told, ...]:
-        """Return the state of the tables, and tell `listener` of every change from then on.
+    def subscribe(self, listener: Listener, tables: Sequence[str]) -> tuple[Update, ...]:
+        """Return the state of the tables, and call `listener` with every change from then on.
 
-        It is called from another thread, of every table of the feed.
+        It is called from another thread, with the changes of all tables of the feed.
         """
         with self._mutex:
             self._listeners.add(listener)
-            return tuple(told for table in tables for told in self._memories[table])
+            return tuple(update for table in tables for update in self._states[table])
 
     def unsubscribe(self, listener: Listener) -> None:
-        """Stop telling `listener`."""
+        """Stop calling `listener`."""
         with self._mutex:
             self._listeners.discard(listener)
 
@@ -170,12 +174,12 @@ class Feed:
         topic = topic.removeprefix(again)
         if self._recorder is not None:
             self._recorder(table, topic, bytes(message.payload))
-        # How things stand now is retained; of what is said again only old results are news.
+        # The present state is retained; of what is sent again only old results are missing here.
         if again and topic != "coup/result":
             return
-        payload = parsed(message.payload, PAYLOAD_LIMIT) if message.payload else None
+        payload = parsed(message.payload) if message.payload else None
         if payload is not None or not message.payload:
-            self._tell(table, topic, payload)
+            self._take(table, topic, payload)
 
     def _table_of(self, topic: str) -> tuple[str, str | None]:
         return next(
@@ -183,14 +187,14 @@ class Feed:
             ("", None),
         )
 
-    def _tell(self, table: str, topic: str, payload: Payload | None) -> None:
+    def _take(self, table: str, topic: str, payload: Payload | None) -> None:
         with self._mutex:
-            told = self._memories[table].take(topic, payload)
+            update = self._states[table].take(topic, payload)
             listeners = tuple(self._listeners)
-        if told is not None:
+        if update is not None:
             for listener in listeners:
-                listener(told)
+                listener(update)
 
 
-def _memory(table: str, reduce: Reduce | None) -> Memory:
-    return Memory(table) if reduce is None else Memory(table, reduce)
+def _state_of(table: str, reduce: Reduce | None) -> TableState:
+    return TableState(table) if reduce is None else TableState(table, reduce)

@@ -6,7 +6,7 @@ be refused, and turns away at the server what a page should not have asked.
 
 from __future__ import annotations
 
-from vision.board.table_state import Payload, Told
+from vision.board.table_state import Payload, Update
 
 DEALER, INSPECTOR, SURVEILLANCE, ENGINEER = "dealer", "inspector", "surveillance", "engineer"
 
@@ -53,7 +53,7 @@ DESK_TOPICS = (
     "cmd/reply",
     "replay/#",
 )
-# Told by itself, not in the stream of a page.
+# Update by itself, not in the stream of a page.
 ASKED_FOR = ("card", "evidence", "alert")
 HEARD = {
     DEALER: ("status", "shoe", "coup/live", "coup/result"),
@@ -61,7 +61,7 @@ HEARD = {
 }
 
 
-def may_hear(role: str, told: Told) -> bool:
+def may_hear(role: str, told: Update) -> bool:
     """Whether a page of somebody in that role is told of it."""
     if told.topic in ASKED_FOR or told.topic == "cmd/reply":
         return False

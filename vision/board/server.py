@@ -1,7 +1,4 @@
-"""An HTTP server in a thread of its own, with TLS where a certificate is given.
-
-It knows sockets and threads; what is served is the caller's application.
-"""
+"""An HTTP server in a thread of its own, with TLS where a certificate is given."""
 
 from __future__ import annotations
 
@@ -9,34 +6,29 @@ import socket
 import ssl
 import threading
 import time
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from vision.config.table import BoardSection
 from vision.errors import ConfigurationError, OutsideError
 
+# Seconds that the server may take to start; it takes milliseconds, and a slow machine some seconds.
 START_S = 10.0
-# What is asked of a board is short; whoever asks longer is turned away before it is read.
+# Seconds that the end of the server is waited for, and within it that of open requests.
+STOP_S = 5.0
+SHUTDOWN_S = 2
+# Bytes of a request's line and headers. Those of the board's own pages are short; a longer request
+# is refused before it is read in full.
 HEADER_LIMIT = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where to serve: port 0 takes a free one; `certificate` and `key` are PEM files, or empty."""
-
-    host: str = "127.0.0.1"
-    port: int = 8080
-    certificate: str = ""
-    key: str = ""
-
-
 class BoardServer:
-    """Serves an application until stopped."""
+    """Serves an application until it is stopped; `address` says where ([board] of a table file)."""
 
-    def __init__(self, app: ASGIApp, address: Address) -> None:
+    def __init__(self, app: ASGIApp, address: BoardSection) -> None:
         self._app = app
         self._address = address
         self._port = address.port
@@ -68,14 +60,14 @@ class BoardServer:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Stop serving; open pages say within seconds that they lost the board."""
+        """Stop serving; open pages show within seconds that the board is gone."""
         if self._server is not None and self._thread is not None:
             self._server.should_exit = True
-            self._thread.join(timeout=5.0)
+            self._thread.join(timeout=STOP_S)
 
     @property
     def stopping(self) -> bool:
-        """Whether streams are to end."""
+        """Whether streams must end."""
         return self._server is not None and self._server.should_exit
 
     def _config(self) -> uvicorn.Config:
@@ -85,7 +77,7 @@ class BoardServer:
             log_level="critical",
             access_log=False,
             lifespan="off",
-            timeout_graceful_shutdown=2,
+            timeout_graceful_shutdown=SHUTDOWN_S,
             server_header=False,
             proxy_headers=False,
             h11_max_incomplete_event_size=HEADER_LIMIT,

@@ -1,7 +1,8 @@
-"""Server-sent events: what a feed tells, to one browser, with a tick each second.
+"""Server-sent events: the changes of a feed for one browser, with a tick each second.
 
-The tick proves that the line holds and says how fresh the tables are. Coalescing bounds what a
-browser that has stopped reading can cost.
+The tick proves that the connection stands, and has the age of each table's last message. Changes
+that were not fetched yet are merged by key, which bounds what a browser that has stopped reading
+can cost.
 """
 
 from __future__ import annotations
@@ -15,33 +16,36 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from vision.board.feed import Feed
-from vision.board.table_state import Told
+from vision.board.table_state import Update
 
+# Seconds between two ticks; the pages show a table as silent after some missed ones. Shorter costs
+# traffic of every open page.
 TICK_S = 1.0
-# So many places that changed and were not fetched: the browser is sent away, and comes anew.
+# Keys that changed and were not fetched after which the connection is closed; the browser connects
+# again and begins with the whole state.
 BEHIND = 5000
 
 
 class _Viewer:
-    """One browser: the changes it has not been sent yet, the newest of each place only."""
+    """One browser: the changes that were not sent to it yet, the newest of each key only."""
 
     def __init__(self, tables: Sequence[str]) -> None:
         self._loop = asyncio.get_running_loop()
         self._tables = frozenset(tables)
-        self._changes: dict[tuple[str, str], Told] = {}
+        self._changes: dict[tuple[str, str], Update] = {}
         self._news = asyncio.Event()
 
-    def hear(self, told: Told) -> None:
+    def hear(self, update: Update) -> None:
         """Take a change; called from the feed's thread."""
-        if told.table in self._tables:
-            self._loop.call_soon_threadsafe(self._add, told)
+        if update.table in self._tables:
+            self._loop.call_soon_threadsafe(self._add, update)
 
-    def _add(self, told: Told) -> None:
-        self._changes[told.table, told.place] = told
+    def _add(self, update: Update) -> None:
+        self._changes[update.table, update.key] = update
         self._news.set()
 
-    async def changes(self) -> list[Told]:
-        """Return what has changed, waiting at most until the next tick."""
+    async def changes(self) -> list[Update]:
+        """Return the changes; wait for them until the next tick at most."""
         try:
             await asyncio.wait_for(self._news.wait(), TICK_S)
         except TimeoutError:
@@ -59,19 +63,19 @@ class Stream:
         feed: Feed,
         tables: Sequence[str],
         *,
-        house: Mapping[str, Mapping[str, Any]],
-        may_hear: Callable[[Told], bool] = lambda _: True,
+        facts: Mapping[str, Mapping[str, Any]],
+        may_hear: Callable[[Update], bool] = lambda _: True,
     ) -> None:
-        """Prepare a stream of what the browser may hear; `house` is what the board itself says."""
+        """Prepare a stream of what the browser may hear; `facts` are the board's own by table."""
         self._feed = feed
         self._tables = tuple(tables)
-        self._house = house
+        self._facts = facts
         self._may_hear = may_hear
 
     def response(self, method: str, open_still: Callable[[], bool]) -> StreamingResponse:
-        """Return the answer to a browser; it ends when `open_still` says so.
+        """Return the answer to a browser; it ends when `open_still` returns False.
 
-        HEAD asks for no events: what goes on after it would hold up the connection.
+        A HEAD request gets no events: they would hold up the connection.
         """
         return StreamingResponse(
             self._events(open_still if method == "GET" else lambda: False),
@@ -83,15 +87,15 @@ class Stream:
         viewer = _Viewer(self._tables)
         state = self._feed.subscribe(viewer.hear, self._tables)
         try:
-            house = {table: self._house[table] for table in self._tables}
-            yield "retry: 1000\n\n" + event("reset", json.dumps(house)) + self._tick()
-            yield self._told(state)
+            facts = {table: self._facts[table] for table in self._tables}
+            yield "retry: 1000\n\n" + event("reset", json.dumps(facts)) + self._tick()
+            yield self._updates(state)
             sent_s = time.monotonic()
             while open_still():
                 changes = await viewer.changes()
                 if len(changes) > BEHIND:
                     return
-                text = self._told(changes)
+                text = self._updates(changes)
                 if time.monotonic() - sent_s >= TICK_S / 2:
                     text, sent_s = text + self._tick(), time.monotonic()
                 if text:
@@ -99,8 +103,8 @@ class Stream:
         finally:
             self._feed.unsubscribe(viewer.hear)
 
-    def _told(self, changes: Iterable[Told]) -> str:
-        return "".join(event("told", told.text) for told in changes if self._may_hear(told))
+    def _updates(self, changes: Iterable[Update]) -> str:
+        return "".join(event("update", change.text) for change in changes if self._may_hear(change))
 
     def _tick(self) -> str:
         silent = {table: round(self._feed.silent_s(table), 1) for table in self._tables}
@@ -108,5 +112,5 @@ class Stream:
 
 
 def event(kind: str, data: str) -> str:
-    """Return one server-sent event; `data` is one line."""
+    """Return a server-sent event; `data` is one line."""
     return f"event: {kind}\ndata: {data}\n\n"

@@ -1,7 +1,7 @@
-"""What a display remembers of one table: the newest message of each place, and nothing older.
+"""The state of one table as a display knows it: the newest message of each key, and nothing older.
 
-Pure. Drops repeats and late messages, forgets what was cleared, and keeps one place for each
-result and each alert. Knows nothing of brokers or browsers.
+A key is a topic, or a topic with the number of a result, alert, card or answer. Pure: repeats and
+late messages are dropped, and what was cleared is forgotten.
 """
 
 from __future__ import annotations
@@ -12,29 +12,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Payload = dict[str, Any]
-# What a display keeps of a message; None for what it is not to know.
+# Returns the part of a message that a display may know, None for nothing.
 Reduce = Callable[[str, Payload], Payload | None]
 
+# Bytes of a message, far above the longest of the contract (the roads of a shoe); a longer message
+# is not a reader's and is dropped unread.
+MESSAGE_LIMIT = 256 * 1024
+# Results of a shoe that are kept: 8 decks give at most about 100 coups.
 KEPT_RESULTS = 150
-KEPT_PLACES = 2000
-# A last will bears the number of the moment when it was left with the broker: always take these.
+# Keys whose newest number is remembered, so that repeats are known; bounds the memory of a display
+# that runs for months. Too few, and an old message that is sent again would count as news.
+KEPT_KEYS = 2000
+# Topics whose numbers do not count: a last will has the number of the time when the reader left it
+# with the broker, so it is always taken.
 UNNUMBERED = ("status", "health")
-# Told, but not kept: they say what happened, not how things stand.
+# Topics that report an event, not a state: passed on, but not kept.
 PASSING = ("cmd/reply", "card", "alert", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A message as browsers get it; `payload` is None where the place was cleared."""
+class Update:
+    """A message as browsers get it; `payload` is None where the topic was cleared."""
 
     table: str
     topic: str
     payload: Payload | None
 
     @property
-    def place(self) -> str:
-        """Where it belongs on a display: a later message of the same place replaces it."""
-        return place_of(self.topic, self.payload or {})
+    def key(self) -> str:
+        """What it is the state of: a later message of the same key replaces it."""
+        return key_of(self.topic, self.payload or {})
 
     @property
     def text(self) -> str:
@@ -45,14 +52,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How new the last message of a place was."""
+    """How new the last message of a key was."""
 
     boot: object
     seq: object
     at: str
 
     def is_before(self, other: _Mark) -> bool:
-        """Whether the other is newer; runs are told apart by their time, numbers count in one."""
+        """Whether the other is newer: by number within a run of the reader, by time across runs."""
         if self.boot != other.boot:
             return self.at <= other.at
         if isinstance(self.seq, int) and isinstance(other.seq, int):
@@ -61,65 +68,65 @@ class _Mark:
 
 
 @dataclass(slots=True)
-class Memory:
-    """One table as a display knows it."""
+class TableState:
+    """The state of one table; `reduce` decides which part of a message is kept."""
 
     table: str
     reduce: Reduce = field(default=lambda _topic, payload: payload)
-    _state: dict[str, Told] = field(default_factory=dict)
+    _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Told]:
+    def __iter__(self) -> Iterator[Update]:
         return iter(tuple(self._state.values()))
 
-    def take(self, topic: str, payload: Payload | None) -> Told | None:
-        """Take a message; return what a display is to be told, None where it is no news."""
+    def take(self, topic: str, payload: Payload | None) -> Update | None:
+        """Take a message; return the update for the displays, None where it changes nothing."""
         if payload is None:
             self._state.pop(topic, None)
-            return Told(self.table, topic, None)
-        place = place_of(topic, payload)
+            return Update(self.table, topic, None)
+        key = key_of(topic, payload)
         mark = _Mark(payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
-        known = self._marks.get(place)
+        known = self._marks.get(key)
         if known is not None and topic not in UNNUMBERED and not known.is_before(mark):
             return None
         reduced = self.reduce(topic, payload)
         if reduced is None:
             return None
-        told = Told(self.table, topic, reduced)
-        self._marks.pop(place, None)
-        self._marks[place] = mark
+        update = Update(self.table, topic, reduced)
+        self._marks.pop(key, None)
+        self._marks[key] = mark
         self._forget_oldest()
         if topic not in PASSING:
-            self._state.pop(place, None)
-            self._state[place] = told
-            self._forget(told)
-        return told
+            self._state.pop(key, None)
+            self._state[key] = update
+            self._forget_results(update)
+        return update
 
-    def _forget(self, told: Told) -> None:
-        """Keep the results of one shoe only, and no more places than a display can show."""
-        if told.topic == "coup/result" and told.payload is not None:
-            places = [place for place in self._state if place.startswith("coup/result#")]
-            shoe = told.payload.get("shoe")
-            others = [p for p in places if (self._state[p].payload or {}).get("shoe") != shoe]
-            for place in others or places[:-KEPT_RESULTS]:
-                self._drop(place)
+    def _forget_results(self, update: Update) -> None:
+        """Keep the results of one shoe only, and no more of them than a display can show."""
+        if update.topic == "coup/result" and update.payload is not None:
+            keys = [key for key in self._state if key.startswith("coup/result#")]
+            shoe = update.payload.get("shoe")
+            others = [k for k in keys if (self._state[k].payload or {}).get("shoe") != shoe]
+            for key in others or keys[:-KEPT_RESULTS]:
+                self._drop(key)
 
     def _forget_oldest(self) -> None:
-        """Forget what passed before what stands: an alert may be open for longer than a shoe."""
-        if len(self._marks) > KEPT_PLACES:
-            passing = (place for place in self._marks if place.split("#")[0] in PASSING)
-            alerts = (place for place in self._marks if place.startswith("alert/"))
+        """Forget events before states: an alert may be open for longer than a shoe."""
+        if len(self._marks) > KEPT_KEYS:
+            passing = (key for key in self._marks if key.split("#")[0] in PASSING)
+            alerts = (key for key in self._marks if key.startswith("alert/"))
             oldest = next(passing, None) or next(alerts, None)
             if oldest is not None:
                 self._drop(oldest)
 
-    def _drop(self, place: str) -> None:
-        self._state.pop(place, None)
-        self._marks.pop(place, None)
+    def _drop(self, key: str) -> None:
+        self._state.pop(key, None)
+        self._marks.pop(key, None)
 
 
-def place_of(topic: str, payload: Payload) -> str:
-    """Return the place of a message: each result, raised alert and card step has its own."""
+def key_of(topic: str, payload: Payload) -> str:
+    """Return the key of a message: each result, raised alert and step of a card has its own."""
     if topic == "coup/result":
         return f"{topic}#{payload.get('coup')}"
     if topic == "alert":
@@ -133,9 +140,9 @@ def place_of(topic: str, payload: Payload) -> str:
     return topic
 
 
-def parsed(data: bytes | bytearray, limit: int) -> Payload | None:
-    """Return the JSON object of a message; None when it is none, or too long to be one of ours."""
-    if len(data) > limit:
+def parsed(data: bytes | bytearray) -> Payload | None:
+    """Return the JSON object of a message; None when it is none, or longer than MESSAGE_LIMIT."""
+    if len(data) > MESSAGE_LIMIT:
         return None
     try:
         payload = json.loads(data)

@@ -1,14 +1,15 @@
-"""The public side of the board: its pages and the stream of what lies open on the tables.
+"""The public side of the board: the results pages, and what the public may know of a table.
 
 A browser can ask for the files of `pages` and for the events of a table by its name, and for
-nothing else. The feed behind it has never heard of anything more.
+nothing else. `FIELDS` lists what is let through, so that a field added to the contract stays inside
+until somebody decides that it may go out; names of staff, reasons, faults and counts of the cards
+left never do. The feed behind these pages keeps nothing else.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -21,6 +22,59 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
 from vision.board.stream import Stream
+from vision.board.table_state import Payload
+
+TOPICS = (
+    "status", "shoe", "coup/live", "coup/result", "roads", "health", "replay/public/coup/result"
+)  # fmt: skip
+
+# Fields of a hand, and of each topic, that are public.
+HAND = ("cards", "points", "natural", "pair")
+FIELDS: dict[str, tuple[str, ...]] = {
+    "status": ("state", "profile"),
+    "shoe": ("shoe", "decks", "coups", "cut_card_seen", "last_hand", "ended"),
+    "coup/live": ("shoe", "coup", "punto", "banco", "expected", "complete", "free"),
+    "coup/result": (
+        "at",
+        "shoe",
+        "coup",
+        "revision",
+        "state",
+        "why",
+        "winner",
+        "punto",
+        "banco",
+        "egalite_points",
+        "three_giving_eight",
+        "wagers",
+        "free",
+    ),
+    "roads": (
+        "shoe",
+        "rows",
+        "bead_plate",
+        "big_road",
+        "leading_ties",
+        "big_eye_boy",
+        "small_road",
+        "cockroach_pig",
+        "ask",
+        "counts",
+    ),
+}
+
+
+def public_part(topic: str, payload: Payload) -> Payload | None:
+    """Return the part of a message that the public may know; None where it may know nothing."""
+    fields = FIELDS.get(topic)
+    if fields is None:
+        return None
+    part = {name: payload[name] for name in fields if name in payload}
+    for side in ("punto", "banco"):
+        if isinstance(part.get(side), dict):
+            part[side] = {name: part[side][name] for name in HAND if name in part[side]}
+    return part
+
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -31,7 +85,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-KINDS = {
+# Content types of the files in `pages`, by suffix; other files are not served.
+CONTENT_TYPES = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
@@ -40,21 +95,18 @@ KINDS = {
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class House:
-    """What the board itself says of each table, by name: title, language, rules and limits."""
-
-    tables: Mapping[str, Mapping[str, Any]]
+# What the board itself says of each table, by name: title, language, wagers and limits.
+TableFacts = Mapping[str, Mapping[str, Any]]
 
 
 class SafeHeaders:
-    """Puts the headers that keep a page to itself on every answer."""
+    """Puts the headers that isolate a page from other sites on every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, with the headers."""
+        """Answer with the headers added."""
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -86,18 +138,18 @@ def asset_routes() -> list[Route]:
     ]
 
 
-def public_routes(feed: Feed, house: House, stopping: Callable[[], bool]) -> list[Route]:
-    """Return the routes of the results boards; `feed` is one that tells the public part only."""
+def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
+    """Return the routes of the results boards; `feed` must keep the public part only."""
 
     async def events(request: Request) -> Response:
         table = request.path_params["table"]
         if table not in feed.tables:
             return PlainTextResponse("no such table", 404)
-        stream = Stream(feed, (table,), house=house.tables)
+        stream = Stream(feed, (table,), facts=facts)
         return stream.response(request.method, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:
-        names = [{"table": name, "title": house.tables[name]["title"]} for name in feed.tables]
+        names = [{"table": name, "title": facts[name]["title"]} for name in feed.tables]
         return Response(json.dumps(names), media_type="application/json")
 
     async def board(request: Request) -> Response:
@@ -124,14 +176,14 @@ def _files(folder: Traversable, prefix: str = "") -> list[tuple[str, Traversable
     for entry in folder.iterdir():
         if entry.is_dir():
             found += _files(entry, f"{prefix}{entry.name}/")
-        elif "." + entry.name.rpartition(".")[2] in KINDS:
+        elif "." + entry.name.rpartition(".")[2] in CONTENT_TYPES:
             found.append((prefix + entry.name, entry))
     return found
 
 
 def _asset(entry: Traversable) -> Answer:
     content = entry.read_bytes()
-    kind = KINDS["." + entry.name.rpartition(".")[2]]
+    kind = CONTENT_TYPES["." + entry.name.rpartition(".")[2]]
 
     async def answer(_request: Request) -> Response:
         return Response(content, media_type=kind)

@@ -1,8 +1,29 @@
-"""The capture process: opens one live source, again and again, and lays its pictures in memory.
+"""The capture process: reads one live source and puts its pictures into shared memory.
 
-`vision.camera.source` starts it, shares a piece of memory with it, and kills it when it hangs: a
-`read()` that never returns then leaves neither thread nor handle behind. The address comes by
-standard input, never in the list of processes. Knows nothing of tables.
+`vision.camera.source` starts it and kills it when it hangs: a `read()` of a video library may never
+return, and only the end of its process frees thread and handles. It has three ways to its parent:
+
+**Settings** (standard input). One line of JSON: the [camera] section, with the passwords of the
+address filled in, so that they never stand in the list of processes. When standard input closes,
+the parent is gone, and this process ends at once.
+
+**Pictures** (a memory file, `SLOTS` slots after a header of `HEADER` bytes). Picture n, counted
+from 1, lies in slot n % SLOTS as height x width x 3 bytes, BGR. The header has a mark of 8 bytes a
+slot, little-endian: n while the slot holds the whole picture n, 0 while it is written. Nothing is
+locked: the parent copies a slot and then looks at its mark; another number means that the picture
+was overwritten meanwhile, and the copy is dropped. The file only grows, as both sides map it.
+
+**Reports** (a pipe). One `Report` of `REPORT_FORM` for everything that happens:
+
+| signal  | meaning                                                     | followed by          |
+|---------|-------------------------------------------------------------|----------------------|
+| OPENING | it begins to open the source                                | OPENED, LOST         |
+| OPENED  | the source answers                                          | PICTURE, REPEAT, LOST |
+| PICTURE | picture `number` is whole in its slot                       | PICTURE, REPEAT, LOST |
+| REPEAT  | a picture came that equals the last one to the bit; dropped | PICTURE, REPEAT, LOST |
+| LOST    | the source failed or ended; it is opened again after a pause | OPENING             |
+
+A report is dropped when the pipe is full: it would be old when it is read.
 """
 
 from __future__ import annotations
@@ -25,10 +46,12 @@ import av.logging
 import cv2
 import numpy as np
 
+from vision.pictures import MOST_PIXELS
 from vision.sight.geometry.frame import Image
 
-# RTSP by TCP; what is damaged is an error, not a guess. No time is lost on finding out format and
-# pace; what came meanwhile is shown: it holds a key frame, and the next may be seconds off.
+# Options of the video library. RTSP by TCP; what is damaged is an error, not a guess. No time is
+# spent on finding out format and rate: what comes meanwhile holds a key frame, and the next may be
+# seconds off.
 OPTIONS = {
     "rtsp_transport": "tcp",
     "err_detect": "explode",
@@ -36,19 +59,29 @@ OPTIONS = {
     "analyzeduration": "500000",
     "fpsprobesize": "0",
 }
+# Damaged packets in a row after which a stream is opened again: 3 s at 30 frames a second, longer
+# than a key frame is away with usual encoders. Lower, and a stream that recovers is torn down.
 MOST_DAMAGED = 90
-LATER_S = 0.2  # so that it is the reader that says how long nothing has come
+# Seconds that the library waits longer than [camera] stall_s, so that the parent, whose clock
+# counts, is the first to report a stall.
+LATER_S = 0.2
+# Seconds before the source is opened again, by the number of failures in a row: soon at first, and
+# never so often that a camera's log-in is hammered.
+PAUSES_S = (0.3, 0.6, 1.0)
+# Every how manyth row and column decides whether two pictures are equal before all are compared:
+# a sample that differs is found at 1/256 of the cost.
+SAMPLE = 16
 av.logging.set_level(av.logging.PANIC)
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
+# Slots: the parent takes milliseconds to copy one, so with 4 it has three frame times for it.
 SLOTS = 4
+# Bytes before the first slot: one page, because slots start at page borders.
 HEADER = 4096
-MOST_PIXELS = 64_000_000
-PAUSES_S = (0.3, 0.6, 1.0)
 
 
-class Word(IntEnum):
-    """What the process says: it opens, it opened, there is a picture or the same again, it lost."""
+class Signal(IntEnum):
+    """What a report says; see the table above."""
 
     OPENING = 0
     OPENED = 1
@@ -58,34 +91,34 @@ class Word(IntEnum):
 
 
 class Report(NamedTuple):
-    """One word, its monotonic instant (seconds), and of a picture its number and size."""
+    """A signal, its monotonic instant (seconds), and of a picture its number and size (pixels)."""
 
-    word: int
-    taken_s: float
+    signal: int
+    at_s: float
     number: int = 0
     width: int = 0
     height: int = 0
 
 
-FORM = Struct("=BdQII")
+REPORT_FORM = Struct("=BdQII")
 
 
-def place(number: int, width: int, height: int) -> int:
-    """Return where picture `number` lies in the shared memory, in bytes."""
-    return HEADER + number % SLOTS * _room(width, height)
+def slot_offset(number: int, width: int, height: int) -> int:
+    """Return where picture `number` begins in the shared memory, in bytes."""
+    return HEADER + number % SLOTS * _slot_size(width, height)
 
 
-def needed(width: int, height: int) -> int:
+def memory_size(width: int, height: int) -> int:
     """Return how large the shared memory must be for pictures of that size, in bytes."""
-    return HEADER + SLOTS * _room(width, height)
+    return HEADER + SLOTS * _slot_size(width, height)
 
 
-def _room(width: int, height: int) -> int:
+def _slot_size(width: int, height: int) -> int:
     return -(-width * height * 3 // HEADER) * HEADER
 
 
 class Slots:
-    """The shared memory as this process writes it; a slot's mark is 0 while it is written."""
+    """The shared memory, as this process writes it."""
 
     def __init__(self, memory_fd: int) -> None:
         self._fd = memory_fd
@@ -97,13 +130,13 @@ class Slots:
         """Make room for pictures of that size; memory only grows, as the reader maps it too."""
         if self._size == (width, height):
             return
-        if os.fstat(self._fd).st_size < needed(width, height):
-            os.ftruncate(self._fd, needed(width, height))
-        self._memory = mmap.mmap(self._fd, needed(width, height))
+        if os.fstat(self._fd).st_size < memory_size(width, height):
+            os.ftruncate(self._fd, memory_size(width, height))
+        self._memory = mmap.mmap(self._fd, memory_size(width, height))
         count = width * height * 3
         self._images = [
             np.frombuffer(
-                self._memory, np.uint8, count, place(number, width, height)
+                self._memory, np.uint8, count, slot_offset(number, width, height)
             ).reshape(height, width, 3)
             for number in range(SLOTS)
         ]  # fmt: skip
@@ -119,73 +152,79 @@ class Slots:
         self._memory[start : start + 8] = value.to_bytes(8, "little")
 
 
-class Source:
-    """One opened source and what it shows, told through `pipe_fd`."""
+class CaptureLoop:
+    """Opens one source again and again; reports go to `pipe_fd`, pictures into `slots`."""
 
-    def __init__(self, order: dict[str, Any], pipe_fd: int, slots: Slots) -> None:
-        self._order = order
+    def __init__(self, settings: dict[str, Any], pipe_fd: int, slots: Slots) -> None:
+        self._settings = settings
         self._pipe_fd = pipe_fd
         self._slots = slots
         self._number = 0
 
     def serve(self) -> None:
-        """Open the source and read it, for as long as it takes, with growing pauses."""
+        """Open the source and read it, for ever, with growing pauses after failures."""
         failures = 0
         while True:
-            self.tell(Word.OPENING)
+            self.report(Signal.OPENING)
             before = self._number
             self._read()
-            self.tell(Word.LOST)
+            self.report(Signal.LOST)
             failures = 0 if self._number > before else failures + 1
             time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
 
-    def tell(self, word: Word, width: int = 0, height: int = 0) -> None:
-        """Say a word; where nobody listens for a long time it is lost, as it is old by then."""
-        report = Report(word, time.monotonic(), self._number, width, height)
+    def report(self, signal: Signal, width: int = 0, height: int = 0) -> None:
+        """Report to the parent; dropped when the pipe is full."""
+        report = Report(signal, time.monotonic(), self._number, width, height)
         with contextlib.suppress(BlockingIOError):
-            os.write(self._pipe_fd, FORM.pack(*report))
+            os.write(self._pipe_fd, REPORT_FORM.pack(*report))
 
     def _read(self) -> None:
-        with contextlib.closing(pictures(self._order)) as shown:
+        with contextlib.closing(pictures(self._settings)) as shown:
             for image in shown:
                 if image is None:
-                    self.tell(Word.OPENED)
+                    self.report(Signal.OPENED)
                 else:
                     self._take(image)
 
     def _take(self, image: Image) -> None:
-        """Lay a picture in the next slot and tell of it."""
+        """Put a picture into the next slot and report it."""
         slots, number = self._slots, self._number + 1
         height, width = image.shape[:2]
         slots.fit(width, height)
-        if self._order["frozen_s"] > 0 and self._number and _same(slots.image(self._number), image):
-            self.tell(Word.REPEAT, width, height)
+        if (
+            self._settings["frozen_s"] > 0
+            and self._number
+            and _same(slots.image(self._number), image)
+        ):
+            self.report(Signal.REPEAT, width, height)
             return
         slots.mark(number, 0)
         slots.image(number)[:] = image
         slots.mark(number, number)
         self._number = number
-        self.tell(Word.PICTURE, width, height)
+        self.report(Signal.PICTURE, width, height)
 
 
-def _same(one: Image, other: Image) -> bool:
-    """Whether two pictures are equal to the last bit, as no two of a living sensor are."""
-    # A sample decides nearly always, at a hundredth of the cost.
-    return np.array_equal(one[::16, ::16], other[::16, ::16]) and np.array_equal(one, other)
+def _same(image: Image, other: Image) -> bool:
+    """Whether two pictures are equal to the last bit, as no two of a live sensor are."""
+    sample = np.s_[::SAMPLE, ::SAMPLE]
+    return np.array_equal(image[sample], other[sample]) and np.array_equal(image, other)
 
 
-def pictures(order: dict[str, Any]) -> Generator[Image | None, None, None]:
+def pictures(settings: dict[str, Any]) -> Generator[Image | None, None, None]:
     """Yield `None` once the source is open, then its pictures, until it fails or ends."""
-    source = str(order["source"])
+    source = str(settings["source"])
     with contextlib.suppress(OSError, ValueError, av.error.FFmpegError):
-        yield from _camera(int(source), order) if source.isdigit() else _address(source, order)
+        yield from (
+            _camera(int(source), settings) if source.isdigit() else _address(source, settings)
+        )
 
 
-def _camera(number: int, order: dict[str, Any]) -> Iterator[Image | None]:
+def _camera(number: int, settings: dict[str, Any]) -> Iterator[Image | None]:
     capture = cv2.VideoCapture(number)
-    capture.set(cv2.CAP_PROP_FRAME_WIDTH, order["width"])
-    capture.set(cv2.CAP_PROP_FRAME_HEIGHT, order["height"])
-    capture.set(cv2.CAP_PROP_FPS, order["fps"])
+    capture.set(cv2.CAP_PROP_FRAME_WIDTH, settings["width"])
+    capture.set(cv2.CAP_PROP_FRAME_HEIGHT, settings["height"])
+    capture.set(cv2.CAP_PROP_FPS, settings["fps"])
     good, image = capture.isOpened(), None
     try:
         while good:
@@ -195,11 +234,11 @@ def _camera(number: int, order: dict[str, Any]) -> Iterator[Image | None]:
         capture.release()
 
 
-def _address(source: str, order: dict[str, Any]) -> Iterator[Image | None]:
-    """Read a stream; a picture that came damaged is none, and a run of them is the end of it."""
-    open_s, stall_s, began = order["open_s"], order["stall_s"] + LATER_S, time.monotonic()
+def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | None]:
+    """Read a stream; damaged pictures are left out, and a run of them ends it."""
+    open_s, stall_s, began = settings["open_s"], settings["stall_s"] + LATER_S, time.monotonic()
     with av.open(source, options=OPTIONS, timeout=(open_s, stall_s)) as container:
-        # A stream that falls silent while its format is looked for counts as open, too late.
+        # The library calls a stream open that fell silent while its format was looked for.
         if time.monotonic() - began > open_s:
             return
         yield None
@@ -221,7 +260,7 @@ def _address(source: str, order: dict[str, Any]) -> Iterator[Image | None]:
 
 
 def _in_time(packets: Iterator[av.Packet[Any]], stall_s: float) -> Iterator[av.Packet[Any]]:
-    """Yield packets until one is late: what the library lets go of after a silence is old."""
+    """Yield packets until one is late: what the library gives out after a silence is old."""
     asked = time.monotonic()
     for packet in packets:
         if time.monotonic() - asked >= stall_s:
@@ -230,19 +269,19 @@ def _in_time(packets: Iterator[av.Packet[Any]], stall_s: float) -> Iterator[av.P
         asked = time.monotonic()
 
 
-def _end_with_reader() -> None:
-    """End at once when the reader is gone, whatever the video library is waiting for."""
+def _end_with_parent() -> None:
+    """End at once when the parent is gone, whatever the video library is waiting for."""
     sys.stdin.read()
     os._exit(0)
 
 
 def main() -> None:
-    """Serve the order that comes by standard input until killed; arguments: the two handles."""
+    """Capture by the settings from standard input until killed; arguments: the two handles."""
     pipe_fd, memory_fd = (int(word) for word in sys.argv[1:3])
-    order = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_reader, daemon=True).start()
+    settings = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.set_blocking(pipe_fd, False)
-    Source(order, pipe_fd, Slots(memory_fd)).serve()
+    CaptureLoop(settings, pipe_fd, Slots(memory_fd)).serve()
 
 
 if __name__ == "__main__":

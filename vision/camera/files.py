@@ -1,6 +1,7 @@
-"""Files as sources: a video or a folder of pictures, every frame, none dropped.
+"""Decode video files and folders of pictures: every frame in order, none dropped.
 
-Says when a video was cut off. Knows nothing of cameras, nor of what the pictures show.
+A video is decoded ahead in a thread, so that a disk or network share that hangs is noticed. Frames
+have no times here; `vision.camera.source` gives them.
 """
 
 from __future__ import annotations
@@ -8,53 +9,38 @@ from __future__ import annotations
 import os
 import queue
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import cv2
-import numpy as np
 
-from vision.camera.shots import Outage, Shot
 from vision.errors import ConfigurationError, OutsideError
-from vision.sight.geometry.frame import Frame, Image
+from vision.pictures import open_picture
+from vision.sight.geometry.frame import Image
 
 # No chatter of the video library on stderr; it reads this at every opening.
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
+# File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
-PNG = b"\x89PNG\r\n\x1a\n"
-BOXED = frozenset({".m4v", ".mov", ".mp4"})
+ISO_VIDEOS = frozenset({".m4v", ".mov", ".mp4"})
+
+# Frames decoded ahead: enough to keep the reader busy, at 6 MB each (1080p) still little memory.
 AHEAD = 4
+# Frames a second of a video that does not say; what recorders use most. Wrong, and all times are.
 USUAL_FPS = 30.0
+# Seconds without a frame until the reader is blind ([camera] stall_s is for live sources), and
+# until the run ends. A network share may reconnect within the second.
 STALL_S = 1.5
 HANGS_S = 30.0
-
-
-class Pace:
-    """The clock of a file: frame times, and waiting for them at the asked speed."""
-
-    def __init__(self, start_ms: int, speed: float) -> None:
-        self._start_ms = start_ms
-        self._speed = speed
-        self._began_s: float | None = None
-
-    def shot(self, image: Image, index: int, fps: float) -> Shot:
-        """Wait until the frame is due and return it."""
-        if self._began_s is None:
-            self._began_s = time.monotonic()
-        taken_s = time.monotonic()
-        if self._speed > 0:
-            # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
-            taken_s = self._began_s + index / fps / self._speed
-            time.sleep(max(0.0, taken_s - time.monotonic()))
-        return Shot(Frame(image, self.at(index, fps), index), taken_s)
-
-    def at(self, index: int, fps: float) -> int:
-        """Return the time of a frame, Unix ms."""
-        return self._start_ms + round(1000 * index / fps)
+# Seconds that the decoder thread waits before it looks whether it is still needed, and that its
+# end is waited for.
+LOOK_S = 0.2
+JOIN_S = 2.0
+# Frames of other containers than MP4 that may be missing at the end: their counts are estimates.
+COUNT_ERROR = 2
 
 
 def open_video(path: Path) -> cv2.VideoCapture:
@@ -73,18 +59,22 @@ def open_video(path: Path) -> cv2.VideoCapture:
     return capture
 
 
-def video(path: Path, capture: cv2.VideoCapture, pace: Pace) -> Iterator[Shot | Outage]:
-    """Yield every frame of a video, decoded ahead in a thread; OutsideError if it ends early.
+def fps_of(capture: cv2.VideoCapture) -> float:
+    """Return the frames a second of an opened video."""
+    return _plausible(capture.get(cv2.CAP_PROP_FPS), USUAL_FPS, least=0.1, most=1000.0)
 
-    While the disk or the network share gives nothing, outages; after half a minute OutsideError.
+
+def video(path: Path, capture: cv2.VideoCapture) -> Iterator[Image | None]:
+    """Yield every frame of a video, and `None` for every `STALL_S` in which none can be read.
+
+    OutsideError when the video ends early, or after `HANGS_S` without a frame.
     """
-    fps = _number(capture.get(cv2.CAP_PROP_FPS), USUAL_FPS, least=0.1, most=1000.0)
-    promised = int(_number(capture.get(cv2.CAP_PROP_FRAME_COUNT), 0.0, least=0.0, most=1e9))
+    promised = int(_plausible(capture.get(cv2.CAP_PROP_FRAME_COUNT), 0.0, least=0.0, most=1e9))
     decoded: queue.Queue[Image | None] = queue.Queue(maxsize=AHEAD)
     closed = threading.Event()
     decoder = threading.Thread(target=_decode, args=(capture, decoded, closed), daemon=True)
     decoder.start()
-    index, waits = 0, 0
+    count, waits = 0, 0
     try:
         while True:
             try:
@@ -92,34 +82,32 @@ def video(path: Path, capture: cv2.VideoCapture, pace: Pace) -> Iterator[Shot | 
             except queue.Empty:
                 waits += 1
                 if waits * STALL_S >= HANGS_S:
-                    raise _hangs(path, index) from None
-                yield Outage(
-                    pace.at(index, fps), f"{path.name} gives no picture", pace.at(index, fps)
-                )
+                    raise _hangs(path, count) from None
+                yield None
                 continue
             if image is None:
                 break
-            yield pace.shot(image, index, fps)
-            index, waits = index + 1, 0
+            yield image
+            count, waits = count + 1, 0
     finally:
         closed.set()
-        decoder.join(timeout=2.0)
-    if cut_off(path, promised, index):
+        decoder.join(timeout=JOIN_S)
+    if cut_off(path, promised, count):
         raise OutsideError(
-            f"{path}: the video is cut off: it ends in the middle of a frame after {index} of "
-            f"{max(promised, index)} frames. Everything up to there was read; copy or record it "
+            f"{path}: the video is cut off: it ends in the middle of a frame after {count} of "
+            f"{max(promised, count)} frames. Everything up to there was read; copy or record it "
             "again to have the rest"
         )
 
 
-def _number(value: float, otherwise: float, *, least: float, most: float) -> float:
-    """Return what a file says of itself, where it makes sense."""
+def _plausible(value: float, otherwise: float, *, least: float, most: float) -> float:
+    """Return what a file says of itself where it is possible, else the other value."""
     return value if least <= value <= most else otherwise
 
 
-def _hangs(path: Path, index: int) -> OutsideError:
+def _hangs(path: Path, count: int) -> OutsideError:
     return OutsideError(
-        f"{path}: nothing can be read after {index} frames for {HANGS_S:g} s; check the disk or "
+        f"{path}: nothing can be read after {count} frames for {HANGS_S:g} s; check the disk or "
         "the network share that it lies on"
     )
 
@@ -127,56 +115,20 @@ def _hangs(path: Path, index: int) -> OutsideError:
 def _decode(
     capture: cv2.VideoCapture, out: queue.Queue[Image | None], closed: threading.Event
 ) -> None:
-    """Decode to the end, or until nobody listens any more; None marks the end."""
+    """Decode to the end, or until `closed` is set; `None` marks the end."""
     image: Image | None
     while not closed.is_set():
         good, picture = capture.read()
         image = cast(Image, picture) if good else None
         while not closed.is_set():
             try:
-                out.put(image, timeout=0.2)
+                out.put(image, timeout=LOOK_S)
                 break
             except queue.Full:
                 continue
         if image is None:
             break
     capture.release()
-
-
-def folder(path: Path, names: list[Path], fps: float, pace: Pace) -> Iterator[Shot]:
-    """Yield the pictures of a folder by name; OutsideError names the one that is none."""
-    for index, name in enumerate(names):
-        try:
-            image = open_picture(name)
-        except OSError:
-            image = None
-        if image is None:
-            raise OutsideError(f"{name}: is not a picture that can be read; remove it from {path}")
-        yield pace.shot(image, index, fps)
-
-
-def open_picture(path: Path) -> Image | None:
-    """Return the picture in a file (H x W x 3, BGR), `None` where there is none; OSError."""
-    raw = path.read_bytes()
-    if raw.startswith(PNG) and not _whole_png(raw):
-        return None
-    data = np.frombuffer(raw, np.uint8)
-    try:
-        image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
-    except cv2.error:
-        return None
-    return None if image is None else np.asarray(image, np.uint8)
-
-
-def _whole_png(raw: bytes) -> bool:
-    """Walk the chunks to the end: OpenCV 5 never returns from one that is longer than its file."""
-    place = len(PNG)
-    while place + 12 <= len(raw):
-        length = int.from_bytes(raw[place : place + 4])
-        if raw[place + 4 : place + 8] == b"IEND":
-            return True
-        place += 12 + length
-    return False
 
 
 def picture_files(folder: Path) -> list[Path]:
@@ -189,30 +141,41 @@ def picture_files(folder: Path) -> list[Path]:
     return names
 
 
+def pictures(names: list[Path]) -> Iterator[Image]:
+    """Yield the pictures of some files; OutsideError names a file that is not a picture."""
+    for name in names:
+        image = open_picture(name)
+        if image is None:
+            raise OutsideError(
+                f"{name}: is not a picture that can be read; remove it from {name.parent}"
+            )
+        yield image
+
+
 def cut_off(path: Path, promised: int, decoded: int) -> bool:
     """Whether a video lacks its end: a box longer than the file, or frames that never came.
 
-    Only MP4 and its kin count their frames exactly; elsewhere two missing frames are allowed.
+    Only MP4 and its kin count their frames exactly.
     """
-    if path.suffix.lower() in BOXED:
+    if path.suffix.lower() in ISO_VIDEOS:
         return decoded < promised or _box_beyond_end(path)
-    return decoded < promised - 2
+    return decoded < promised - COUNT_ERROR
 
 
 def _box_beyond_end(path: Path) -> bool:
-    """Walk the top-level boxes (size, type) of an ISO media file."""
+    """Walk the top-level boxes (length, type) of an ISO media file."""
     size = path.stat().st_size
-    place = 0
+    at = 0
     with path.open("rb") as file:
-        while place + 8 <= size:
-            file.seek(place)
+        while at + 8 <= size:
+            file.seek(at)
             length = int.from_bytes(file.read(4))
-            if length == 1:
-                file.seek(place + 8)
+            if length == 1:  # a 64-bit length follows the type
+                file.seek(at + 8)
                 length = int.from_bytes(file.read(8))
-            if length == 0:
+            if length == 0:  # to the end of the file
                 return False
             if length < 8:
                 return True
-            place += length
-    return place > size
+            at += length
+    return at > size

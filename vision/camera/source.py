@@ -1,8 +1,8 @@
-"""Where pictures come from: a camera, a stream, a video file or a folder of pictures.
+"""Open a source of pictures: a camera, a stream, a video file or a folder of pictures.
 
-A live source is read by a process of its own, because a `read()` may block for ever, and watched
-by the reader's clock: it is opened anew after a stall and yields its newest picture. A file yields
-every frame, none dropped. Knows nothing of what the pictures show.
+A live source is read by a process of its own (`vision.camera.capture_process`), because a `read()`
+may block for ever. It is watched by this process's clock, opened again after a stall, and yields
+its newest picture. A file yields every frame, none dropped, at the pace that is asked for.
 """
 
 from __future__ import annotations
@@ -16,65 +16,92 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from vision.camera import files
-from vision.camera.capture_process import FORM, HEADER, SLOTS, Report, Word, needed, place
-from vision.camera.shots import Outage, Shot
+from vision.camera.capture_process import (
+    HEADER,
+    REPORT_FORM,
+    SLOTS,
+    Report,
+    Signal,
+    memory_size,
+    slot_offset,
+)
 from vision.clock import now_ms
+from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.secrets import filled
 from vision.sight.geometry.frame import Frame, Image
 
+# Seconds that a new capture process may take for its first report, chosen with room for a slow
+# machine: Python and the video library must be loaded. Lower, and a slow start looks like a hang.
 START_S = 5.0
+# Seconds of one wait for a report; bounds how late a stall is noticed.
 POLL_S = 0.1
-SAY_AGAIN_S = 0.5
-GRACE_S = 0.5  # in which the process may give up a silent source by itself and open it anew
-# So many new pictures in a row end an outage: a frozen stream shows a few when it is opened anew.
+# Seconds between two outages that are yielded while there is no picture: the reader's clock and
+# health go on meanwhile.
+OUTAGE_EVERY_S = 0.5
+# Seconds beyond [camera] stall_s in which the capture process may give up a silent source by
+# itself, which is quicker than a new process.
+GRACE_S = 0.5
+# New pictures in a row that end an outage: a frozen stream shows a few when it is opened again.
+# Fewer, and blindness would flicker; more delay its end.
 BACK_PICTURES = 5
+# Seconds between two new capture processes, by how many came before without a picture.
 RESTART_PAUSES_S = (0.0, 0.5, 1.0)
+# Bytes read from the pipe at once; a report has 25.
+PIPE_BYTES = 1 << 20
+# Seconds that the end of a killed process is waited for.
+KILL_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shot:
+    """A frame, and the monotonic instant (seconds) at which it could be looked at."""
+
+    frame: Frame
+    taken_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a live camera is asked for, and how long (seconds) it may show nothing new.
+class Outage:
+    """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; yielded repeatedly.
 
-    `frozen_s` is the same for pictures that come but are equal to the last bit; 0: they may be.
-    `open_s` is how long an address may take to answer.
+    `since` is the Unix time (ms) of the last picture that was good.
     """
 
-    width: int = 1920
-    height: int = 1080
-    fps: float = 30.0
-    stall_s: float = 1.5
-    frozen_s: float = 0.8
-    open_s: float = 2.5
+    at: int
+    reason: str
+    since: int = 0
 
 
 def open_source(
-    source: str, wanted: Wanted, *, speed: float = 1.0, start_ms: int | None = None
+    camera: CameraSection, *, speed: float = 1.0, start_ms: int | None = None
 ) -> Iterator[Shot | Outage]:
-    """Open a source and yield its frames, and its outages.
+    """Open the camera's source and yield its frames, and its outages.
 
-    `source` is a camera number, an address with `://`, a video file or a folder of pictures.
+    The source is a camera number, an address with `://`, a video file or a folder of pictures.
     `speed` paces files (1 real time, 0 as fast as it goes); their frame i has the time `start_ms`
     (default: now) + round(1000 i / fps). ConfigurationError when there is no such source or a
     file is no video, OutsideError when a camera does not answer or a file ends too early.
     """
+    if is_live(camera.source):
+        filled(camera.source)  # a variable that is not set is reported before anything starts
+        capture = Capture(camera)
+        _await_opening(camera, capture)
+        return _watched(camera, capture)
+    path = Path(camera.source)
     start = now_ms() if start_ms is None else start_ms
-    if is_live(source):
-        filled(source)  # a variable that is not set is told before anything starts
-        capture = Capture(source, wanted)
-        _await_opening(source, wanted, capture)
-        return _watched(source, wanted, capture)
-    path = Path(source)
-    pace = files.Pace(start, speed)
     if path.is_dir():
-        return files.folder(path, files.picture_files(path), wanted.fps, pace)
-    return files.video(path, files.open_video(path), pace)
+        return _paced(
+            files.pictures(files.picture_files(path)), path, Pace(start, camera.fps, speed)
+        )
+    video = files.open_video(path)
+    return _paced(files.video(path, video), path, Pace(start, files.fps_of(video), speed))
 
 
 def is_live(source: str) -> bool:
@@ -82,14 +109,56 @@ def is_live(source: str) -> bool:
     return source.isdigit() or "://" in source
 
 
-class Capture:
-    """One capture process and the memory that it lays its pictures in.
+# --- files ---------------------------------------------------------------------------------------
 
-    `heard_s` is the monotonic instant of its last word, `word` that word, `run` how many new
-    pictures have come without another word between them.
+
+class Pace:
+    """The clock of a file: the times of its frames, and waiting for them at the speed asked for."""
+
+    def __init__(self, start_ms: int, fps: float, speed: float) -> None:
+        self._start_ms = start_ms
+        self._fps = fps
+        self._speed = speed
+        self._began_s: float | None = None
+
+    def shot(self, image: Image, index: int) -> Shot:
+        """Wait until the frame is due and return it."""
+        if self._began_s is None:
+            self._began_s = time.monotonic()
+        taken_s = time.monotonic()
+        if self._speed > 0:
+            # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
+            taken_s = self._began_s + index / self._fps / self._speed
+            time.sleep(max(0.0, taken_s - time.monotonic()))
+        return Shot(Frame(image, self.at(index), index), taken_s)
+
+    def at(self, index: int) -> int:
+        """Return the time of a frame, Unix ms."""
+        return self._start_ms + round(1000 * index / self._fps)
+
+
+def _paced(images: Iterator[Image | None], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
+    """Yield the frames of a file when they are due; an outage where none could be read in time."""
+    index = 0
+    for image in images:
+        if image is None:
+            yield Outage(pace.at(index), f"{path.name} gives no picture", pace.at(index))
+        else:
+            yield pace.shot(image, index)
+            index += 1
+
+
+# --- live sources --------------------------------------------------------------------------------
+
+
+class Capture:
+    """One capture process, and the memory that it puts its pictures in.
+
+    `signal` is that of its last report, `heard_s` the monotonic instant when it came, `run` how
+    many new pictures have come without another report between them.
     """
 
-    def __init__(self, source: str, wanted: Wanted) -> None:
+    def __init__(self, camera: CameraSection) -> None:
         self._memory_fd = os.memfd_create("shoe-reader-pictures")
         os.ftruncate(self._memory_fd, HEADER)
         self._memory: mmap.mmap | None = None
@@ -97,7 +166,7 @@ class Capture:
         os.set_blocking(self._pipe_fd, False)
         self._rest = b""
         self.heard_s = time.monotonic()
-        self.word: Word | None = None
+        self.signal: Signal | None = None
         self.run = 0
         self._process = subprocess.Popen(  # noqa: S603  # our own module
             [
@@ -115,12 +184,12 @@ class Capture:
             start_new_session=True,
         )
         os.close(theirs)
-        self._order(source, wanted)
+        self._send(camera)
 
-    def _order(self, source: str, wanted: Wanted) -> None:
-        order = {**asdict(wanted), "source": filled(source)}
+    def _send(self, camera: CameraSection) -> None:
+        settings = {**camera.model_dump(), "source": filled(camera.source)}
         if self._process.stdin is not None:
-            self._process.stdin.write(json.dumps(order).encode() + b"\n")
+            self._process.stdin.write(json.dumps(settings).encode() + b"\n")
             self._process.stdin.flush()
 
     def newest(self, timeout_s: float) -> tuple[Image, float] | None:
@@ -128,60 +197,60 @@ class Capture:
         ready, _, _ = select.select([self._pipe_fd], [], [], timeout_s)
         newest = None
         for report in self._reports() if ready else ():
-            self.word, self.heard_s = Word(report.word), time.monotonic()
-            self.run = self.run + 1 if report.word == Word.PICTURE else 0
-            newest = report if report.word == Word.PICTURE else newest
+            self.signal, self.heard_s = Signal(report.signal), time.monotonic()
+            self.run = self.run + 1 if self.signal is Signal.PICTURE else 0
+            newest = report if self.signal is Signal.PICTURE else newest
         image = None if newest is None else self._picture(newest)
-        return None if newest is None or image is None else (image, newest.taken_s)
+        return None if newest is None or image is None else (image, newest.at_s)
 
     def _reports(self) -> Iterator[Report]:
-        """Return all that was said since the last call; a dead process is a lost source."""
+        """Return all reports since the last call; a process that has ended is a lost source."""
         try:
-            said = os.read(self._pipe_fd, 1 << 20)
+            data = os.read(self._pipe_fd, PIPE_BYTES)
         except BlockingIOError:
             return
-        if not said:
+        if not data:
             time.sleep(POLL_S)
-            yield Report(Word.LOST, time.monotonic())
-        said = self._rest + said
-        whole = len(said) - len(said) % FORM.size
-        self._rest = said[whole:]
-        yield from map(Report._make, FORM.iter_unpack(said[:whole]))
+            yield Report(Signal.LOST, time.monotonic())
+        data = self._rest + data
+        whole = len(data) - len(data) % REPORT_FORM.size
+        self._rest = data[whole:]
+        yield from map(Report._make, REPORT_FORM.iter_unpack(data[:whole]))
 
     def _picture(self, report: Report) -> Image | None:
-        """Copy a picture out; None when the process has laid another over it meanwhile."""
-        size = needed(report.width, report.height)
+        """Copy a picture out; None when the process has written over it meanwhile."""
+        size = memory_size(report.width, report.height)
         if self._memory is None or len(self._memory) < size:
             self._memory = mmap.mmap(self._memory_fd, size, prot=mmap.PROT_READ)
-        start = place(report.number, report.width, report.height)
+        start = slot_offset(report.number, report.width, report.height)
         count = report.width * report.height * 3
         image = np.frombuffer(self._memory, np.uint8, count, start).copy()
         mark = 8 * (report.number % SLOTS)
         whole = int.from_bytes(self._memory[mark : mark + 8], "little") == report.number
         return image.reshape(report.height, report.width, 3) if whole else None
 
-    def hangs(self, wanted: Wanted) -> bool:
-        """Whether the process will not come back by itself: nothing but its end helps."""
+    def hangs(self, camera: CameraSection) -> bool:
+        """Whether the process will not recover by itself, so that only its end helps."""
         if self._process.poll() is not None:
             return True
-        patience = {None: START_S, Word.OPENING: wanted.open_s + 1, Word.LOST: START_S}
-        return time.monotonic() - self.heard_s > patience.get(self.word, wanted.stall_s + GRACE_S)
+        patience = {None: START_S, Signal.OPENING: camera.open_s + 1, Signal.LOST: START_S}
+        return time.monotonic() - self.heard_s > patience.get(self.signal, camera.stall_s + GRACE_S)
 
     def close(self) -> None:
-        """End the process, whatever it waits for, and let go of its memory."""
+        """End the process, whatever it waits for, and free its memory."""
         self._process.kill()
         if self._process.stdin is not None:
             self._process.stdin.close()
         # Within a driver that hangs even a killed process stays; it is collected when it can be.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=1.0)
+            self._process.wait(timeout=KILL_S)
         for handle in (self._pipe_fd, self._memory_fd):
             os.close(handle)
         self._memory = None
 
 
 @dataclass(slots=True)
-class _Watch:
+class _Freshness:
     """What is known of a live source: when it last showed something new, and its size."""
 
     seen_s: float
@@ -201,68 +270,69 @@ class _Watch:
         self.seen_at = now_ms() - round(1000 * (self.seen_s - taken_s))
         return Shot(Frame(image, self.seen_at, index), taken_s)
 
-    def complaint(self, word: Word | None, wanted: Wanted) -> str:
-        """Say in a short phrase why there is no new picture, "" while it is not late."""
+    def complaint(self, signal: Signal | None, camera: CameraSection) -> str:
+        """Return in a short phrase why there is no new picture, "" while it is not late."""
         silent = time.monotonic() - self.seen_s
         if self.odd_size is not None:
             return f"the picture has become {self.odd_size[0]} x {self.odd_size[1]} px"
-        if word is Word.LOST:
+        if signal is Signal.LOST:
             return "camera lost"
-        if word is Word.REPEAT and 0 < wanted.frozen_s <= silent:
-            return f"the picture is frozen for {wanted.frozen_s:g} s"
-        if silent >= wanted.stall_s:
-            return f"no picture for {wanted.stall_s:g} s"
+        if signal is Signal.REPEAT and 0 < camera.frozen_s <= silent:
+            return f"the picture is frozen for {camera.frozen_s:g} s"
+        if silent >= camera.stall_s:
+            return f"no picture for {camera.stall_s:g} s"
         return ""
 
 
-def _watched(source: str, wanted: Wanted, capture: Capture) -> Iterator[Shot | Outage]:
+def _watched(camera: CameraSection, capture: Capture) -> Iterator[Shot | Outage]:
     """Yield the newest pictures of a live source; while there are none, outages as time passes.
 
-    The capture process opens a source that was lost anew by itself, for as long as it takes; one
-    that hangs, or whose pictures are no good, is ended and another one started.
+    The capture process opens a lost source again by itself, for as long as it takes; a process that
+    hangs, or whose pictures are useless, is ended and another one started.
     """
-    watch = _Watch(time.monotonic(), now_ms())
+    freshness = _Freshness(time.monotonic(), now_ms())
     index, restarts, reason = 0, 0, ""
-    said_s = restarted_s = -SAY_AGAIN_S
+    yielded_s = restarted_s = -OUTAGE_EVERY_S
     try:
         while True:
             picture = capture.newest(POLL_S)
             good = picture is not None and (not reason or capture.run >= BACK_PICTURES)
-            shot = watch.shot(*picture, index) if picture is not None and good else None
+            shot = freshness.shot(*picture, index) if picture is not None and good else None
             if shot is not None:
                 index, restarts, reason = index + 1, 0, ""
                 yield shot
                 continue
-            if not reason and (reason := watch.complaint(capture.word, wanted)):
+            if not reason and (reason := freshness.complaint(capture.signal, camera)):
                 capture.run = 0
             now = time.monotonic()
-            if reason and now - said_s >= SAY_AGAIN_S:
-                said_s = now
-                yield Outage(now_ms(), reason, watch.seen_at)
+            if reason and now - yielded_s >= OUTAGE_EVERY_S:
+                yielded_s = now
+                yield Outage(now_ms(), reason, freshness.seen_at)
             pause = RESTART_PAUSES_S[min(restarts, len(RESTART_PAUSES_S) - 1)]
-            useless = watch.odd_size is not None or capture.word is Word.REPEAT
-            if reason and (capture.hangs(wanted) or useless) and now - restarted_s >= pause:
+            useless = freshness.odd_size is not None or capture.signal is Signal.REPEAT
+            if reason and (capture.hangs(camera) or useless) and now - restarted_s >= pause:
                 capture.close()
-                watch.odd_size = None
-                capture, restarts, restarted_s = Capture(source, wanted), restarts + 1, now
+                freshness.odd_size = None
+                capture, restarts, restarted_s = Capture(camera), restarts + 1, now
     finally:
         capture.close()
 
 
-def _await_opening(source: str, wanted: Wanted, capture: Capture) -> None:
+def _await_opening(camera: CameraSection, capture: Capture) -> None:
     """Wait until a live source answers for the first time; OutsideError with the cure."""
-    deadline = time.monotonic() + wanted.open_s + START_S
-    while time.monotonic() < deadline and capture.word is not Word.LOST:
+    deadline = time.monotonic() + camera.open_s + START_S
+    while time.monotonic() < deadline and capture.signal is not Signal.LOST:
         capture.newest(POLL_S)
-        if capture.word in (Word.OPENED, Word.PICTURE, Word.REPEAT):
+        if capture.signal in (Signal.OPENED, Signal.PICTURE, Signal.REPEAT):
             return
     capture.close()
+    source = camera.source
     if source.isdigit():
         raise OutsideError(
             f"camera {source}: does not open: it is unplugged, or another program uses it; check "
             f"that /dev/video{source} exists and that nothing else holds it"
         )
     raise OutsideError(
-        f"{source}: no video comes from this address within {wanted.open_s:g} s; check that the "
+        f"{source}: no video comes from this address within {camera.open_s:g} s; check that the "
         "camera is on, the address right and the network reaches it"
     )

@@ -16,10 +16,9 @@ import cv2
 import numpy as np
 from pydantic import ValidationError
 
-from vision.camera.source import Wanted
 from vision.config.editor import TableFile, written_whole
 from vision.config.errors import explain
-from vision.config.table import Camera, View
+from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.setup.calibration.from_play import from_play
 from vision.setup.calibration.from_sheet import (
@@ -161,7 +160,7 @@ class _Job:
             return found, None
         plane = None if found is None else found.plane
         played = from_play(
-            args.from_play, self._wanted(), self._card_mm(), args.minutes, plane=plane
+            self._camera_at(args.from_play), self._card_mm(), args.minutes, plane=plane
         )
         if found is not None:
             words = (*found.words, *played.found.words)
@@ -179,8 +178,8 @@ class _Job:
         free = not (args.no_lens or args.keep_lens)
         if args.pictures:
             return from_pictures(args.pictures, sheets, self._lens, fit_lens=free)
-        source = args.source or self._camera.source
-        return from_source(source, self._wanted(), sheets, self._lens, fit_lens=free)
+        camera = self._camera_at(args.source) if args.source else self._camera
+        return from_source(camera, sheets, self._lens, fit_lens=free)
 
     def view(self, found: Found, proposed: Places | None) -> TableView:
         """Return the view: the plane in its frame, and the places that are known or proposed."""
@@ -274,12 +273,12 @@ class _Job:
     def _card_mm(self) -> tuple[float, float]:
         return POKER_MM if self._old is None else self._old.card_mm
 
-    def _wanted(self) -> Wanted:
-        camera = self._camera
-        return Wanted(camera.width, camera.height, camera.fps, camera.stall_s)
+    def _camera_at(self, source: str) -> CameraSection:
+        """Return the settings of the table's camera for another source."""
+        return self._camera.model_copy(update={"source": source})
 
     def _one_picture(self) -> Image:
-        for image, _ in looks(self._camera.source, self._wanted(), 0, 10_000):
+        for image, _ in looks(self._camera, 0, 10_000):
             return image
         raise OutsideError(
             f"{self._camera.source}: no picture comes; name one after the table file"
@@ -294,24 +293,24 @@ class _Job:
         keep = self._args.keep_lens or (self._args.points and not self._args.no_lens)
         return section.lens() if keep and section is not None else None
 
-    def _camera_of(self, folder: dict[str, Path]) -> Camera:
+    def _camera_of(self, folder: dict[str, Path]) -> CameraSection:
         section = self._file.section("camera")
         source = self._args.source or self._args.from_play or "0"
         try:
-            return Camera.model_validate({"source": source, **section}, context=folder)
+            return CameraSection.model_validate({"source": source, **section}, context=folder)
         except ValidationError as error:
-            raise ConfigurationError(explain(self._file.path, error, Camera)) from error
+            raise ConfigurationError(explain(self._file.path, error, CameraSection)) from error
 
     def _new_camera(self) -> dict[str, str]:
         """Return the source for a file that names none."""
         return {} if "source" in self._file.section("camera") else {"source": self._camera.source}
 
 
-def _old_view(file: TableFile, folder: dict[str, Path]) -> View | None:
+def _old_view(file: TableFile, folder: dict[str, Path]) -> ViewSection | None:
     """Return the view of a table file, `None` where it has none that can be used."""
     section = file.section("view")
     try:
-        view = View.model_validate(section, context=folder)
+        view = ViewSection.model_validate(section, context=folder)
         view.plane()
     except (ValidationError, ValueError) as error:
         if section:

@@ -12,19 +12,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from vision.access.users import load_users
-from vision.app.journal import endpoint_of
-from vision.app.reader import wanted
-from vision.camera.shots import Shot
-from vision.camera.source import open_source
+from vision.camera.source import Shot, open_source
 from vision.config.profiles import load_profile
-from vision.config.table import TableConfig, load
+from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.game.rule_sheets.findings import sheet_findings
 from vision.inference.load import open_models
 from vision.metrics.server import ask
 from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.mqtt.endpoint import probe
+from vision.mqtt.endpoint import endpoint_of, probe
 from vision.secrets import masked
 from vision.sight.quality.view import blind_reason
 
@@ -81,10 +78,8 @@ def _profile(config: TableConfig) -> Iterator[str]:
 
 
 def _models(config: TableConfig) -> Iterator[str]:
-    names = (config.models.detector, config.models.classifier, config.models.corners)
-    files = (Path(name) if name else None for name in names)
-    deck = Path(config.deck.path) if config.deck.path else None
-    models = open_models(*files, threads=config.models.threads, deck=deck)
+    settings, deck = config.models, path_of(config.deck.path)
+    models = open_models(**settings.paths(), threads=settings.threads, deck=deck)
     complaint = models.self_test.complaint() if models.self_test is not None else None
     if complaint:
         raise ConfigurationError(complaint)
@@ -94,7 +89,7 @@ def _models(config: TableConfig) -> Iterator[str]:
 
 def _camera(config: TableConfig) -> Iterator[str]:
     source = config.camera.source
-    shots = open_source(source, wanted(config), speed=0)
+    shots = open_source(config.camera, speed=0)
     shot = next(shots, None)
     if not isinstance(shot, Shot):
         raise OutsideError(f"{source}: no picture comes; check that the camera sends one")

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import cv2
 
-from vision.app.reader import wanted
-from vision.camera.shots import Shot
-from vision.camera.source import is_live, open_source
+from vision.camera.source import Shot, is_live, open_source
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
@@ -53,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     out: Path = args.out or args.table.with_suffix(".deck")
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
-    names = (config.models.detector, config.models.classifier, config.models.corners)
-    models = open_models(*(Path(name) if name else None for name in names), threads=args.threads)
+    models = open_models(**config.models.paths(), threads=args.threads)
     begun = time.monotonic()
     captured = captured_in(args.refit) if args.refit else _gathered(config, models, args.ask, out)
     shown = time.monotonic()
@@ -87,7 +84,7 @@ def _gathered(config: TableConfig, models: ModelSet, ask: bool, out: Path) -> Ca
         _tell("show all 52 faces and the back, singly or in spreads; Enter ends it")
     every_ms = 0 if Path(source).is_dir() else LOOK_EVERY_MS
     due = 0.0
-    for shot in open_source(source, wanted(config), speed=0.0):
+    for shot in open_source(config.camera, speed=0.0):
         if isinstance(shot, Shot) and shot.frame.at >= due:
             due = shot.frame.at + every_ms
             watch.see(shot.frame)

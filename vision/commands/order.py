@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from vision.access.users import load_credential
-from vision.app.journal import endpoint_of
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.mqtt.endpoint import KEEPALIVE_S, Endpoint, explain_error, new_client, probe
+from vision.mqtt.endpoint import (
+    KEEPALIVE_S,
+    Endpoint,
+    endpoint_of,
+    explain_error,
+    new_client,
+    probe,
+)
 from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
 from vision.wire.messages import PREFIX
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import cv2
 
-from vision.camera import files
 from vision.errors import ConfigurationError, OutsideError
 from vision.inference.load import open_models
+from vision.pictures import decode_picture
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
@@ -88,7 +88,7 @@ def _words(cards: tuple[StillCard, ...]) -> str:
 def open_picture(path: Path) -> Image | None:
     """Return the picture in a file, `None` where there is none that can be read."""
     try:
-        return files.open_picture(path)
+        return decode_picture(path.read_bytes())
     except OSError as error:
         print(f"{path}: {error.strerror}", file=sys.stderr)
         return None

@@ -1,1 +1,1 @@
-"""The only settings and their defaults: table files and profiles, checked in full."""
+"""The settings and their defaults: table files and profiles, checked in full."""

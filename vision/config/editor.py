@@ -1,7 +1,7 @@
-"""A table file as a person wrote it: keys are changed, and all else stays, comments included.
+"""Change keys of a table file and keep all the rest of it, comments included.
 
-It is written whole or not at all, and what was there before is kept beside it. Knows nothing of
-what the keys mean.
+The file is checked before it is written, written whole or not at all, and the old file is kept
+beside it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ table = "1"
 
 
 class TableFile:
-    """One table file, in memory until it is written."""
+    """A table file in memory, until it is written."""
 
     def __init__(self, path: Path) -> None:
-        """Read a file, or begin a new one; ConfigurationError where it is no table file."""
+        """Read a file, or begin a new one; ConfigurationError where it is not a table file."""
         self.path = path
         self.is_new = not path.exists()
         try:
@@ -43,21 +43,21 @@ class TableFile:
             ) from error
 
     def section(self, name: str) -> dict[str, Any]:
-        """Return the plain values of a section, {} where there is none."""
+        """Return the plain values of a section, {} where the file has no such section."""
         found = self._text.get(name, {})
         return dict(found.unwrap()) if isinstance(found, Table) else {}
 
     def change(self, name: str, values: Mapping[str, Any]) -> None:
-        """Set keys of a section; a key whose value is `None` is taken out."""
+        """Set keys of a section; a key whose value is `None` is removed."""
         if not isinstance(self._text.get(name), Table):
             self._text[name] = tomlkit.table()
         _change(cast(Table, self._text[name]), values)
 
     def write(self, path: Path | None = None) -> Path | None:
-        """Write the file, checked first; return where the file before it is kept, if any.
+        """Check and write the file; return where the old file is kept, if there was one.
 
-        ConfigurationError where it would be no valid table file, OutsideError where it cannot be
-        written; nothing has changed then.
+        ConfigurationError where it would not be a valid table file, OutsideError where it cannot be
+        written; in both cases nothing has changed.
         """
         target = path or self.path
         draft = target.with_name(f".{target.name}.new")
@@ -79,7 +79,7 @@ class TableFile:
 
 
 def _checked(draft: Path, target: Path) -> None:
-    """Load a draft as the reader would; the words name the file it is to become."""
+    """Load a draft as the reader would; errors name the file that it is to replace."""
     try:
         load(draft)
     except ConfigurationError as error:

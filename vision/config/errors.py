@@ -1,6 +1,7 @@
-"""Words for what is wrong in a table file: the file, the key, the fault and the cure.
+"""The messages about faults in a table file: the file, the key, the fault and the cure.
 
-Knows how pydantic reports faults, and what a view of a table can be; reads no file.
+`explain` puts the faults that pydantic reports into words; `view_faults` finds views that are
+impossible, as areas outside the picture.
 """
 
 from __future__ import annotations
@@ -19,19 +20,27 @@ from pydantic_core import ErrorDetails
 
 from vision.sight.geometry.plane import Homography, Lens
 
+# Characters of a faulty value that a message shows.
+SHOWN = 57
+# Square millimetres below which an area counts as empty: the polygon crosses itself or is a line.
+LEAST_AREA_MM2 = 1.0
+# A triangle of three of the four points that is smaller than this share of their extent squared
+# counts as a line: a plane fitted to it would be off by centimetres at a pixel of error.
+FLAT = 1e-3
+
 Point = tuple[float, float]
 Points = NDArray[np.float32]
 
 
 class Fault(NamedTuple):
-    """A faulty key, and what is wrong with it and how to mend it."""
+    """A key, and what is wrong with it and how to correct it."""
 
     key: str
     words: str
 
 
 def explain(path: Path, error: ValidationError, model: type[BaseModel]) -> str:
-    """Return one line a fault, in the order of the file's model."""
+    """Return a line for each fault, in the order of the model's fields."""
     return "\n".join(f"{path}: {_line(fault, model)}" for fault in error.errors())
 
 
@@ -44,17 +53,19 @@ def _line(fault: ErrorDetails, model: type[BaseModel]) -> str:
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
     if fault["type"] in {"topic_level", "slots", "password"}:
         return f"{key}: {words}"
-    return f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; mend the value"
+    return (
+        f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; correct the value"
+    )
 
 
 def _part(part: int | str) -> str:
-    """Name one step of the way to the key; an enum member by its name."""
+    """Return the name of one part of a key; of an enum member its name."""
     return str(getattr(part, "name", part))
 
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
@@ -75,7 +86,7 @@ def _missing(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
 
 
 def _section(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """Follow the way from the top model to the section it names; None where it is no section."""
+    """Return the section that a key leads to from the top model; None where it is not a section."""
     for part in loc:
         field = model.model_fields.get(str(part))
         kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
@@ -89,19 +100,19 @@ def _section(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseMod
 def view_faults(
     image_px: Sequence[Point],
     table_mm: Sequence[Point],
-    places: Mapping[str, Sequence[Point]],
+    areas: Mapping[str, Sequence[Point]],
     size: tuple[int, int],
     lens: Lens | None = None,
 ) -> list[Fault]:
-    """Return what is impossible about a view: no plane, or places outside the picture.
+    """Return what is impossible about a view: no plane, or areas outside the picture.
 
-    `places` are polygons in millimetres by key; `size` is the picture's width and height in pixels.
+    `areas` are polygons in millimetres by key; `size` is the picture's width and height in pixels.
     """
     outside = [point for point in image_px if not _inside(point, size)]
     if outside:
         words = (
-            f"{_spot(outside[0])} px lies outside the picture ({size[0]} x {size[1]} px); give the "
-            "points as seen in it, or mend camera.width and camera.height"
+            f"{_shown(outside[0])} px lies outside the picture ({size[0]} x {size[1]} px); give "
+            "the points as seen in it, or correct camera.width and camera.height"
         )
         return [Fault("view.image_px", words)]
     image, table = np.asarray(image_px, np.float32), np.asarray(table_mm, np.float32)
@@ -116,21 +127,21 @@ def view_faults(
         words = "describes no lens: the picture would fold over itself; calibrate the view again"
         return [Fault("view.lens", words)]
     plane = Homography.fit(image, table, lens)
-    found = (_place_fault(key, polygon, plane, size) for key, polygon in places.items())
+    found = (_area_fault(key, polygon, plane, size) for key, polygon in areas.items())
     return [fault for fault in found if fault is not None]
 
 
-def _place_fault(
+def _area_fault(
     key: str, polygon: Sequence[Point], plane: Homography, size: tuple[int, int]
 ) -> Fault | None:
     corners = np.asarray(polygon, np.float32)
-    if abs(cv2.contourArea(corners)) < 1.0:
+    if abs(cv2.contourArea(corners)) < LEAST_AREA_MM2:
         return Fault(key, "encloses no area; give its corners in order, in millimetres")
     pixels = plane.to_px(corners)
-    for place, (x, y) in zip(polygon, pixels.tolist(), strict=True):
+    for corner, (x, y) in zip(polygon, pixels.tolist(), strict=True):
         if not _inside((x, y), size):
             words = (
-                f"{_spot(place)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
+                f"{_shown(corner)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
                 f"({size[0]} x {size[1]} px); move it inside, or calibrate the view again"
             )
             return Fault(key, words)
@@ -145,8 +156,8 @@ def _flat(corners: Points) -> bool:
     """Whether any three of four points lie (almost) on one line."""
     extent = float(np.ptp(corners, axis=0).max())
     triples = (np.delete(corners, i, axis=0) for i in range(4))
-    return any(abs(cv2.contourArea(triple)) <= 1e-3 * extent * extent for triple in triples)
+    return any(abs(cv2.contourArea(triple)) <= FLAT * extent * extent for triple in triples)
 
 
-def _spot(point: Point) -> str:
+def _shown(point: Point) -> str:
     return f"({point[0]:g}, {point[1]:g})"

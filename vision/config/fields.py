@@ -1,6 +1,6 @@
-"""The kinds of value in a table file: paths, names for topics, ports, places.
+"""The types of value in a table file: paths, names for topics, ports, points and areas.
 
-Each refuses what cannot be so, in words for people. It knows no key of the file.
+Each refuses impossible values with a message for people.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from vision.game.events import Slot
 
-# Further away than any table or picture; beyond, geometry in single precision has no answer.
+# Millimetres or pixels: further than any table or picture, and where single precision still counts.
 Coordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
 Point = tuple[Coordinate, Coordinate]
 Polygon = Annotated[tuple[Point, ...], Field(min_length=3)]
@@ -23,7 +23,7 @@ URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def _from_folder(text: str, info: ValidationInfo) -> str:
-    """Return a path as seen from the table file's folder; "", URLs and camera numbers stay."""
+    """Return a path relative to the table file's folder; "", URLs and camera numbers stay."""
     if text in {"", "system"} or text.isdigit() or URL.match(text):
         return text
     folder = (info.context or {}).get("folder", Path())
@@ -31,7 +31,7 @@ def _from_folder(text: str, info: ValidationInfo) -> str:
 
 
 def _profile_name(text: str, info: ValidationInfo) -> str:
-    """Return a profile's name as it is, its file as seen from the table file's folder."""
+    """Return the name of a profile as it stands, its file relative to the table file's folder."""
     return _from_folder(text, info) if text.endswith(".toml") else text
 
 
@@ -46,7 +46,7 @@ def _topic_level(text: str) -> str:
 
 
 def _slots_by_name(data: object) -> object:
-    """Turn slot names into slots, and name those that are missing or unknown."""
+    """Replace slot names by slots; the error names those that are missing or unknown."""
     if not isinstance(data, dict):
         return data
     names = [slot.name for slot in Slot]
@@ -71,6 +71,6 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Section(BaseModel):
-    """One part of the table file: frozen, and no key that it does not know."""
+    """A section of the table file: frozen, and unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -1,8 +1,9 @@
-"""The only settings: one TOML file a table, checked in full before anything starts.
+"""The settings of one table and their defaults: one TOML file, checked before anything starts.
 
-Every fault in a file is reported at once, each with the key, what is wrong and the cure. Relative
-paths are taken from the table file's folder. It reads no secret: passwords come from the
-environment, when they are used.
+Each class is a section of the file, and its fields are the keys with unit (`_s`, `_mm`, `_share`),
+default and range. Every default stands here and nowhere else. All faults of a file are reported at
+once, each with its key, what is wrong and the cure. Relative paths start from the table file's
+folder. Passwords are not in the file: they are read from the environment when they are used.
 """
 
 from __future__ import annotations
@@ -32,8 +33,20 @@ from vision.secrets import has_password, masked
 from vision.sight.geometry.frame import Frame
 from vision.sight.geometry.plane import Homography, Lens, TableView
 
+# Bytes. A table file has a few kilobytes; this stops a wrong path (a film, a log) from being read
+# into memory. Too low, and a long table file would be refused.
+FILE_LIMIT = 1024 * 1024
+REFUSED = (
+    "a password stands in it; put the password in an environment variable, and ${NAME} in its place"
+)
 
-class Log(Section):
+
+def path_of(text: str) -> Path | None:
+    """Return the path that a key holds, `None` where the key is empty."""
+    return Path(text) if text else None
+
+
+class LogSection(Section):
     """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`."""
 
     path: PathText = "table.sqlite"
@@ -45,11 +58,11 @@ class Log(Section):
     anchor_every_s: float = Field(default=600.0, ge=1, le=86_400)
 
 
-class Evidence(Section):
-    """Pictures kept of every card read and every alert at warning or above.
+class EvidenceSection(Section):
+    """The pictures kept of every card read and of every alert of warning or above.
 
-    An empty folder is one beside the log, named after it. A clip runs from `before_s` before its
-    alert to `after_s` after it.
+    Without a `folder` they lie beside the log, in a folder named after it. A clip runs from
+    `before_s` before its alert to `after_s` after it.
     """
 
     keep: bool = True
@@ -61,14 +74,13 @@ class Evidence(Section):
     clip_fps: float = Field(default=8.0, ge=1, le=30)
 
 
-FILE_LIMIT = 1024 * 1024
-REFUSED = (
-    "a password stands in it; put the password in an environment variable, and ${NAME} in its place"
-)
+class CameraSection(Section):
+    """The source of the pictures; `width` and `height` are those of the calibration, in pixels.
 
-
-class Camera(Section):
-    """Where the pictures come from; width and height are those of the calibration, in pixels."""
+    A live source counts as lost after `stall_s` without a picture, or after `frozen_s` in which all
+    pictures were equal to the last bit (0: not checked). `open_s` is how long an address may take
+    to answer.
+    """
 
     source: PathText
     width: int = Field(default=1920, ge=64, le=16384)
@@ -118,10 +130,11 @@ class LensSection(Section):
         return Lens(**self.model_dump()) if bent else None
 
 
-class View(Section):
-    """Where the table lies in the picture, and the places on it.
+class ViewSection(Section):
+    """Where the table lies in the picture, and where the slots, shoe mouth and discard tray are.
 
-    `layout` is the picture of the empty layout taken at the calibration: a moved camera shows.
+    `layout` is the picture of the empty layout taken at the calibration; comparing with it shows
+    whether the camera has moved.
     """
 
     image_px: tuple[Point, Point, Point, Point]
@@ -134,12 +147,12 @@ class View(Section):
     layout: PathText = ""
 
     def plane(self) -> Homography:
-        """Return the map between picture and table."""
+        """Return the map between picture (pixels) and table (millimetres)."""
         lens = None if self.lens is None else self.lens.lens()
         return Homography.fit(self.image_px, self.table_mm, lens)
 
     def table_view(self) -> TableView:
-        """Return the view as sight uses it: the plane, and the places in mm."""
+        """Return the view as sight uses it: the plane, and the areas on it in millimetres."""
         return TableView(
             homography=self.plane(),
             slots={slot: np.asarray(area, np.float32) for slot, area in self.slots_mm.items()},
@@ -149,11 +162,11 @@ class View(Section):
         )
 
 
-class Models(Section):
-    """Model files; empty for the packaged ones.
+class ModelsSection(Section):
+    """The model files (empty: the packaged ones), and how much they may work.
 
-    `threads` is what one inference may use; `looks_per_s` is how often the detector looks at most,
-    in the time of the pictures.
+    `threads` is the number of threads of one inference; `looks_per_s` limits how often the detector
+    runs, by the time stamps of the pictures.
     """
 
     detector: PathText = ""
@@ -162,24 +175,32 @@ class Models(Section):
     threads: int = Field(default=1, ge=1, le=64)
     looks_per_s: float = Field(default=15.0, gt=0, le=240)
 
+    def paths(self) -> dict[str, Path | None]:
+        """Return the path of each model by its name; `None` for the packaged one."""
+        return {
+            "detector": path_of(self.detector),
+            "corners": path_of(self.corners),
+            "classifier": path_of(self.classifier),
+        }
 
-class EnrolledDeck(Section):
-    """The house deck's file, as `shoe-reader enrol` wrote it; empty: any deck is read."""
+
+class DeckSection(Section):
+    """The file of the house deck, written by `shoe-reader enrol`; empty: any deck is read."""
 
     path: PathText = ""
 
 
-class Reading(Section):
-    """When a card counts as read: the probability of error that one read may have."""
+class ReaderSection(Section):
+    """When a card counts as read: the highest probability of error that a read may have."""
 
     error_bound: float = Field(default=1e-5, gt=0, lt=0.5)
 
 
 class WatchSection(Section):
-    """From where on the reader says that it sees poorly or not at all; shares are of 1.
+    """When the reader reports that it sees poorly or not at all; shares run from 0 to 1.
 
-    `moved_mm` 0: the camera's place is not watched; `canary_every_s` counts from one test picture
-    to the next.
+    `moved_mm` 0 switches the check of the camera's position off; `canary_every_s` is the time from
+    one self-test (a test picture run through the models) to the next.
     """
 
     patience_s: float = Field(default=1.5, ge=0.2, le=60)
@@ -197,11 +218,12 @@ class WatchSection(Section):
     models_give_up_s: float = Field(default=30.0, ge=1, le=600)
 
 
-class Broker(Section):
-    """Where messages go.
+class BrokerSection(Section):
+    """The MQTT broker.
 
-    `password_env` names the environment variable that holds the password; `tls_ca` may be `system`
-    for the authorities that this machine trusts.
+    `password_env` names the environment variable that holds the password; `tls_ca` is a file of
+    certificates to trust, `system` for those that this machine trusts, or empty for no TLS;
+    `certificate` and `key` are the client's own, if the broker asks for them (PEM files).
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
@@ -215,7 +237,10 @@ class Broker(Section):
     key: PathText = ""
 
     def password(self) -> str:
-        """Return the password from the environment, "" where none is named; ConfigurationError."""
+        """Return the password from the environment, "" where no variable is named.
+
+        ConfigurationError when the variable is not set.
+        """
         if not self.password_env:
             return ""
         if self.password_env not in os.environ:
@@ -226,27 +251,28 @@ class Broker(Section):
         return os.environ[self.password_env]
 
 
-class Orders(Section):
-    """Who may give orders: the users file; without one, nobody.
+class OrdersSection(Section):
+    """Who may give orders: the people in the users file; without a file, nobody.
 
-    An order is good for `fresh_s` before and after the reader's clock.
+    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds.
     """
 
     users: PathText = ""
     fresh_s: float = Field(default=30.0, ge=1, le=300)
 
 
-class Metrics(Section):
-    """Where Prometheus may ask how the reader is doing; without a port, nowhere."""
+class MetricsSection(Section):
+    """Where the metrics are served for Prometheus; without a port they are not served."""
 
     host: str = Field(default="127.0.0.1", min_length=1)
     port: Port | None = None
 
 
-class Board(Section):
-    """Where the boards are served, and who they are to the broker.
+class BoardSection(Section):
+    """Where the boards are served, and the results board's own account at the broker.
 
-    `username` and `password_env` are the results board's own; empty for those of [broker].
+    Port 0 takes a free port; `certificate` and `key` (PEM files) switch TLS on. An empty `username`
+    uses the account of [broker].
     """
 
     host: str = Field(default="127.0.0.1", min_length=1)
@@ -259,12 +285,12 @@ class Board(Section):
     password_env: str = ""
 
 
-class Desk(Section):
-    """The pages for people who log in; without a key there are none.
+class DeskSection(Section):
+    """The pages for people who log in; without a `key` they are not served.
 
-    `key` is the desk's own, that may act for others; people are those of [orders] users. An empty
-    `passwords` is passwords.json beside the users file. `username` and `password_env` are the
-    desk's to the broker; empty for those of [broker].
+    `key` signs the orders that the desk gives on behalf of people, who are those of [orders] users.
+    An empty `passwords` means passwords.json beside the users file. `username` and `password_env`
+    are the desk's own account at the broker; an empty `username` uses that of [broker].
     """
 
     key: PathText = ""
@@ -282,25 +308,25 @@ class TableConfig(Section):
     table: TopicLevel
     profile: ProfileName = "punto-banco"
     dealing: Literal["face-up", "face-down", "punto-first"] = "face-up"
-    camera: Camera
-    view: View
-    models: Models = Models()
-    deck: EnrolledDeck = EnrolledDeck()
-    reader: Reading = Reading()
+    camera: CameraSection
+    view: ViewSection
+    models: ModelsSection = ModelsSection()
+    deck: DeckSection = DeckSection()
+    reader: ReaderSection = ReaderSection()
     watch: WatchSection = WatchSection()
-    broker: Broker = Broker()
-    orders: Orders = Orders()
-    metrics: Metrics = Metrics()
-    log: Log = Log()
-    evidence: Evidence = Evidence()
-    board: Board = Board()
-    desk: Desk = Desk()
+    broker: BrokerSection = BrokerSection()
+    orders: OrdersSection = OrdersSection()
+    metrics: MetricsSection = MetricsSection()
+    log: LogSection = LogSection()
+    evidence: EvidenceSection = EvidenceSection()
+    board: BoardSection = BoardSection()
+    desk: DeskSection = DeskSection()
 
 
 def load(path: Path) -> TableConfig:
     """Read and check a table file.
 
-    ConfigurationError names the file and, a line each, every faulty key with its cure.
+    ConfigurationError has a line for every faulty key: the file, the key, the fault and the cure.
     """
     try:
         if path.stat().st_size > FILE_LIMIT:
@@ -315,27 +341,30 @@ def load(path: Path) -> TableConfig:
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path}: is not valid TOML: {error}; mend that line") from error
+        raise ConfigurationError(
+            f"{path}: is not valid TOML: {error}; correct that line"
+        ) from error
     try:
         config = TableConfig.model_validate(data, context={"folder": path.parent})
     except ValidationError as error:
         raise ConfigurationError(explain(path, error, TableConfig)) from error
     view, size = config.view, (config.camera.width, config.camera.height)
-    places = {f"view.slots_mm.{slot.name}": polygon for slot, polygon in view.slots_mm.items()}
-    places["view.mouth_mm"] = view.mouth_mm
+    areas = {f"view.slots_mm.{slot.name}": polygon for slot, polygon in view.slots_mm.items()}
+    areas["view.mouth_mm"] = view.mouth_mm
     if view.discard_mm is not None:
-        places["view.discard_mm"] = view.discard_mm
+        areas["view.discard_mm"] = view.discard_mm
     lens = None if view.lens is None else view.lens.lens()
-    faults = view_faults(view.image_px, view.table_mm, places, size, lens)
+    faults = view_faults(view.image_px, view.table_mm, areas, size, lens)
     if faults:
         raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
     return config
 
 
 def with_source(config: TableConfig, source: str) -> TableConfig:
-    """Return the settings with another source; a path is taken from the working folder.
+    """Return the settings with another source; a relative path starts from the working folder.
 
-    ConfigurationError when it has a password: whoever is on this machine could read it.
+    ConfigurationError when it contains a password: anybody on this machine could read it in the
+    list of processes.
     """
     if has_password(source):
         raise ConfigurationError(f"--source {masked(source)}: {REFUSED}")

@@ -1,7 +1,7 @@
-"""Deck files: what was learnt of a house deck, with the hash of its content.
+"""Deck files: what `shoe-reader enrol` learnt of a house deck, with the hash of its content.
 
 One file, a NumPy archive without pickles: named arrays, the captured faces as small JPEGs, and
-facts as JSON. Written whole or not at all. Knows nothing of what the numbers mean.
+facts as JSON. It is written whole or not at all, and read only if its content has the hash.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import decode_picture
 from vision.sight.deck.captured import Captured
 from vision.sight.deck.classifier import Deck
 from vision.sight.deck.head import Head
@@ -58,7 +59,7 @@ def write(
 
 
 def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
-    """Return the deck of a file and its hash, to read with by the classifier of that hash.
+    """Return the deck of a file and its hash; `classifier` is the hash of the classifier in use.
 
     ConfigurationError where the file is damaged, belongs to another classifier or is not armed.
     """
@@ -71,7 +72,7 @@ def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
     if not found.facts.get("armed"):
         raise ConfigurationError(
             f"{path}: the deck is not armed: {found.facts.get('why', 'no reason is given')}; "
-            "mend that and enrol again, or leave [deck] path empty to read without it"
+            "correct that and enrol again, or leave [deck] path empty to read without it"
         )
     return _deck(path, found), found.sha256
 
@@ -91,7 +92,7 @@ def _deck(path: Path, found: DeckFile) -> Deck:
         for name in ("mean", "scale", "weights", "faces", "backs", "alike")
     )
     if weights.shape != (len(mean) + 1, FACES) or len(faces) != FACES:
-        raise ConfigurationError(f"{path}: is no deck of 52 cards; run `shoe-reader enrol`")
+        raise ConfigurationError(f"{path}: is not a deck of 52 cards; run `shoe-reader enrol`")
     head = Head(facts["name"], mean, scale, weights, facts["own"], facts["generic"], facts["unit"])
     return Deck(head, faces, backs, alike)
 
@@ -102,8 +103,12 @@ def _part(path: Path, arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[
     return arrays[name]
 
 
+# Version of the format; files of another one are refused.
 FORMAT = 1
+# Bytes, far above a deck of some hundred small JPEGs; stops a wrong path from being read whole.
 LARGEST_BYTES = 64 * 1024 * 1024
+# JPEG quality of the captured faces, from which a deck can be learnt again: high, so that fine
+# print survives; not compared with other values.
 JPEG_QUALITY = 95
 _DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
@@ -127,7 +132,7 @@ def save(path: Path, facts: Mapping[str, Any], arrays: Arrays, pictures: Sequenc
         **arrays,
         "facts": _bytes(json.dumps({**facts, "format": FORMAT}, sort_keys=True).encode()),
         "jpegs": np.concatenate(packed) if packed else np.zeros(0, np.uint8),
-        "jpeg_sizes": np.array([len(one) for one in packed], np.int64),
+        "jpeg_sizes": np.array([len(jpeg) for jpeg in packed], np.int64),
     }
     digest = _digest(content)
     part = path.with_name(f"{path.name}.part")
@@ -146,10 +151,10 @@ def save(path: Path, facts: Mapping[str, Any], arrays: Arrays, pictures: Sequenc
 def load(path: Path) -> DeckFile:
     """Read a deck file; ConfigurationError where it is missing, damaged or of another format."""
     content = _content(path)
-    said = content.pop("sha256").tobytes().decode("ascii", "replace")
-    if said != _digest(content):
+    digest = content.pop("sha256").tobytes().decode("ascii", "replace")
+    if digest != _digest(content):
         raise ConfigurationError(
-            f"{path}: the deck file was changed or damaged: its content is not what its hash says; "
+            f"{path}: the deck file was changed or damaged: its content does not match its hash; "
             "copy it again, or run `shoe-reader enrol`"
         )
     facts = json.loads(content.pop("facts").tobytes())
@@ -160,8 +165,13 @@ def load(path: Path) -> DeckFile:
         )
     ends = np.cumsum(content.pop("jpeg_sizes"))
     jpegs = np.split(content.pop("jpegs"), ends[:-1]) if len(ends) else []
-    pictures = [cv2.imdecode(one, cv2.IMREAD_COLOR) for one in jpegs]
-    return DeckFile(facts, content, tuple(np.asarray(p, np.uint8) for p in pictures), said)
+    pictures = [decode_picture(jpeg.tobytes()) for jpeg in jpegs]
+    whole = tuple(picture for picture in pictures if picture is not None)
+    if len(whole) < len(pictures):
+        raise ConfigurationError(
+            f"{path}: the deck file has a damaged picture; run `shoe-reader enrol`"
+        )
+    return DeckFile(facts, content, whole, digest)
 
 
 def _content(path: Path) -> dict[str, NDArray[Any]]:
@@ -178,7 +188,7 @@ def _content(path: Path) -> dict[str, NDArray[Any]]:
         ) from None
     except _DAMAGE:
         raise ConfigurationError(
-            f"{path}: is no deck file, or a damaged one; run `shoe-reader enrol`, or copy it again"
+            f"{path}: is not a deck file, or is damaged; run `shoe-reader enrol`, or copy it again"
         ) from None
     return content
 

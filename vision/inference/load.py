@@ -1,16 +1,24 @@
-"""Detector, corner finder and classifier from their model files; the one place that does so."""
+"""Open the models: the ONNX files, checked against their cards, put together for sight.
+
+A model is two files of one name: `NAME.onnx`, and `NAME.toml`, its card with labels, settings and
+the SHA-256 of the file. A file that is not the one that its card describes is refused.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import tomllib
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnxruntime as ort
 
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
 from vision.inference.deck_file import open_deck
-from vision.inference.onnx_model import Model, load, packaged
 from vision.inference.self_test import Read, SelfTest
 from vision.inference.self_test import load as load_self_test
 from vision.sight.deck.classifier import DeckClassifier, FeatureReader
@@ -19,8 +27,114 @@ from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Kind,
 from vision.sight.geometry.frame import Image
 from vision.sight.models import CardModels
 
+# Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
+# than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
+# Outputs of each network: kinds of object, four corners, ranks with suits and "readable".
 OUTPUT_NAMES = {"detector": len(KINDS), "corners": 2 * 4, "classifier": RANKS + SUITS + 1}
+# Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
+ERROR_CHARACTERS = 200
+# Messages of ONNX Runtime that are written: errors and worse (its levels run from 0 to 4).
+LOG_ERRORS = 3
+
+# ONNX Runtime's own errors have no common base short of `Exception`.
+_ONNX_ERRORS: tuple[type[Exception], ...] = (
+    RuntimeError,
+    ValueError,
+    *(
+        error
+        for error in vars(ort.capi.onnxruntime_pybind11_state).values()
+        if isinstance(error, type) and issubclass(error, Exception)
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A loaded network: `model(tensor)` runs it; `settings` is the card's `[settings]` table."""
+
+    name: str
+    sha256: str
+    settings: dict[str, float]
+    labels: tuple[str, ...]
+    session: ort.InferenceSession
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """Run the network on one input tensor and return its first output."""
+        return self.run(tensor, self.outputs[0])[0]
+
+    def run(self, tensor: Tensor, *names: str) -> tuple[Tensor, ...]:
+        """Run the network on one input tensor and return the outputs named."""
+        return tuple(self.session.run(list(names), {self.session.get_inputs()[0].name: tensor}))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the network's outputs."""
+        return tuple(output.name for output in self.session.get_outputs())
+
+
+def packaged(name: str) -> Path:
+    """Return the path of a model of the program's own: `detector`, `corners`, `classifier`."""
+    inside = Path(str(files("vision"))) / "models" / f"{name}.onnx"
+    return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
+
+
+def load_model(path: Path, *, threads: int = 1) -> Model:
+    """Open a model and check it against its card.
+
+    ConfigurationError names the file and the cure if either file is missing, unreadable, not an
+    ONNX model, or if the SHA-256 differs from the card's.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: cannot read the model ({error.strerror}); give the path of an .onnx file "
+            "or leave the key empty to use the packaged one"
+        ) from None
+    card = _read_card(path.with_suffix(".toml"))
+    digest = hashlib.sha256(data).hexdigest()
+    if card.get("sha256") != digest:
+        raise ConfigurationError(
+            f"{path}: SHA-256 is {digest[:16]}…, but its card {path.with_suffix('.toml').name} "
+            f"says {str(card.get('sha256'))[:16]}…; the file is damaged or not the one that was "
+            "measured. Copy both files again from the release"
+        )
+    settings = {k: float(v) for k, v in card.get("settings", {}).items()}
+    labels = tuple(str(label) for label in card.get("labels", ()))
+    return Model(path.stem, digest, settings, labels, _open(path, data, threads))
+
+
+def _read_card(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"{path}: the model card is missing; every model needs its card beside it"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: cannot read the model card: {error}") from None
+
+
+def _open(path: Path, data: bytes, threads: int) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle threads that spin would burn the core that decodes the video.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = LOG_ERRORS
+    try:
+        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    except _ONNX_ERRORS as error:
+        raise ConfigurationError(f"{path}: not a usable ONNX model: {_first_line(error)}") from None
+    return session
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:ERROR_CHARACTERS]
+
+
+# --- the models of a table ---
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +222,7 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
 
 
 def _load(path: Path, kind: str, threads: int) -> Model:
-    model = load(path, threads=threads)
+    model = load_model(path, threads=threads)
     wanted = OUTPUT_NAMES[kind]
     if len(model.labels) != wanted:
         raise ConfigurationError(

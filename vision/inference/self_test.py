@@ -1,7 +1,8 @@
-"""The self-test: a picture of known cards that goes through the models, to see that they still see.
+"""The self-test: a picture of known cards is run through the models, and the result compared.
 
-It travels with the program and is made by `python -m datasets.training.self_test_picture`. It must
-not know the table: whether the camera sees is another matter.
+It finds models that are damaged or run wrong on this machine; whether the camera sees is checked
+elsewhere. The picture is part of the program, made by
+`python -m datasets.training.self_test_picture`.
 """
 
 from __future__ import annotations
@@ -11,30 +12,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from vision.errors import ConfigurationError
+from vision.pictures import open_picture
 from vision.sight.geometry.frame import Image
 
 PICTURE = Path(__file__).with_name("self_test.jpg")
+# Pixels that a card may be found away from where it lies: less than half a card of the picture,
+# so that no neighbour is taken for it. Chosen by hand; working models are well within.
 NEAR_PX = 40.0
-CURE = "install the program and its models anew; `shoe-reader check` tries them"
+CURE = "install the program and its models again; `shoe-reader check` tests them"
 
-# Reads a picture: each card's name, "" where it declines, with the middle of the card in pixels.
+# Reads a picture: the name of each card, "" where it is unread, and its middle in pixels.
 Read = Callable[[Image], Sequence[tuple[str, float, float]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelfTest:
-    """The picture, what lies in it (name, x, y in pixels), and who is to read it."""
+    """The picture, its cards (name, x, y in pixels), and the function that reads it."""
 
     image: Image
     cards: tuple[tuple[str, float, float], ...]
     read: Read
 
     def complaint(self) -> str | None:
-        """Read the picture; say what is wrong with what was read, or `None`."""
+        """Read the picture; return what is wrong with the result, `None` where nothing is."""
         found = self.read(self.image)
         if not np.isfinite([[x, y] for _, x, y in found]).all():
             return f"the models give no numbers on the test picture; {CURE}"
@@ -53,16 +56,15 @@ class SelfTest:
 
 
 def load(read: Read, picture: Path = PICTURE) -> SelfTest:
-    """Open the self_test that travels with the program; ConfigurationError if it is damaged."""
+    """Open the self-test that comes with the program; ConfigurationError if it is damaged."""
     try:
         answer = tomllib.loads(picture.with_suffix(".toml").read_text("utf-8"))
-        data = np.frombuffer(picture.read_bytes(), np.uint8)
+        image = open_picture(picture)
         cards = tuple((str(name), float(x), float(y)) for name, x, y in answer["cards"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
             f"{picture}: the test picture is damaged ({error}); {CURE}"
         ) from None
-    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
     if image is None or not cards:
         raise ConfigurationError(f"{picture}: the test picture is damaged; {CURE}")
-    return SelfTest(np.asarray(image, np.uint8), cards, read)
+    return SelfTest(image, cards, read)

@@ -1,8 +1,8 @@
-"""The embedded MQTT broker: for the demo and for one machine, never for a network.
+"""An MQTT broker inside the program, for the demo and for a single machine.
 
 It runs amqtt in a thread with its own event loop and listens on loopback only, without passwords:
-whoever can reach it is already on this machine. It knows nothing of topics or payloads. A house
-with more than one machine uses mosquitto; see `deploy/mqtt.md`.
+who can reach it is already on this machine. A house with more than one machine uses mosquitto; see
+`deploy/mqtt.md`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ from amqtt.errors import BrokerError
 from vision.errors import OutsideError
 
 HOST = "127.0.0.1"
+# Seconds that the start and the end may take; each takes well under one, and a slow machine more.
 START_S = 10.0
 STOP_S = 10.0
-SETTLE_S = 3.0  # for passing on what has come in, before stopping
+# Seconds that messages which have come in may take to be passed on before the broker stops, and how
+# often in a row (10 ms apart) nothing must wait. Less, and the last results of a run are lost.
+SETTLE_S = 3.0
 CALM_LOOKS = 3
+CALM_EVERY_S = 0.01
 
 # A page from elsewhere, open in a browser on this machine, could reach a loopback port: so the
 # WebSocket listener takes only pages that this machine itself serves, and programs (no origin).
@@ -38,10 +42,10 @@ LOCAL_ORIGINS = [None, re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\
 class EmbeddedBroker:
     """An MQTT 3.1.1 broker on loopback, over TCP and WebSocket.
 
-    Port 0 asks the system for a free one; `port` and `websocket_port` tell which.
+    Port 0 takes a free port; `port` and `websocket_port` then have its number.
     """
 
-    def __init__(self, port: int = 1883, websocket_port: int = 9001) -> None:
+    def __init__(self, port: int, websocket_port: int) -> None:
         self.port = port
         self.websocket_port = websocket_port
         self._loop = asyncio.new_event_loop()
@@ -51,7 +55,7 @@ class EmbeddedBroker:
         self._thread = threading.Thread(target=self._run, name="embedded-broker", daemon=True)
 
     def start(self) -> None:
-        """Start and return when both ports answer; OutsideError when a port is taken."""
+        """Start, and return when both ports answer; OutsideError when a port is taken."""
         for port, key in ((self.port, "port"), (self.websocket_port, "websocket_port")):
             _refuse_taken_port(port, key)
         for name in ("amqtt", "transitions", "websockets"):
@@ -66,7 +70,7 @@ class EmbeddedBroker:
             ) from self._failure
 
     def stop(self) -> None:
-        """Close the listeners and every connection, and wait for it; again does nothing."""
+        """Close the listeners and every connection, and wait for it; a second call does nothing."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(STOP_S)
@@ -131,10 +135,10 @@ def _refuse_taken_port(port: int, key: str) -> None:
 
 
 class _Snapshot(dict[str, Any]):
-    """A dict that may change while someone walks over it.
+    """A dict that may change during an iteration over it.
 
-    amqtt walks over its subscriptions with pauses between, and dies of "dictionary changed size
-    during iteration" when a display subscribes meanwhile.
+    amqtt iterates over its subscriptions with pauses between, and fails with "dictionary changed
+    size during iteration" when a display subscribes meanwhile.
     """
 
     def __iter__(self) -> Iterator[str]:
@@ -145,14 +149,14 @@ class _Snapshot(dict[str, Any]):
 
 
 class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
-    """amqtt's broker with the defects that matter here worked around (seen in 0.12.1)."""
+    """amqtt's broker with work-arounds for the defects that matter here (seen in 0.12.1)."""
 
     def __init__(self, config: BrokerConfig, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(config, loop=loop)
         self._subscriptions = _Snapshot()
 
     def ports(self) -> tuple[int, int]:
-        """Return the ports really bound: TCP, WebSocket."""
+        """Return the ports that were bound: TCP, WebSocket."""
         tcp, web = (
             next(iter(self._servers[name].instance.sockets)).getsockname()[1]
             for name in ("default", "websocket")
@@ -160,7 +164,7 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
         return int(tcp), int(web)
 
     async def close(self) -> None:
-        """Shut down whatever has been started, a half-started broker included."""
+        """Shut down everything that has been started, of a half-started broker too."""
         if self.transitions.state == "started":
             await self._settle()
             await self.shutdown()
@@ -175,7 +179,7 @@ class _Broker(Broker):  # type: ignore[misc]  # amqtt ships without types
         calm = 0
         while calm < CALM_LOOKS and self._loop.time() < deadline:
             calm = 0 if self._is_busy() else calm + 1
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(CALM_EVERY_S)
 
     def _is_busy(self) -> bool:
         # Whether a client has acknowledged does not count: amqtt misses an acknowledgement that

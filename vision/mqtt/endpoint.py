@@ -1,7 +1,4 @@
-"""How to reach a broker, and what to tell people when it cannot be reached.
-
-It opens one connection and reads its outcome; it knows nothing of topics, outboxes or tables.
-"""
+"""How a broker is reached: account, TLS and client, and the words for people when it is not."""
 
 from __future__ import annotations
 
@@ -15,30 +12,47 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
+from vision.config.table import BrokerSection
 from vision.errors import ConfigurationError, OutsideError
 
+# Seconds between two signs of life; the broker sends the last will after 1.5 times as long without
+# one, so this decides how soon the boards learn that a reader has vanished. Shorter costs traffic.
 KEEPALIVE_S = 10
+# Seconds that a connection may take. On a house network it takes milliseconds; longer delays the
+# next try, shorter gives up on a broker that is busy.
 CONNECT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A broker: where it is, who we are to it, and whom we trust.
+    """A broker and the account there: the [broker] section with its password read.
 
-    `tls_ca` is a file of certificates to trust, or `system` for those of this machine; empty means
-    no TLS. `certificate` and `key` are files of a client certificate, if the broker wants one.
+    `vision.config.table.BrokerSection` says what each field means.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 1883
-    username: str = ""
-    password: str = field(default="", repr=False)
-    tls_ca: str = ""
-    certificate: str = ""
-    key: str = ""
+    host: str
+    port: int
+    username: str
+    password: str = field(repr=False)
+    tls_ca: str
+    certificate: str
+    key: str
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+
+def endpoint_of(broker: BrokerSection) -> Endpoint:
+    """Return how to reach the configured broker; ConfigurationError if its password is not set."""
+    return Endpoint(
+        host=broker.host,
+        port=broker.port,
+        username=broker.username,
+        password=broker.password(),
+        tls_ca=broker.tls_ca,
+        certificate=broker.certificate,
+        key=broker.key,
+    )
 
 
 def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
@@ -61,7 +75,7 @@ def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
 
 
 def probe(endpoint: Endpoint, client_id: str = "") -> None:
-    """Connect once and hang up; OutsideError says why the broker cannot be used, and the cure."""
+    """Connect once and disconnect; OutsideError with the cause and cure if that fails."""
     client = new_client(endpoint, client_id or f"shoe-reader-check-{os.getpid()}")
     answered = threading.Event()
     answers: list[ReasonCode] = []
@@ -92,7 +106,7 @@ def probe(endpoint: Endpoint, client_id: str = "") -> None:
 
 
 def explain_error(error: OSError | ValueError, endpoint: Endpoint) -> str:
-    """Say why no connection came about, and the cure."""
+    """Return why there is no connection, and the cure."""
     cure = "check [broker] host and port, and the network between"
     if isinstance(error, ssl.SSLCertVerificationError):
         why = f"its certificate is not trusted ({error.verify_message})"
@@ -114,7 +128,7 @@ def explain_error(error: OSError | ValueError, endpoint: Endpoint) -> str:
 
 
 def explain_refusal(code: ReasonCode, endpoint: Endpoint) -> str:
-    """Say why the broker turned us away, and the cure."""
+    """Return why the broker refused the connection, and the cure."""
     cure = "look at the broker's log"
     if code.getName() in ("Bad user name or password", "Not authorized"):
         who = f"user '{endpoint.username}'" if endpoint.username else "no user name"

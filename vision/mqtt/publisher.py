@@ -1,9 +1,8 @@
-"""The link to the broker: sends the outbox until it is acknowledged, collects commands.
+"""Publish a table's messages to the broker until they are acknowledged, and receive its commands.
 
-One thread of its own owns everything here; callers and paho's network thread only put notes in its
-tray. Each connection is a new client and begins with the oldest unacknowledged message, so paho's
-memory of unsent messages, which a restart would lose, never counts. It knows messages and the
-outbox; nothing of rules.
+One thread owns the connection; callers and paho's network thread only put notes into its queue.
+Each connection is a new client and begins with the oldest unacknowledged message of the outbox, so
+that nothing depends on paho's own queue of unsent messages, which a restart would lose.
 """
 
 from __future__ import annotations
@@ -28,27 +27,38 @@ from vision.mqtt.endpoint import (
     explain_refusal,
     new_client,
 )
+from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
 
+# Messages that may be sent and not yet acknowledged: enough to fill a slow line, few enough that
+# little is sent twice after a lost connection. 20 is also what paho keeps in flight.
 IN_FLIGHT = 20
+# Seconds before the next try to connect: the first pause, doubled up to the last one. Longer, and
+# the boards come back late; shorter, and a broker that is down is hammered.
 FIRST_DELAY_S = 0.25
 LAST_DELAY_S = 5.0
+# Commands that may wait to be read; the reader takes all with each frame, so only a flood fills it,
+# and is dropped with a warning.
 INBOX_SIZE = 200
-PAYLOAD_LIMIT = 16 * 1024
+# Seconds that stopping takes at most beyond the draining.
+JOIN_S = 10.0
+# Seconds of the shortest wait for a note while draining.
+LEAST_WAIT_S = 0.01
 
 log = logging.getLogger(__name__)
 
 
+# Turns a message of the outbox into what is sent: a picture is read from its file only then.
 Fill = Callable[[Message], Message]
 
 
 def as_it_is(message: Message) -> Message:
-    """Send the message as it stands in the outbox."""
+    """Return the message as it stands in the outbox."""
     return message
 
 
 class Outbox(Protocol):
-    """What the link needs of the store."""
+    """What the publisher needs of the store."""
 
     def pending(self, after: int, limit: int) -> list[Message]:
         """Return unacknowledged messages after `after`, in order of `seq`."""
@@ -57,12 +67,12 @@ class Outbox(Protocol):
         """Return the acknowledged latest of every retained topic."""
 
     def acknowledge(self, seqs: Iterable[int]) -> None:
-        """Forget messages that the broker has."""
+        """Forget messages that the broker has acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command as it came in: the last level of its topic, and its bytes."""
+    """A command as received: the last level of its topic, and its bytes."""
 
     name: str
     payload: bytes
@@ -76,17 +86,20 @@ class _Note(Enum):
 
 @dataclass(slots=True)
 class _Session:
-    """One connection: its tray, what is on its way, and how far the outbox has been handed over."""
+    """One connection: its queue of notes, the messages in flight, and the last `seq` handed over.
+
+    `in_flight` has the `seq` of each message by paho's number of it.
+    """
 
     client: paho.Client
-    tray: SimpleQueue[_Note | int | Message] = field(default_factory=SimpleQueue)
-    on_the_way: dict[int, int] = field(default_factory=dict)
+    queue: SimpleQueue[_Note | int | Message] = field(default_factory=SimpleQueue)
+    in_flight: dict[int, int] = field(default_factory=dict)
     cursor: int = 0
     up: bool = False
 
 
 class Publisher:
-    """Keeps a table's messages going to one broker, for as long as it takes."""
+    """Sends a table's messages to one broker, for as long as it takes."""
 
     def __init__(
         self,
@@ -97,10 +110,10 @@ class Publisher:
         commands: str,
         fill: Fill = as_it_is,
     ) -> None:
-        """Prepare the link.
+        """Prepare; nothing is sent before `start`.
 
-        `will` is what the broker says when we vanish; `commands` is a topic prefix (`.../cmd/`)
-        whose next level names the command; `fill` makes of a message in the outbox what is sent.
+        `will` is the message that the broker sends when we vanish; `commands` is a topic prefix
+        (`.../cmd/`) whose next level names the command.
         """
         self._fill = fill
         self._endpoint = endpoint
@@ -117,34 +130,34 @@ class Publisher:
 
     @property
     def connected(self) -> bool:
-        """Whether the broker has accepted us and the line stands."""
+        """Whether the broker has accepted us and the connection stands."""
         session = self._session
         return session is not None and session.up
 
     @property
     def complaint(self) -> str:
-        """Why there is no connection, in words for people; empty when there is one."""
+        """Why there is no connection, for people; empty when connected."""
         return "" if self.connected else self._complaint
 
     def start(self) -> None:
-        """Begin to connect; never fails, and tries again for ever (`probe` tells at once)."""
+        """Begin to connect; never fails, and tries again for ever (`probe` reports at once)."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that the outbox has grown."""
+        """Announce that the outbox has grown."""
         self._put(_Note.WAKE)
 
     def say(self, message: Message) -> None:
-        """Send a message past the outbox, if there is a connection: health, refusals."""
+        """Send a message outside the outbox, if connected: health, refusals."""
         self._put(message)
 
     def say_last(self, message: Message) -> None:
-        """Send the last message of all, after which nothing is said any more."""
+        """Send the very last message of the run; nothing is sent after it."""
         self._last = message
         self._put(message)
 
     def requests(self) -> list[Request]:
-        """Return the commands that have come in since the last call, oldest first."""
+        """Return the commands received since the last call, oldest first."""
         found: list[Request] = []
         while True:
             try:
@@ -153,26 +166,26 @@ class Publisher:
                 return found
 
     def stop(self, drain_s: float = 3.0) -> None:
-        """Send what is left while connected, at most `drain_s` seconds, then hang up in order."""
+        """Send what is left while connected, at most `drain_s` seconds, then disconnect."""
         self._drain_until = time.monotonic() + drain_s
         self._stopping.set()
         self.wake()
         if self._thread.is_alive():
-            self._thread.join(drain_s + 10)
+            self._thread.join(drain_s + JOIN_S)
 
     def _put(self, note: _Note | Message) -> None:
         session = self._session
         if session is not None:
-            session.tray.put(note)
+            session.queue.put(note)
 
-    # --- the link's own thread ---------------------------------------------------------------
+    # --- the publisher's own thread ----------------------------------------------------------
 
     def _run(self) -> None:
         delay = FIRST_DELAY_S
         while not self._stopping.is_set():
             began = time.monotonic()
             self._attempt()
-            # A broker that accepts and drops us at once must not be hammered.
+            # A broker that accepts us and drops us at once must not be hammered.
             if time.monotonic() - began > LAST_DELAY_S:
                 delay = FIRST_DELAY_S
             self._stopping.wait(delay)
@@ -191,8 +204,8 @@ class Publisher:
         try:
             self._serve(session)
         except OutsideError as error:
-            # The store has failed; the run learns it from its own next write. Who hangs up in
-            # order takes the last will along: it is said here.
+            # The store has failed; the run learns it from its own next write. After an orderly
+            # disconnect the broker does not send the last will, so it is published here.
             self._complain(str(error))
             self._publish(session, self._last or self._will)
         finally:
@@ -204,9 +217,9 @@ class Publisher:
         while True:
             notes = self._notes(session)
             acknowledged = [
-                session.on_the_way.pop(note)
+                session.in_flight.pop(note)
                 for note in notes
-                if isinstance(note, int) and note in session.on_the_way
+                if isinstance(note, int) and note in session.in_flight
             ]
             if acknowledged:
                 self._outbox.acknowledge(acknowledged)
@@ -223,10 +236,10 @@ class Publisher:
     def _notes(self, session: _Session) -> list[_Note | int | Message]:
         notes: list[_Note | int | Message] = []
         try:
-            left = max(0.01, self._drain_until - time.monotonic())
-            notes.append(session.tray.get(timeout=left if self._stopping.is_set() else None))
+            left = max(LEAST_WAIT_S, self._drain_until - time.monotonic())
+            notes.append(session.queue.get(timeout=left if self._stopping.is_set() else None))
             while True:
-                notes.append(session.tray.get_nowait())
+                notes.append(session.queue.get_nowait())
         except Empty:
             return notes
 
@@ -235,24 +248,24 @@ class Publisher:
         self._complaint = ""
         log.info("connected to the broker at %s", self._endpoint)
         session.client.subscribe(f"{self._commands}+", qos=1)
-        # The broker may have been restarted without its memory: tell it what stands.
+        # The broker may have lost its retained messages in a restart.
         for message in (self._last,) if self._last else self._outbox.retained():
             self._publish(session, message)
 
     def _hand_over(self, session: _Session) -> None:
-        room = IN_FLIGHT - len(session.on_the_way)
+        room = IN_FLIGHT - len(session.in_flight)
         if room > 0:
             for message in self._outbox.pending(session.cursor, room):
-                session.on_the_way[self._publish(session, message)] = message.seq
+                session.in_flight[self._publish(session, message)] = message.seq
                 session.cursor = message.seq
 
     def _publish(self, session: _Session, message: Message) -> int:
-        said = self._fill(message)
-        return session.client.publish(said.topic, said.payload, said.qos, said.retain).mid
+        sent = self._fill(message)
+        return session.client.publish(sent.topic, sent.payload, sent.qos, sent.retain).mid
 
     def _drained(self, session: _Session) -> bool:
         late = time.monotonic() >= self._drain_until
-        return late or not session.up or not session.on_the_way
+        return late or not session.up or not session.in_flight
 
     def _complain(self, words: str) -> None:
         if words != self._complaint:
@@ -264,7 +277,7 @@ class Publisher:
     def _new_session(self) -> _Session:
         name = self._will.topic.removesuffix("/status").replace("/", "-")
         session = _Session(new_client(self._endpoint, f"shoe-reader-{name}"))
-        client, tray = session.client, session.tray
+        client, queue = session.client, session.queue
         client.will_set(self._will.topic, self._will.payload, self._will.qos, self._will.retain)
 
         def on_connect(
@@ -273,17 +286,17 @@ class Publisher:
             if code.is_failure:
                 self._complain(explain_refusal(code, self._endpoint))
             else:
-                tray.put(_Note.CONNECTED)
+                queue.put(_Note.CONNECTED)
 
         client.on_connect = on_connect
-        client.on_publish = lambda _client, _data, mid, _code, _more: tray.put(mid)
-        client.on_disconnect = lambda *_: tray.put(_Note.GONE)
+        client.on_publish = lambda _client, _data, mid, _code, _more: queue.put(mid)
+        client.on_disconnect = lambda *_: queue.put(_Note.GONE)
         client.on_message = lambda _client, _data, message: self._receive(message)
         return session
 
     def _receive(self, message: paho.MQTTMessage) -> None:
         name = message.topic.removeprefix(self._commands)
-        # A retained command is an old one; answers pass on the same level.
+        # A retained command is an old one; answers to commands arrive under the same prefix.
         if message.retain or name == "reply" or name == message.topic:
             return
         try:

@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 class Limits:
     """How long evidence is kept, and how much of it."""
 
-    keep_days: float = 31.0
-    max_mb: float = 20_000.0
+    keep_days: float
+    max_mb: float
 
 
 def folder_of(log: Path) -> Path:

@@ -59,9 +59,9 @@ DAY_MS = 86_400_000
 class Limits:
     """How long records and messages are kept, and how large the file may become."""
 
-    keep_days: float = 400.0
-    messages_days: float = 7.0
-    max_mb: float = 20_000.0
+    keep_days: float
+    messages_days: float
+    max_mb: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,7 @@ from datasets.faces.registry import back_names, load_deck
 from models.evaluate.enrolment_scenes import Table
 from vision.cli import main
 from vision.inference.deck_file import load
-from vision.inference.load import open_models
-from vision.inference.onnx_model import load as load_model
-from vision.inference.onnx_model import packaged
+from vision.inference.load import load_model, open_models, packaged
 from vision.sight.deck.classifier import DeckClassifier
 
 PLACES = "\n".join(

@@ -37,7 +37,7 @@ from models.train import corners as train_corners
 from models.train import detector as train_detector
 from models.train.average import average
 from models.train.sample_bank import Bank, fill
-from vision.inference.onnx_model import load
+from vision.inference.load import load_model
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Kind, batch
 
@@ -83,7 +83,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert "calibration_error_pct" in capsys.readouterr().out
     assert not exported.with_suffix(".toml").exists()
     write_card(exported, {"name": "classifier", "labels": ["x"], "settings": {"temperature": 1.5}})
-    model = load(exported)
+    model = load_model(exported)
     assert model.settings == {"temperature": 1.5}
     looks = Classifier(model, temperature=1.5).looks(model(batch(pictures)))
     assert len(looks) == len(pictures)

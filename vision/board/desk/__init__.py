@@ -1,1 +1,1 @@
-"""The surveillance desk: alerts with evidence, history, orders."""
+"""Pages for people who log in: surveillance desk, dealer strip and set-up."""

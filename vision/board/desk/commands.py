@@ -1,7 +1,7 @@
-"""Orders that people give at a desk: signed for them with the desk's key, sent, and answered.
+"""Orders that people give at a desk: signed with the desk's key, sent to the table, and answered.
 
-What must stand in the log whatever happens meanwhile (who logged in) is sent until it is answered.
-It knows the broker and the form of orders; the reader decides.
+Whether an order is accepted is the reader's decision. What must get into the log whatever happens
+meanwhile, as who logged in, is sent again until it is answered.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from typing import Any
 
 from vision.access.users import Credential
 from vision.board.feed import Feed
-from vision.board.table_state import Told
+from vision.board.table_state import Update
 from vision.clock import now_ms
 from vision.wire.commands import RefusedError, order_fields
 
+# Orders that wait to be recorded; the oldest are dropped beyond it. A table that is away for a day
+# with a log-in a minute would fill it.
 RECORDS_LIMIT = 1000
+# Seconds before an order that was not answered is sent again, and after which a silent table is not
+# asked. The reader answers within a frame.
 RETRY_S = 5.0
+# Seconds that the end of the thread is waited for.
+JOIN_S = 3.0
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What somebody wants of a table; `ref` finds its answer."""
+    """An order to a table; `ref` connects it with its answer."""
 
     table: str
     name: str
@@ -39,7 +45,7 @@ class Order:
 
 
 class Orders:
-    """The orders of a desk, given through its feed."""
+    """Sends the orders of a desk through its feed."""
 
     def __init__(self, feed: Feed, credential: Credential) -> None:
         self._feed = feed
@@ -51,19 +57,19 @@ class Orders:
         self._thread = threading.Thread(target=self._insist, name="board-records", daemon=True)
 
     def start(self) -> None:
-        """Listen for answers, and keep sending what must be recorded."""
+        """Begin to listen for answers and to send what must be recorded."""
         self._feed.subscribe(self._hear, self._feed.tables)
         self._thread.start()
 
     def stop(self) -> None:
-        """Send no more."""
+        """Stop sending."""
         self._closing.set()
         self._feed.unsubscribe(self._hear)
         if self._thread.is_alive():
-            self._thread.join(timeout=3.0)
+            self._thread.join(timeout=JOIN_S)
 
     def give(self, order: Order) -> Future[dict[str, Any]]:
-        """Send an order; return what will hold its answer. RefusedError when it is malformed."""
+        """Send an order; return the future of its answer. RefusedError when it is malformed."""
         data = self._signed(order)
         answer: Future[dict[str, Any]] = Future()
         with self._mutex:
@@ -97,19 +103,19 @@ class Orders:
             with self._mutex:
                 waiting = list(self._records)
             for order in waiting if self._feed.connected else ():
-                # A table that says nothing would not answer either.
+                # A table that is silent would not answer either.
                 if self._feed.silent_s(order.table) < RETRY_S:
                     self._send(order)
 
-    def _hear(self, told: Told) -> None:
-        if told.topic != "cmd/reply" or told.payload is None:
+    def _hear(self, update: Update) -> None:
+        if update.topic != "cmd/reply" or update.payload is None:
             return
-        ref = str(told.payload.get("ref", ""))
+        ref = str(update.payload.get("ref", ""))
         self._settle(ref)
         with self._mutex:
             answer = self._waiting.get(ref)
         if answer is not None and not answer.done():
-            answer.set_result(told.payload)
+            answer.set_result(update.payload)
 
     def _settle(self, ref: str) -> None:
         with self._mutex:

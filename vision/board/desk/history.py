@@ -1,30 +1,44 @@
-"""What a desk remembers of each table's shoes: every card, result, alert and picture it heard of.
+"""What a desk can look back on: cards, results, alerts and pictures of each table's last shoes.
 
-Fed with every message, new or said again; bounded. It is a memory, not the record: that is the
-table's log. Knows nothing of browsers.
+`History` is fed with every message of the tables, new or repeated, and keeps a bounded number: the
+record is the table's log. `Backfill` asks the tables to send again what the desk has missed.
 """
 
 from __future__ import annotations
 
+import json
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vision.board.feed import Feed
 from vision.board.table_state import Payload, parsed
+from vision.wire.replay import RANGE_LIMIT
 
+# Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
+# fewer and the desk cannot look back over a shift, more and memory grows.
 KEPT_SHOES = 12
+# Answers to orders a table that are kept; chosen to be more than people give in a shift.
 KEPT_REPLIES = 500
+# Bytes of pictures and clips of all tables, chosen for a server with little memory. The oldest go
+# first; the evidence folder of the table has them all.
 MEDIA_LIMIT = 256 * 1024 * 1024
 MEDIA = ("evidence/", "clip/")
-PAYLOAD_LIMIT = 256 * 1024
+# Findings of one search: as many as a person looks through; more only slow the page.
 FOUND_LIMIT = 300
+# Message numbers that are asked for after a start. 3000 hold at least the
+# running shoe (80 coups of some 20 messages); fewer and the desk begins with half a shoe.
+LOOK_BACK = 3000
+# Seconds between two looks whether the link was lost and came back.
+POLL_S = 0.5
 
 
 @dataclass(slots=True)
 class _Shoe:
-    """One shoe: messages by what they are about, each list in the order of their numbers."""
+    """One shoe: messages by their subject, each list in the order of their numbers."""
 
     cards: dict[int, list[Payload]] = field(default_factory=dict)
     results: dict[int, list[Payload]] = field(default_factory=dict)
@@ -49,28 +63,28 @@ class History:
             if topic.startswith(MEDIA):
                 self._keep_media(table, topic, data)
                 return
-            payload = parsed(data, PAYLOAD_LIMIT)
+            payload = parsed(data)
             if payload is not None:
                 self._note(table, topic, payload)
 
     def newest(self, table: str) -> int:
-        """Return the highest number of a message heard from a table."""
+        """Return the highest message number received from a table."""
         with self._mutex:
             return self._newest.get(table, 0)
 
     def media(self, table: str, topic: str) -> bytes | None:
-        """Return a picture or clip, None where it was not heard or is kept no more."""
+        """Return a picture or clip, None where it was not received or is no longer kept."""
         with self._mutex:
             return self._media.get((table, topic))
 
     def shoes(self, table: str) -> list[dict[str, Any]]:
-        """Return the shoes of a table, the newest first, with what stands in them."""
+        """Return a summary of each shoe of a table, the newest first."""
         with self._mutex:
             found = self._shoes.get(table, OrderedDict())
             return [_summary(name, shoe) for name, shoe in reversed(found.items())]
 
     def shoe(self, table: str, name: str) -> dict[str, Any] | None:
-        """Return everything of a shoe by coup, None where nothing is known of it."""
+        """Return everything of a shoe by coup, None where the shoe is not known."""
         with self._mutex:
             shoe = self._shoes.get(table, OrderedDict()).get(name)
             return None if shoe is None else _whole(name, shoe)
@@ -81,13 +95,14 @@ class History:
             return list(reversed(self._replies.get(table, {}).values()))
 
     def search(self, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return what fits all of `table`, `kind` (alert, card), `code`, `card`, `since`, `until`.
+        """Return the alerts and cards that fit `table`, `kind`, `code`, `card`, `since`, `until`.
 
-        Empty values fit everything; moments are ISO 8601. The newest first, at most FOUND_LIMIT.
+        `kind` is alert or card; empty values fit everything; times are ISO 8601. The newest come
+        first, at most FOUND_LIMIT.
         """
         with self._mutex:
-            found = [one for one in self._everything() if _fits(one, wanted)]
-        return sorted(found, key=lambda one: str(one["at"]), reverse=True)[:FOUND_LIMIT]
+            found = [entry for entry in self._everything() if _fits(entry, wanted)]
+        return sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:FOUND_LIMIT]
 
     # --- taking ------------------------------------------------------------------------------
 
@@ -133,23 +148,24 @@ class History:
     def _everything(self) -> Iterator[dict[str, Any]]:
         for table, shoes in self._shoes.items():
             for name, shoe in shoes.items():
-                place = {"table": table, "shoe": name}
-                for told in shoe.alerts.values():
-                    yield {**place, "kind": "alert", "at": told[0].get("raised_at"), **_last(told)}
+                where = {"table": table, "shoe": name}
+                for alert in shoe.alerts.values():
+                    at = alert[0].get("raised_at")
+                    yield {**where, "kind": "alert", "at": at, **_last(alert)}
                 for steps in shoe.cards.values():
-                    yield {**place, "kind": "card", **_card(steps)}
+                    yield {**where, "kind": "card", **_card(steps)}
 
 
-def _put(told: list[Payload], payload: Payload) -> None:
+def _put(messages: list[Payload], payload: Payload) -> None:
     """Add a message in the order of the numbers, each once."""
-    if all(one.get("seq") != payload.get("seq") for one in told):
-        told.append(payload)
-        told.sort(key=lambda one: one.get("seq") or 0)
+    if all(known.get("seq") != payload.get("seq") for known in messages):
+        messages.append(payload)
+        messages.sort(key=lambda message: message.get("seq") or 0)
 
 
-def _last(told: list[Payload]) -> dict[str, Any]:
+def _last(messages: list[Payload]) -> dict[str, Any]:
     keys = ("id", "coup", "code", "severity", "state", "text", "by", "remedy", "reason", "card")
-    return {key: told[-1].get(key) for key in (*keys, "evidence", "slot", "order")}
+    return {key: messages[-1].get(key) for key in (*keys, "evidence", "slot", "order")}
 
 
 def _card(steps: list[Payload]) -> dict[str, Any]:
@@ -158,22 +174,22 @@ def _card(steps: list[Payload]) -> dict[str, Any]:
 
 
 def _summary(name: str, shoe: _Shoe) -> dict[str, Any]:
-    moments = [one[0].get("at") for one in (*shoe.results.values(), *shoe.cards.values())]
-    said = sorted(moment for moment in moments if isinstance(moment, str))
+    groups = (*shoe.results.values(), *shoe.cards.values())
+    times = sorted(at for group in groups if isinstance(at := group[0].get("at"), str))
     return {
         "shoe": name,
         "coups": max(shoe.results, default=0),
         "cards": len(shoe.cards),
         "alerts": len(shoe.alerts),
-        "first": said[0] if said else None,
-        "last": said[-1] if said else None,
+        "first": times[0] if times else None,
+        "last": times[-1] if times else None,
     }
 
 
 def _whole(name: str, shoe: _Shoe) -> dict[str, Any]:
     cards = [_card(steps) for _, steps in sorted(shoe.cards.items())]
     pictures = list(shoe.pictures.values())
-    alerts = [{**_last(told), "told": told} for told in shoe.alerts.values()]
+    alerts = [{**_last(steps), "told": steps} for steps in shoe.alerts.values()]
     numbers = sorted(
         {*shoe.results, *(c["coup"] for c in cards), *(a["coup"] for a in alerts)} - {None}
     )
@@ -185,20 +201,68 @@ def _whole(name: str, shoe: _Shoe) -> dict[str, Any]:
                 "results": shoe.results.get(number, []),
                 "cards": [card for card in cards if card["coup"] == number],
                 "alerts": [alert for alert in alerts if alert["coup"] == number],
-                "pictures": [one for one in pictures if one.get("coup") == number],
+                "pictures": [picture for picture in pictures if picture.get("coup") == number],
             }
             for number in numbers
         ],
     }
 
 
-def _fits(one: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
-    at = str(one.get("at") or "")
+def _fits(entry: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    at = str(entry.get("at") or "")
     return (
-        wanted.get("table", "") in ("", one["table"])
-        and wanted.get("kind", "") in ("", one["kind"])
-        and wanted.get("code", "").upper() in ("", str(one.get("code", "")))
-        and wanted.get("card", "") in ("", one.get("card"))
+        wanted.get("table", "") in ("", entry["table"])
+        and wanted.get("kind", "") in ("", entry["kind"])
+        and wanted.get("code", "").upper() in ("", str(entry.get("code", "")))
+        and wanted.get("card", "") in ("", entry.get("card"))
         and at >= wanted.get("since", "")
         and (not wanted.get("until") or at <= wanted["until"])
     )
+
+
+class Backfill:
+    """Keeps the history whole: asks for what was missed before the start and during lost links.
+
+    It asks for ranges of message numbers, the newest first; a table refuses what it no longer has.
+    """
+
+    def __init__(self, feed: Feed, history: History, name: str) -> None:
+        """Prepare; `name` is the desk's own, sent with each request."""
+        self._feed = feed
+        self._history = history
+        self._name = name
+        self._known = dict.fromkeys(feed.tables, 0)
+        self._asked = dict.fromkeys(feed.tables, 0)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="board-backfill", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch the link."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=3.0)
+
+    def _run(self) -> None:
+        while not self._closing.wait(POLL_S):
+            connection = self._feed.connections
+            for table in self._feed.tables:
+                newest = self._history.newest(table)
+                if not self._feed.connected or not newest:
+                    continue
+                if self._asked[table] != connection:
+                    self._asked[table] = connection
+                    self._ask(table, newest)
+                self._known[table] = newest
+
+    def _ask(self, table: str, newest: int) -> None:
+        oldest = max(self._known[table], newest - LOOK_BACK) + 1
+        last = newest
+        while last >= oldest:
+            first = max(oldest, last - RANGE_LIMIT + 1)
+            request = {"first": first, "last": last, "by": self._name, "ref": secrets.token_hex(8)}
+            self._feed.publish(table, "cmd/replay", json.dumps(request).encode())
+            last = first - 1

@@ -1,7 +1,4 @@
-"""The pages for people who are logged in: surveillance desk, dealer strip, set-up; what they ask.
-
-Hands orders on and shows what was heard; it decides nothing about the table.
-"""
+"""The pages of people who are logged in: surveillance desk, dealer strip and set-up."""
 
 from __future__ import annotations
 
@@ -21,48 +18,53 @@ from starlette.routing import Route
 from vision.board.desk.commands import Order, Orders
 from vision.board.desk.history import History
 from vision.board.feed import Feed
-from vision.board.login.door import Door, read_json, refusal
+from vision.board.login.pages import LoginPages, read_json, refusal
 from vision.board.login.sessions import Session, Throttle
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.stream import Stream
-from vision.board.web import House
+from vision.board.web import TableFacts
 from vision.errors import ShoeReaderError
 from vision.wire.commands import RefusedError
 
+# Seconds that a page waits for the answer to an order. The reader answers within a frame; after
+# this the person looks at the table's state before trying again.
 ANSWER_S = 6.0
-ORDERS_OF_ONE = (30, 10.0)
+# Orders that a person may give in so many seconds: more than anybody needs in a busy coup, and far
+# below what would slow a table down.
+ORDERS_OF_A_PERSON = (30, 10.0)
 NO_STORE = {"Cache-Control": "no-store"}
 DESK = MAY_SEE["desk"]
-KINDS = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
-# Table, shoe, coup, and the file to write.
+# Content types of the pictures of a table, by the first level of their topic.
+MEDIA_TYPES = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
+# Takes table, shoe, coup and the file to write.
 Exporter = Callable[[str, str, int, Path], object]
 
-NO_ANSWER = "no answer from the table; see how it stands before giving the order again"
+NO_ANSWER = "no answer from the table; look at its state before you give the order again"
 
 
-class Desk:
-    """What the pages of people who are logged in may ask."""
+class DeskPages:
+    """The pages of people who are logged in, and the answers to their requests."""
 
     def __init__(
-        self, door: Door, feed: Feed, orders: Orders, history: History, exporter: Exporter
+        self, login: LoginPages, feed: Feed, orders: Orders, history: History, exporter: Exporter
     ) -> None:
-        """Ask the others; `exporter` writes the archive of a coup, OutsideError when it cannot."""
+        """Prepare; `exporter` writes the archive of a coup, OutsideError when it cannot."""
         self._exporter = exporter
-        self._door = door
+        self._login = login
         self._feed = feed
         self._orders = orders
         self._history = history
-        self._given = Throttle(*ORDERS_OF_ONE)
+        self._given = Throttle(*ORDERS_OF_A_PERSON)
 
-    def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:
-        """Return the routes of the pages, and of what they ask."""
-        guard = self._door.guard
+    def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
+        """Return the routes of the pages and of their requests."""
+        guard = self._login.guard
         return [
-            Route("/desk", self._door.guard_page("desk.html", DESK)),
-            Route("/dealer", self._door.guard_page("dealer.html", MAY_SEE["dealer"])),
-            Route("/dealer/{table}", self._door.guard_page("dealer.html", MAY_SEE["dealer"])),
-            Route("/setup", self._door.guard_page("setup.html", MAY_SEE["setup"])),
-            Route("/api/events", guard(self._events(house, stopping))),
+            Route("/desk", self._login.guard_page("desk.html", DESK)),
+            Route("/dealer", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
+            Route("/dealer/{table}", self._login.guard_page("dealer.html", MAY_SEE["dealer"])),
+            Route("/setup", self._login.guard_page("setup.html", MAY_SEE["setup"])),
+            Route("/api/events", guard(self._events(facts, stopping))),
             Route("/api/order/{table}/{name}", guard(self._order, change=True), methods=["POST"]),
             Route("/api/history/{table}", guard(self._shoes, DESK)),
             Route("/api/history/{table}/{shoe}", guard(self._shoe, DESK)),
@@ -72,18 +74,18 @@ class Desk:
             Route("/api/export/{table}/{shoe}/{coup:int}", guard(self._export, DESK)),
         ]
 
-    def _events(self, house: House, stopping: Callable[[], bool]) -> Any:
+    def _events(self, facts: TableFacts, stopping: Callable[[], bool]) -> Any:
         async def events(request: Request, session: Session) -> Response:
             stream = Stream(
                 self._feed,
                 self._feed.tables,
-                house=house.tables,
-                may_hear=lambda told: may_hear(session.role, told),
+                facts=facts,
+                may_hear=lambda update: may_hear(session.role, update),
             )
-            # To look on is not to be there: an open page does not keep its session from ending.
+            # An open page is no sign of its person: it does not keep the session from ending.
             return stream.response(
                 request.method,
-                lambda: not stopping() and self._door.session(request, touch=False) is session,
+                lambda: not stopping() and self._login.session(request, touch=False) is session,
             )
 
         return events
@@ -105,8 +107,8 @@ class Desk:
             return JSONResponse({"accepted": False, "why": str(error)}, headers=NO_STORE)
         except TimeoutError:
             return JSONResponse({"accepted": False, "why": NO_ANSWER}, 504, headers=NO_STORE)
-        told = {"accepted": answer.get("accepted"), "why": answer.get("why")}
-        return JSONResponse(told, headers=NO_STORE)
+        decision = {"accepted": answer.get("accepted"), "why": answer.get("why")}
+        return JSONResponse(decision, headers=NO_STORE)
 
     async def _shoes(self, request: Request, _session: Session) -> Response:
         return JSONResponse(self._history.shoes(request.path_params["table"]), headers=NO_STORE)
@@ -114,7 +116,7 @@ class Desk:
     async def _shoe(self, request: Request, _session: Session) -> Response:
         whole = self._history.shoe(request.path_params["table"], request.path_params["shoe"])
         if whole is None:
-            return refusal(404, "nothing is known of that shoe")
+            return refusal(404, "this shoe is not known here")
         return JSONResponse(whole, headers=NO_STORE)
 
     async def _replies(self, request: Request, _session: Session) -> Response:
@@ -126,9 +128,9 @@ class Desk:
     async def _media(self, request: Request, _session: Session) -> Response:
         kind, name = request.path_params["kind"], request.path_params["id"]
         found = self._history.media(request.path_params["table"], f"{kind}/{name}")
-        if found is None or kind not in KINDS:
+        if found is None or kind not in MEDIA_TYPES:
             return refusal(404, "that picture is not kept here")
-        return Response(found, media_type=KINDS[kind], headers={"Cache-Control": "private"})
+        return Response(found, media_type=MEDIA_TYPES[kind], headers={"Cache-Control": "private"})
 
     async def _export(self, request: Request, session: Session) -> Response:
         table, shoe, coup = (request.path_params[name] for name in ("table", "shoe", "coup"))
@@ -139,7 +141,7 @@ class Desk:
         except ShoeReaderError as error:
             shutil.rmtree(folder, ignore_errors=True)
             return refusal(409, str(error))
-        # In the table's own log by name, sent until it stands there, as log-ins are.
+        # Recorded by name in the table's own log, as log-ins are.
         who = {"by": session.name, "role": session.role, "shoe": shoe, "coup": coup}
         self._orders.record(Order(table, "take_archive", who))
         tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)

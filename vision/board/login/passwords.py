@@ -1,7 +1,6 @@
-"""Who may log in: the house's users, and a file of their passwords as argon2id hashes.
+"""Who may log in: people of the users file who have a password (argon2id) in the passwords file.
 
-A name must stand in both files. Both are read again when they change, so that who is removed is
-out at once. Knows nothing of pages or sessions.
+Both files are read again when they change, so that a person who is removed is out at once.
 """
 
 from __future__ import annotations
@@ -19,7 +18,10 @@ from vision.access.users import Users, load_users
 from vision.board.login.private_file import save_private
 from vision.errors import ConfigurationError
 
+# Bytes of a passwords file that are read: thousands of people at about 120 bytes each.
 FILE_LIMIT = 1024 * 1024
+# Characters of a password. NIST SP 800-63B asks for at least 8 and for at least 64 to be allowed;
+# the upper limit bounds what one log-in makes the server hash.
 SHORTEST = 10
 LONGEST = 200
 
@@ -27,7 +29,10 @@ T = TypeVar("T")
 
 
 def load_passwords(path: Path) -> dict[str, str]:
-    """Return the hashes by name; ConfigurationError when the file is none, or others read it."""
+    """Return the hashes by name.
+
+    ConfigurationError when it is not such a file, or when others may read it.
+    """
     cure = "make one with shoe-reader users password NAME"
     try:
         if path.stat().st_mode & 0o077:
@@ -36,16 +41,16 @@ def load_passwords(path: Path) -> dict[str, str]:
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
     except (ValueError, RecursionError):
-        raise ConfigurationError(f"{path}: is no file of passwords; {cure}") from None
-    if not isinstance(content, dict) or not all(isinstance(one, str) for one in content.values()):
-        raise ConfigurationError(f"{path}: is no file of passwords; {cure}")
+        raise ConfigurationError(f"{path}: is not a passwords file; {cure}") from None
+    if not isinstance(content, dict) or not all(isinstance(kept, str) for kept in content.values()):
+        raise ConfigurationError(f"{path}: is not a passwords file; {cure}")
     return content
 
 
 def save_password(path: Path, name: str, password: str) -> None:
-    """Put a password in the file, which is made if there is none; ConfigurationError if too short.
+    """Put a password into the file, which is created if it is missing.
 
-    OutsideError when the disk refuses.
+    ConfigurationError when the password is too short, OutsideError when it cannot be written.
     """
     if not SHORTEST <= len(password) <= LONGEST:
         raise ConfigurationError(
@@ -63,7 +68,7 @@ def drop_password(path: Path, name: str) -> None:
 
 
 class _Kept(Generic[T]):
-    """What a file says, read again when the file has changed."""
+    """The content of a file, read again when the file has changed."""
 
     def __init__(self, path: Path, load: Callable[[Path], T], none: T) -> None:
         self._path = path
@@ -73,7 +78,7 @@ class _Kept(Generic[T]):
         self._content = load(path)
 
     def now(self) -> T:
-        """Return what it says now; nothing while it cannot be used."""
+        """Return the content now; `none` while the file cannot be used."""
         try:
             stat = self._path.stat()
             seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode)
@@ -86,26 +91,26 @@ class _Kept(Generic[T]):
         return self._content
 
 
-class People:
-    """Who may log in, and as what."""
+class Accounts:
+    """Who may log in, and in which roles."""
 
     def __init__(self, users: Path, passwords: Path) -> None:
         """Read both files; ConfigurationError when one cannot be used."""
         self._users = _Kept(users, load_users, Users())
         self._passwords: _Kept[dict[str, str]] = _Kept(passwords, load_passwords, {})
         self._hasher = PasswordHasher()
-        # Verified where there is no such name, so that the time says nothing about names.
+        # Verified where the name is unknown, so that the time it takes gives no name away.
         self._nobody = self._hasher.hash(os.urandom(16).hex())
 
     def roles(self, name: str) -> tuple[str, ...]:
-        """Return the roles in which somebody may be logged in; none for who may not at all."""
+        """Return the roles in which a person may be logged in; none where they may not log in."""
         user = self._users.now().users.get(name)
         if user is None or user.may_act_for or name not in self._passwords.now():
             return ()
         return tuple(role for role in user.roles if role != "house")
 
     def knows(self, name: str, password: str) -> bool:
-        """Whether that is the name's password; slow on purpose, so call it from a thread."""
+        """Whether the password is that of the name; slow on purpose, so call it from a thread."""
         kept = self._passwords.now().get(name) if self.roles(name) else None
         try:
             self._hasher.verify(self._nobody if kept is None else kept, password)

@@ -1,6 +1,6 @@
-"""Who is logged in: sessions that end by themselves, and limits on how often one may try.
+"""Sessions of people who are logged in, kept in a private file, and limits on how often to try.
 
-Kept in a private file, so that a restart logs nobody out. It knows no pages and no passwords.
+A restart of the server logs nobody out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from pathlib import Path
 from vision.board.login.private_file import save_private
 from vision.errors import OutsideError
 
+# Random bytes of a token: 256 bits cannot be guessed.
 TOKEN_BYTES = 32
-SESSIONS_OF_ONE = 5
+# Sessions of a person (desk, dealer strip and set-up on some screens) and of all; beyond it the
+# oldest ends.
+SESSIONS_OF_A_PERSON = 5
 SESSIONS = 500
+# Names or addresses whose tries are remembered; bounds memory, and the oldest is forgotten.
 KEYS = 10_000
-# So stale may the file be in when somebody was last seen.
+# Seconds between two saves because somebody was active: a restart may forget so much activity.
 SAVE_EVERY_S = 60.0
 
 log = logging.getLogger(__name__)
@@ -30,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Session:
-    """One log-in; `csrf` is what its pages must send along with everything that changes."""
+    """One log-in; its pages must send `csrf` with every request that changes something."""
 
     name: str
     role: str
@@ -50,10 +54,10 @@ class Sessions:
         path: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Let sessions last `length_s` at most, and `idle_s` after the last thing done.
+        """Let sessions last `length_s` at most, and `idle_s` after the last request.
 
-        With a `path` those of the server before go on, and these are kept there, without what
-        would let anybody in.
+        With a `path` they are kept in that file, by the hash of their token, and go on after a
+        restart.
         """
         self._idle_s = idle_s
         self._length_s = length_s
@@ -63,10 +67,10 @@ class Sessions:
         self._saved_s = clock()
 
     def open(self, name: str, role: str) -> tuple[str, Session]:
-        """Begin a session; return its token, which is kept nowhere here, and the session."""
+        """Begin a session; return its token, of which only a hash is kept, and the session."""
         self._prune()
         own = [key for key, session in self._sessions.items() if session.name == name]
-        for key in own[: max(0, len(own) - SESSIONS_OF_ONE + 1)]:
+        for key in own[: max(0, len(own) - SESSIONS_OF_A_PERSON + 1)]:
             del self._sessions[key]
         while len(self._sessions) >= SESSIONS:
             del self._sessions[next(iter(self._sessions))]
@@ -103,16 +107,20 @@ class Sessions:
         if self._path is None:
             return
         try:
-            save_private(self._path, {key: asdict(one) for key, one in self._sessions.items()})
+            save_private(
+                self._path, {key: asdict(session) for key, session in self._sessions.items()}
+            )
         except OutsideError as error:
             log.warning("a restart will log everybody out: %s; see to that folder", error)
 
     def _prune(self) -> None:
-        self._sessions = {key: one for key, one in self._sessions.items() if self._lasts(one)}
+        self._sessions = {
+            k: session for k, session in self._sessions.items() if self._lasts(session)
+        }
 
 
 class Throttle:
-    """Lets each key do something so many times in so many seconds."""
+    """Limits how many times each key may do something in so many seconds."""
 
     def __init__(
         self, times: int, per_s: float, clock: Callable[[], float] = time.monotonic
@@ -150,11 +158,11 @@ def _loaded(path: Path) -> dict[str, Session]:
     try:
         if path.stat().st_mode & 0o077:
             return {}
-        return {key: Session(**one) for key, one in json.loads(path.read_bytes()).items()}
+        return {key: Session(**kept) for key, kept in json.loads(path.read_bytes()).items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
 def _key(token: str) -> str:
-    # Whoever sees the server's memory or a dump of it has no token that works.
+    # A dump of the server's memory or file gives no token that works.
     return hashlib.sha256(token.encode()).hexdigest()

@@ -1,4 +1,4 @@
-// The results board: shows what the table's messages say, and says when they cannot be trusted.
+// The results board: shows the state of the table, and warns when it cannot be trusted.
 
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
@@ -114,7 +114,7 @@ function marks(result) {
   return found;
 }
 
-// What the tableau says comes next, once both hands have two cards.
+// The next card by the tableau, once both hands have two cards.
 function due(live) {
   const dealt = cardsOf(live, "punto").length + cardsOf(live, "banco").length;
   if (!dealt) return word("bets");
@@ -156,7 +156,7 @@ function renderCounts(table) {
   }));
 }
 
-// What the house's rules offer, only while the table plays by the very same rules.
+// The wagers of the house's rules, shown only while the table plays by the same rules.
 function renderOdds(table) {
   const { profile, offers = [], percent } = table.house;
   const same = !table.status?.profile || table.status.profile === profile;
@@ -200,7 +200,7 @@ function limits({ minimum, maximum }) {
   return maximum ? word("odds.to", { low: minimum, high: maximum }) : word("odds.from", { low: minimum });
 }
 
-// Beside a running coup the one before it; and always the last correction of an earlier coup.
+// The coup before the running one, and the last correction of an earlier coup.
 function renderPrevious(table, { live, result }) {
   const coup = result?.coup ?? live?.coup ?? 0;
   const earlier = [...table.results.values()].filter((one) => one.coup < coup).sort((a, b) => b.coup - a.coup);

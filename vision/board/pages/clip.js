@@ -1,4 +1,4 @@
-// Plays a clip of evidence: a film of JPEG pictures (AVI), which browsers do not play by themselves.
+// Plays a clip of evidence: JPEG pictures in an AVI file, which browsers do not play.
 
 const FRAME = 0x63643030; // "00dc", little-endian
 

@@ -1,4 +1,4 @@
-// The dealer strip: what is due next, the open alert in one sentence, and four things to press.
+// The dealer strip: the card that is due next, the open alert in one sentence, and four buttons.
 
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";

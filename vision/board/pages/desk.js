@@ -1,4 +1,4 @@
-// The surveillance desk: all tables at a glance, the queue of alerts, the chosen one, what was decided by whom.
+// The surveillance desk: all tables at a glance, the queue of alerts, and the chosen alert or table.
 
 import { actionsOf, say } from "/desk_actions.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
@@ -32,7 +32,7 @@ function render() {
   document.body.classList.toggle("stale", linkLost);
   if (linkLost) setText("notice", word(offline));
   setText("clock", new Date().toLocaleTimeString([], { hour12: false }));
-  // Shoes and search list the tables, which are not known before the first word of the server.
+  // Shoes and search list the tables, which are not known before the server's first event.
   const tables = [...live.tables.keys()].join();
   if (tables !== routed) {
     routed = tables;
@@ -75,9 +75,9 @@ function coupState(table) {
 }
 
 function healthWords(health) {
-  if (!health) return "no figures of the reader yet";
+  if (!health) return "no figures from the reader yet";
   const p99 = health.event_ms?.p99;
-  return [`${Math.round(health.fps ?? 0)} pictures/s`, p99 === undefined ? "" : `${Math.round(p99)} ms (p99)`,
+  return [`${Math.round(health.fps ?? 0)} frames/s`, p99 === undefined ? "" : `${Math.round(p99)} ms (p99)`,
     `${health.cards_unread ?? 0} unread`, `${health.outbox ?? 0} unsent`].filter(Boolean).join(" · ");
 }
 
@@ -97,14 +97,14 @@ function renderQueue() {
   setText("open-count", open.length);
   $("open-count").classList.toggle("some", open.length > 0);
   setText("done-count", done.length);
-  fill($("queue"), open, "No open alert.");
+  fill($("queue"), open, "No open alerts.");
   fill($("done"), done, "None.");
 }
 
 function fill(list, alerts, none) {
   const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, chosen.alert === alert.id && chosen.table === table]));
   renderOnce(list, key, () => alerts.length ? alerts.map(({ table, alert }) => alertItem(table, alert)) : [make("li", "empty", none)]);
-  // The clocks run by themselves; nothing else is drawn anew for them.
+  // The clocks run on their own; nothing else is drawn again for them.
   for (const node of list.querySelectorAll(".age")) {
     const text = age(node.dataset.since);
     if (node.textContent !== text) node.textContent = text;
@@ -129,14 +129,14 @@ function alertItem(name, alert) {
 }
 
 function dueWords(alert) {
-  const seen = alert.acknowledged_by ? ` · seen by ${alert.acknowledged_by}` : "";
+  const seen = alert.acknowledged_by ? ` · acknowledged by ${alert.acknowledged_by}` : "";
   if (alert.state === "rectified") return `Rectified${alert.by ? ` by ${alert.by}` : ""}${alert.remedy ? `, ${alert.remedy}` : ""}`;
   if (alert.state === "lapsed") return `Time limit passed at ${clockTime(alert.deadline_at)}${seen}`;
   const due = DUE[alert.deadline];
   return `${due ? `To be put right ${due}` : "No time limit"}${seen}`;
 }
 
-// Facts are drawn anew with each change; what may be done only when that changes, or typing would be lost.
+// Facts are drawn again with each change, but actions only when they differ, or typing would be lost.
 function renderDetail() {
   const table = live.tables.get(chosen.table);
   const alert = table?.alerts.get(chosen.alert);

@@ -1,4 +1,4 @@
-// What may be done about the chosen alert or table, as orders in the name of who is logged in.
+// The actions for the chosen alert or table, as orders in the name of the person who is logged in.
 
 import { slotName } from "/desk_detail.js";
 import { make } from "/live.js";
@@ -25,7 +25,7 @@ export function actionsOf(table, alert, coup, me) {
   return [...(alert ? alertActions(table, alert, me) : []), ...coupActions(table, coup, me), ...(alert ? [] : shoeActions(table, me))];
 }
 
-// A form whose button gives an order; `fields` are asked for when it is pressed.
+// A form whose button gives an order; `fields` returns the order's fields when it is pressed.
 function act({ table, name, label, inputs = [], fields, first = false }) {
   const form = make("form", "act");
   const button = make("button", first ? "first" : "", label);
@@ -69,7 +69,7 @@ const can = (me, ...roles) => roles.includes(me.role);
 function alertActions(table, alert, me) {
   if (alert.state === "closed") return [make("p", "empty", "This alert is closed.")];
   const open = alert.state !== "rectified";
-  const [comment, reason] = words("Comment, goes with what you press");
+  const [comment, reason] = words("Comment (sent with the action)");
   const plain = (name, label, first = false) => act({ table, name, label, first, fields: () => ({ alert: alert.id, ...reason() }) });
   const row = make("div", "row");
   if (open && !alert.acknowledged_by) row.append(plain("ack_alert", "Acknowledge", true));
@@ -87,7 +87,7 @@ function coupActions(table, coup, me) {
   const [box, reason] = words("Reason");
   const plain = (name, label) => act({ table, name, label, fields: () => ({ coup, ...reason() }) });
   if (!can(me, "inspector")) return [make("h3", "", `Coup ${coup}`), box, plain("hold_result", "Hold the result")];
-  const [slotBox, slot] = select("Place", SLOTS.map((one) => [one, slotName(one)]));
+  const [slotBox, slot] = select("Slot", SLOTS.map((one) => [one, slotName(one)]));
   const [rankBox, rank] = select("Rank", RANKS.map((one) => [one, one === "T" ? "10" : one]));
   const [suitBox, suit] = select("Suit", Object.entries(SUITS));
   const [fromBox, from] = select("From", SLOTS.map((one) => [one, slotName(one)]));
@@ -99,7 +99,7 @@ function coupActions(table, coup, me) {
     make("h3", "", `Coup ${coup}`), box,
     act({ table, name: "correct_card", label: "Correct card", inputs: [slotBox, rankBox, suitBox], fields: () => ({ coup, slot: slot(), card: rank() + suit(), ...reason() }) }),
     act({ table, name: "move_card", label: "Move card", inputs: [fromBox, toBox], fields: () => ({ coup, source: from(), target: to(), ...reason() }) }),
-    row, act({ table, name: "undo_last", label: "Take back the last order", fields: reason }),
+    row, act({ table, name: "undo_last", label: "Undo the last order", fields: reason }),
   ];
 }
 
@@ -107,5 +107,5 @@ function shoeActions(table, me) {
   if (!can(me, "inspector")) return [];
   const input = make("input");
   Object.assign(input, { required: true, maxLength: 64, pattern: "[A-Za-z0-9._\\-]+" });
-  return [make("h3", "", "Shoe"), act({ table, name: "new_shoe", label: "New shoe", inputs: [labelled("Its id", input)], fields: () => ({ shoe: input.value }) })];
+  return [make("h3", "", "Shoe"), act({ table, name: "new_shoe", label: "New shoe", inputs: [labelled("Shoe ID", input)], fields: () => ({ shoe: input.value }) })];
 }

@@ -1,4 +1,4 @@
-// The chosen alert or table: what was expected and seen, and the pictures.
+// The chosen alert or table: what was expected, what was seen, and the pictures.
 
 import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
@@ -33,7 +33,7 @@ export function alertFacts(name, table, alert) {
     severity, make("p", "title", alert.text), make("p", "where", where),
     facts([
       ["State", alert.state], ["Raised", clockTime(alert.raised_at)],
-      ["Seen by", alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
+      ["Acknowledged by", alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
       ["Expected", (alert.expected ?? []).map(slotName).join(" or ") || "no card"], ["Observed", alert.observed ? slotName(alert.observed) : null],
       ["Card", alert.card ? faces([alert.card]) : null], ["Confidence", percent(alert.confidence)],
       ["Second best", alert.second ? faces([alert.second]) : null],
@@ -41,7 +41,7 @@ export function alertFacts(name, table, alert) {
       ["Check card", alert.check_card ? "no fault under the second-best reading" : null],
       ["Put right in time", alert.in_time === null ? null : alert.in_time ? "yes" : "no"],
       ["Remedy", alert.remedy ? `${alert.remedy}: ${REMEDIES[alert.remedy] ?? ""}` : null],
-      ["Last by", alert.by ? `${alert.by} (${alert.role ?? ""})` : null], ["Comment", alert.reason],
+      ["Last change by", alert.by ? `${alert.by} (${alert.role ?? ""})` : null], ["Comment", alert.reason],
     ]),
     pictures(name, alert.evidence ?? []),
   ];
@@ -71,7 +71,7 @@ export function pictures(table, topics) {
 function still(address) {
   const image = make("img");
   image.src = address;
-  image.alt = "The table at that moment";
+  image.alt = "The table at that time";
   image.addEventListener("error", () => image.replaceWith(make("p", "empty", "The picture is not kept at this desk.")));
   return image;
 }
@@ -80,7 +80,7 @@ function clip(address) {
   const box = make("div", "", "Loading the clip");
   fetch(address).then(async (answer) => {
     const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
-    box.replaceChildren(frames.length ? player(frames, "Before and after that moment") : make("p", "empty", "The clip is not kept at this desk."));
+    box.replaceChildren(frames.length ? player(frames, "Before and after the alert") : make("p", "empty", "The clip is not kept at this desk."));
   }).catch(() => { box.textContent = "The clip cannot be loaded."; });
   return box;
 }

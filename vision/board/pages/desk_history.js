@@ -1,4 +1,4 @@
-// What is remembered of earlier coups: the shoes of each table, card by card, and a search over them.
+// Earlier coups: the shoes of each table, card by card, and a search over them.
 
 import { REMEDIES } from "/desk_actions.js";
 import { faces, pictures, slotName } from "/desk_detail.js";
@@ -43,7 +43,7 @@ export async function openHistory(box, live, [table, shoe, coup]) {
     parts.push(make("h3", "", titleOf(known, name)));
     parts.push(shoes.length ? listTable(["Shoe", "Coups", "Cards", "Alerts", "From", "To"], shoes.map((one) => [
       link(one.shoe, "history", name, one.shoe), one.coups, one.cards, one.alerts, day(one.first), day(one.last),
-    ])) : make("p", "empty", "Nothing heard of this table yet."));
+    ])) : make("p", "empty", "No messages from this table yet."));
   }
   box.replaceChildren(...parts);
 }
@@ -51,7 +51,7 @@ export async function openHistory(box, live, [table, shoe, coup]) {
 async function openShoe(box, live, table, shoe, chosen) {
   const whole = await get(`/api/history/${encodeURIComponent(table)}/${encodeURIComponent(shoe)}`);
   const title = make("h2", "", `${titleOf(live.tables.get(table), table)} · shoe ${shoe}`);
-  if (!whole) return box.replaceChildren(title, make("p", "empty", "Nothing is known of this shoe."));
+  if (!whole) return box.replaceChildren(title, make("p", "empty", "This shoe is not known here."));
   box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup, String(coup.coup) === chosen)));
 }
 
@@ -61,7 +61,7 @@ function coupBox(table, shoe, coup, open) {
   const words = last ? `${last.winner ?? last.state} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : "no result";
   const more = [last?.revision ? `revision ${last.revision}` : "", coup.alerts.length ? `alerts: ${coup.alerts.length}` : ""].filter(Boolean);
   box.append(make("summary", "", `Coup ${coup.coup}: ${words}${more.length ? ` (${more.join(", ")})` : ""}`));
-  // Built when it is opened: a shoe has hundreds of pictures.
+  // Built when it is opened, because a shoe has hundreds of pictures.
   box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(exportBox(table, shoe, coup.coup), ...coupParts(table, coup)); });
   box.open = open;
   return box;
@@ -70,20 +70,20 @@ function coupBox(table, shoe, coup, open) {
 // For a dispute: the part of the log, the evidence and the receipt of their verification, in one file.
 function exportBox(table, shoe, coup) {
   const row = make("div", "row");
-  const button = make("button", "", "Take the archive of this coup");
+  const button = make("button", "", "Download the archive of this coup");
   const said = make("span", "where");
   said.setAttribute("role", "status");
   button.type = "button";
   button.addEventListener("click", async () => {
     said.textContent = "Verifying the log …";
     const path = [table, shoe, coup].map(encodeURIComponent).join("/");
-    said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || "Taken";
+    said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || "Downloaded";
   });
   row.append(button, said);
   return row;
 }
 
-// What changed of an alert, step by step: the same is told on two topics.
+// The changes of an alert, step by step: each is published on two topics, and shown once.
 function steps(told) {
   const facts = (one) => JSON.stringify([one.state, one.text, one.by, one.acknowledged_by, one.remedy, one.reason]);
   return told.filter((one, i) => !i || facts(one) !== facts(told[i - 1]));
@@ -103,7 +103,7 @@ function coupParts(table, coup) {
     const shown = [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))];
     if (shown.length) parts.push(make("h3", "", "Pictures of the alerts"), pictures(table, shown));
   }
-  parts.push(make("h3", "", "Cards"), listTable(["Order", "Place", "Card", "Confidence", "Second", "Message", "Picture", "SHA-256"], coup.cards.map((card) => {
+  parts.push(make("h3", "", "Cards"), listTable(["Order", "Slot", "Card", "Confidence", "Second", "Message", "Picture", "SHA-256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
     return [
       card.order, slotName(card.slot), card.card ? faces([card.card]) : "unread", card.confidence, card.second, `${card.seq}, ${clockTime(card.at)}`,
@@ -141,13 +141,13 @@ export function openSearch(box, live) {
     const wanted = new URLSearchParams(new FormData(form));
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
-    found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, the newest first` : "Nothing found"),
-      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "Last by", "Remedy"], rows.map((one) => [
+    found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, newest first` : "Nothing found"),
+      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? `${one.code}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
       ])));
   });
   box.replaceChildren(make("h2", "", "Search"), form, found);
-  // The last alerts are there without being asked for.
+  // The last alerts are shown at once.
   form.requestSubmit();
 }

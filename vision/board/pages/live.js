@@ -1,10 +1,11 @@
-// The link to the board server: what it tells of each table, and how far that can be trusted.
+// The connection to the board server: the state of each table, and whether it can be trusted.
 
 import { word } from "/words.js";
 
+// Seconds without an event or message after which a page calls itself not live: two ticks of the server, and half a one to spare.
 const SILENT_S = 2.5;
 
-// What is known of one table: the newest message of each topic, results and alerts by themselves.
+// The state of one table: the newest message of each topic, and all results and alerts.
 class Table {
   constructor(house) {
     this.house = house;
@@ -31,7 +32,7 @@ class Table {
   takeAlert(topic, payload) {
     const id = payload?.id ?? topic.slice("alert/".length);
     const known = this.alerts.get(id);
-    // `alert` says what was raised; how it stands is for `alert/{id}` to say.
+    // `alert` is the message of the raising; `alert/{id}` has the present state.
     if (topic === "alert" && known) return;
     if (payload) this.alerts.set(id, payload);
     else if (known) known.state = "closed";
@@ -51,7 +52,7 @@ class Table {
 }
 
 export class Live {
-  // `changed` is called after each change, and twice a second: silence is a change too.
+  // `changed` is called after each change, and twice a second, because silence is a change too.
   constructor(address, changed) {
     this.tables = new Map();
     this.tick = null;
@@ -60,7 +61,7 @@ export class Live {
     this.changed = changed;
     this.source = new EventSource(address);
     this.source.addEventListener("reset", (event) => this.reset(JSON.parse(event.data)));
-    this.source.addEventListener("told", (event) => this.take(JSON.parse(event.data)));
+    this.source.addEventListener("update", (event) => this.take(JSON.parse(event.data)));
     this.source.addEventListener("tick", (event) => { this.tick = JSON.parse(event.data); this.note(); });
     setInterval(() => this.plan(), 500);
     addEventListener("resize", () => this.plan());
@@ -87,7 +88,7 @@ export class Live {
     requestAnimationFrame(() => { this.planned = false; this.changed(this); });
   }
 
-  // What is wrong, the worst first, as a word and its values; null when all can be trusted.
+  // What is wrong, the worst first, as the key of a word and its values; null when nothing is.
   trouble(name) {
     if ((performance.now() - this.heard) / 1000 > SILENT_S) return ["trouble.page", {}];
     if (!this.tick) return ["trouble.connecting", {}];

@@ -1,10 +1,10 @@
-// Logging in: sends name and password, and goes where the role belongs.
+// Log-in: sends name and password, and opens the page of the role.
 
 import { $ } from "/live.js";
 
 const PAGES = /^\/(desk|dealer|setup)(\/[A-Za-z0-9._-]+)?$/;
 const query = new URLSearchParams(location.search);
-if (query.get("why") === "role") $("why").textContent = "That page is not for your role. Log in as somebody else.";
+if (query.get("why") === "role") $("why").textContent = "Your role may not open that page. Log in with another account.";
 if (query.get("why") === "ended") $("why").textContent = "Your session has ended. Log in again.";
 
 $("form").addEventListener("submit", async (event) => {

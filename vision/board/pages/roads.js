@@ -33,7 +33,7 @@ export function derivedRoad(name, cells, { rows, columns }) {
   return grid(word(`road.${name}`), cells, { rows, columns }, (cell, x, y) => [derivedMark(name, cell.mark, x, y)]);
 }
 
-// The mark that each derived road would get, as a small drawing; a dash where there would be none.
+// The mark that each derived road would get next, as a small drawing; a dash for no mark.
 export function askedMark(name, mark) {
   const svg = drawing(1, 1, `${word(`road.${name}`)}: ${word(mark ? `mark.${mark}` : "mark.none")}`);
   svg.append(mark ? derivedMark(name, mark, 0.5, 0.5) : shape("path", { d: "M.3 .5h.4", stroke: "#5d6d64", "stroke-width": 0.09 }));

@@ -1,4 +1,4 @@
-// Who is logged in, and what they ask of the board server: every change carries the session's own token.
+// The session of who is logged in, and requests to the server; every change carries the session's token.
 
 let me = null;
 
@@ -19,7 +19,7 @@ export async function get(path) {
   return answer.ok ? answer.json() : null;
 }
 
-// Ask the server, or with fields have it change something; returns what it said, or why it did not.
+// Ask the server, or change something when fields are given; returns its answer, or why there is none.
 export async function ask(path, fields) {
   try {
     const answer = await (fields ? send(path, fields) : fetch(path));
@@ -31,7 +31,7 @@ export async function ask(path, fields) {
   }
 }
 
-// Fetch a picture; returns it, or why it cannot be had.
+// Fetch a picture; returns it, or why there is none.
 export async function picture(path) {
   try {
     const answer = await fetch(path);
@@ -42,7 +42,7 @@ export async function picture(path) {
   }
 }
 
-// Fetch a file and hand it to the browser to keep; returns why it could not be had, "" where it was.
+// Fetch a file and have the browser save it; returns why it failed, "" when it did not.
 export async function download(path, name) {
   const answer = await fetch(path);
   if (answer.status === 401) leave("ended");
@@ -69,7 +69,7 @@ async function post(path, fields) {
   return answer.json();
 }
 
-// Give a table an order; returns why it was refused, "" where it was taken.
+// Give an order to a table; returns why it was refused, "" when it was accepted.
 export async function order(table, name, fields = {}) {
   try {
     const said = await post(`/api/order/${encodeURIComponent(table)}/${name}`, fields);

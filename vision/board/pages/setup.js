@@ -1,19 +1,20 @@
-// For the engineer: how each reader is doing, over the last minutes, and the alerts about machines.
+// For the engineer: the figures of each reader over the last minutes, and the alerts about machines.
 
 import { drawing, shape } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, order, watchSession, whoAmI } from "/session.js";
 import { speak, word } from "/words.js";
 
+// Health messages kept of each reader: one a second, so ten minutes.
 const KEPT = 600;
 const PLOTS = [
-  ["Pictures a second", (health) => health.fps],
-  ["Picture to message, p99, ms", (health) => health.event_ms?.p99],
-  ["Picture, p99, ms", (health) => health.frame_ms?.p99],
+  ["Frames per second", (health) => health.fps],
+  ["Frame to message, p99 (ms)", (health) => health.event_ms?.p99],
+  ["Frame, p99 (ms)", (health) => health.frame_ms?.p99],
   ["Share of one core", (health) => health.cpu_share],
-  ["Messages not yet taken", (health) => health.outbox],
-  ["Reads declined", (health) => health.cards_unread],
-  ["Outages of the camera", (health) => health.outages],
+  ["Messages unsent", (health) => health.outbox],
+  ["Cards unread", (health) => health.cards_unread],
+  ["Camera outages", (health) => health.outages],
 ];
 const past = new Map();
 let live = null;

@@ -1,4 +1,4 @@
-// Places as polygons over a picture: drawn, dragged whole or by a corner, moved by keys.
+// Areas as polygons over a picture: dragged whole or by a corner, or moved by keys.
 
 import { shape } from "/cards.js";
 
@@ -6,16 +6,16 @@ const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDo
 const title = (name) => name[0] + name.slice(1).toLowerCase().replace("_", " ");
 
 export class Places {
-  // `told` has size, places and version as the server says them; `changed` is called after each change.
-  constructor(svg, told, changed) {
+  // `saved` has size, places and version as the server sent them; `changed` is called after each change.
+  constructor(svg, saved, changed) {
     this.svg = svg;
     this.changed = changed;
-    this.version = told.version;
-    this.was = told.places;
-    this.now = structuredClone(told.places);
-    this.unit = told.size[0] / 100;
-    svg.setAttribute("viewBox", `0 0 ${told.size.join(" ")}`);
-    svg.parentElement.style.aspectRatio = told.size.join(" / ");
+    this.version = saved.version;
+    this.was = saved.places;
+    this.now = structuredClone(saved.places);
+    this.unit = saved.size[0] / 100;
+    svg.setAttribute("viewBox", `0 0 ${saved.size.join(" ")}`);
+    svg.parentElement.style.aspectRatio = saved.size.join(" / ");
     this.groups = new Map(Object.keys(this.now).map((name) => [name, this.build(name)]));
     svg.replaceChildren(...this.groups.values());
     for (const name of this.groups.keys()) this.draw(name);

@@ -1,10 +1,11 @@
-// One table for the engineer: its places on the live picture, to be dragged; check; enrolment.
+// The set-up of one table: its areas on the live picture, to be dragged; check; enrolment.
 
 import { cardFace } from "/cards.js";
 import { $, make, renderOnce, setText } from "/live.js";
 import { ask, get, logOut, picture, whoAmI } from "/session.js";
 import { Places } from "/setup_places.js";
 
+// Milliseconds between two live pictures, and between two questions how the command is doing.
 const LIVE_MS = 700;
 const JOB_MS = 1000;
 const table = decodeURIComponent(location.pathname.split("/").pop());
@@ -34,13 +35,13 @@ function showPicture(blob, why) {
   shown = URL.createObjectURL(blob);
   $("picture").src = shown;
   if (old) URL.revokeObjectURL(old);
-  say("seen", kind === "live" ? "As the camera sees it now" : "The empty layout, as it was calibrated");
+  say("seen", kind === "live" ? "Live from the camera" : "The empty layout at the calibration");
 }
 
 function choose(wanted) {
   kind = wanted;
   for (const name of ["live", "kept"]) $(name).setAttribute("aria-pressed", name === kind);
-  say("seen", "Looking …");
+  say("seen", "Loading …");
   if (kind === "kept") picture(`${base}/picture/kept`).then(({ blob, why }) => kind === "kept" && showPicture(blob, why));
 }
 
@@ -56,7 +57,7 @@ async function load() {
 function changed() {
   const any = Object.keys(places.moved()).length > 0;
   $("save").disabled = $("undo").disabled = !any;
-  if (any) say("said", `Not written yet: ${Object.keys(places.moved()).join(", ")}`);
+  if (any) say("said", `Not saved yet: ${Object.keys(places.moved()).join(", ")}`);
 }
 
 async function save() {
@@ -64,7 +65,7 @@ async function save() {
   const { body, why } = await ask(`${base}/places`, { places: places.moved(), version: places.version });
   if (why) { $("save").disabled = false; return say("said", why, true); }
   await load();
-  say("said", `Written; the file before is kept as ${body.kept}. The reader uses it from its next start.`);
+  say("said", `Saved; the old file is kept as ${body.kept}. The reader uses the new file from its next start.`);
 }
 
 // --- what runs -------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ function showJob(job) {
   if (job.name === "check") renderOnce($("check"), JSON.stringify(job.lines), () => sorted(job.lines).map(checkLine));
   if (job.name !== "enrol") return;
   const seen = job.lines.findLast((line) => line.startsWith("seen "));
-  setText("progress", seen ?? (job.running ? "The models are loaded …" : ""));
+  setText("progress", seen ?? (job.running ? "Loading the models …" : ""));
   const missing = (seen?.match(/missing: ([^;]*)/)?.[1] ?? "").split(" ").filter((face) => /^[2-9TJQKA][shdc]$/.test(face));
   $("deck").hidden = !missing.length;
   renderOnce($("deck"), missing.join(), () => missing.map(cardFace));
@@ -89,7 +90,7 @@ function showJob(job) {
   renderOnce($("enrol"), JSON.stringify(lines), () => lines.map((line) => make("li", "", line)));
 }
 
-// Faults first, notes last: what is to be done is seen without scrolling.
+// Faults first, notes last, so that what must be done is seen without scrolling.
 const sorted = (lines) => ["FAULT", "", "note"].flatMap((kind) => lines.filter((line) => (line.match(/^(FAULT|note)/)?.[0] ?? "") === kind));
 
 function checkLine(line) {

@@ -1,4 +1,4 @@
-// The way to the board of each table, where a server has several.
+// Links to the board of each table, where a server has several.
 
 import { $, make } from "/live.js";
 import { speak, wanted, word } from "/words.js";

@@ -1,4 +1,4 @@
-// The words of a page in the language asked for; each language is a file in /words.
+// The words of a page in the language that was asked for; each language is a file in /words.
 
 const FALLBACK = "en";
 let words = {};

@@ -43,7 +43,7 @@ class Console:
     `results` keeps the latest result of each coup.
     """
 
-    def __init__(self, *, total_s: float | None = None, fps: float = 30.0) -> None:
+    def __init__(self, *, total_s: float | None = None, fps: float) -> None:
         self._total_s = total_s
         self._fps = fps
         self._terminal = sys.stdout.isatty()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vision.camera.shots import Shot
-from vision.camera.source import Wanted, open_source
+from vision.camera.source import Shot, open_source
+from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.inference.load import open_models
 from vision.setup.calibration.from_sheet import Found, empty, lens_words
@@ -37,8 +37,7 @@ class Played:
 
 
 def from_play(
-    source: str,
-    wanted: Wanted,
+    camera: CameraSection,
     card_mm: tuple[float, float],
     minutes: float,
     *,
@@ -48,14 +47,14 @@ def from_play(
 
     With a `plane` only the places are proposed, in its millimetres.
     """
-    play, pictures = _watched(source, wanted, minutes)
+    play, pictures = _watched(camera, minutes)
     if not pictures:
-        raise OutsideError(f"{source}: no picture comes; check that the camera sends one")
+        raise OutsideError(f"{camera.source}: no picture comes; check that the camera sends one")
     height, width = pictures[-1].shape[:2]
     words: list[str] = []
     fitted, things = None, play.things(card_mm)[:MOST_CARDS]
     if plane is None:
-        fitted, things = _fitted(things, (width, height), source)
+        fitted, things = _fitted(things, (width, height), camera.source)
         plane = upright(fitted.plane, (width, height))
         typical = float(np.sqrt((fitted.misfit_mm**2).mean()))
         words = [
@@ -65,7 +64,7 @@ def from_play(
     try:
         proposal = propose(play, plane, card_mm)
     except NotEnoughError as error:
-        raise OutsideError(f"{source}: {error}") from error
+        raise OutsideError(f"{camera.source}: {error}") from error
     found = Found(
         plane,
         pictures[len(pictures) // 2],
@@ -77,12 +76,12 @@ def from_play(
     return Played(found, _places(proposal))
 
 
-def _watched(source: str, wanted: Wanted, minutes: float) -> tuple[Play, list[Image]]:
+def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
     models = open_models(threads=2)
     play = Play()
     pictures: list[tuple[int, Image]] = []
     began = due = kept = None
-    for shot in open_source(source, wanted, speed=0):
+    for shot in open_source(camera, speed=0):
         if not isinstance(shot, Shot):
             continue
         image, at = shot.frame.image, shot.frame.at

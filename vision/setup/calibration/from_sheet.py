@@ -14,9 +14,10 @@ from typing import cast
 import cv2
 import numpy as np
 
-from vision.camera.shots import Shot
-from vision.camera.source import Wanted, is_live, open_source
+from vision.camera.source import Shot, is_live, open_source
+from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import decode_picture
 from vision.setup.calibration.marker_sheet import NotSeenError, find
 from vision.setup.calibration.solver import Fit, Thing, Vector, fit
 from vision.sight.geometry.frame import Image, Points
@@ -113,7 +114,7 @@ def from_pictures(
 
 
 def from_source(
-    source: str, wanted: Wanted, sheets: Sheets, lens: Lens | None, *, fit_lens: bool
+    camera: CameraSection, sheets: Sheets, lens: Lens | None, *, fit_lens: bool
 ) -> Found:
     """Return the plane from a camera or video before which the sheet is moved about.
 
@@ -122,7 +123,7 @@ def from_source(
     before: Thing | None = None
     last: Image | None = None
     why = "no picture came"
-    for image, name in looks(source, wanted, LOOK_EVERY_MS, LIVE_LIMIT_MS):
+    for image, name in looks(camera, LOOK_EVERY_MS, LIVE_LIMIT_MS):
         last = image
         try:
             thing = find(image, name=name, scale=sheets.scale)
@@ -140,27 +141,25 @@ def from_source(
             break
     if not sheets.things:
         still = "; where it was seen it did not lie still" if before else ""
-        raise OutsideError(f"{source}: {why}{still}")
+        raise OutsideError(f"{camera.source}: {why}{still}")
     if last is not None:
         sheets.images.append(last)
     return sheets.found(lens, fit_lens=fit_lens)
 
 
-def looks(
-    source: str, wanted: Wanted, every_ms: int, live_limit_ms: int
-) -> Iterator[tuple[Image, str]]:
+def looks(camera: CameraSection, every_ms: int, live_limit_ms: int) -> Iterator[tuple[Image, str]]:
     """Yield pictures of a source, so many ms apart, with a name for each."""
     began = due = None
-    for shot in open_source(source, wanted, speed=0):
+    for shot in open_source(camera, speed=0):
         if not isinstance(shot, Shot):
             continue
         at = shot.frame.at
         began = at if began is None else began
-        if is_live(source) and at - began > live_limit_ms:
+        if is_live(camera.source) and at - began > live_limit_ms:
             return
         if due is None or at >= due:
             due = at + every_ms
-            yield shot.frame.image, f"{source} at {(at - began) / 1000:.1f} s"
+            yield shot.frame.image, f"{camera.source} at {(at - began) / 1000:.1f} s"
 
 
 def from_points(
@@ -208,15 +207,14 @@ def empty(images: Sequence[Image]) -> Image:
 def open_picture(path: Path) -> Image:
     """Return a picture (H x W x 3, BGR); ConfigurationError where the file is none."""
     try:
-        data = np.frombuffer(path.read_bytes(), np.uint8)
+        image = decode_picture(path.read_bytes())
     except OSError as error:
         raise ConfigurationError(
             f"{path}: {error.strerror}; give pictures of the sheet as JPEG, PNG, WebP or BMP files"
         ) from error
-    image = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
     if image is None:
         raise ConfigurationError(f"{path}: is not a picture; give a JPEG, PNG, WebP or BMP file")
-    return cast(Image, image)
+    return image
 
 
 def lens_words(plane: Homography, size: tuple[int, int]) -> str:

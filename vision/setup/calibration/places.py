@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vision.config.table import View
+from vision.config.table import ViewSection
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
 from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
@@ -49,14 +49,16 @@ class Places:
         return Places(slots, marked.get("MOUTH", self.mouth), marked.get("DISCARD", self.discard))
 
 
-def places_of(view: View) -> Places:
+def places_of(view: ViewSection) -> Places:
     """Return the places of a table file."""
     slots = {slot: _points(area) for slot, area in view.slots_mm.items()}
     discard = None if view.discard_mm is None else _points(view.discard_mm)
     return Places(slots, _points(view.mouth_mm), discard)
 
 
-def aligned(plane: Homography, view: View, shift: CameraShift | None) -> tuple[Homography, float]:
+def aligned(
+    plane: Homography, view: ViewSection, shift: CameraShift | None
+) -> tuple[Homography, float]:
     """Return a new plane in the frame of a table file, and how far the two disagree, mm.
 
     The camera may have moved since: `shift` tells where the slots are now seen by the old plane.

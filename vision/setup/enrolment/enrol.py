@@ -13,7 +13,7 @@ from typing import Any
 
 import cv2
 
-from vision.config.table import Camera
+from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.inference.deck_file import write
@@ -49,7 +49,9 @@ class Enrolled:
 class Watch:
     """Looks at pictures for a gatherer, and says what is still missing whenever that changes."""
 
-    def __init__(self, models: ModelSet, view: TableView, camera: Camera, tell: Tell) -> None:
+    def __init__(
+        self, models: ModelSet, view: TableView, camera: CameraSection, tell: Tell
+    ) -> None:
         self._detector = models.detector
         self._read = with_features(models.features)
         self._view = view

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from vision.errors import ConfigurationError
-from vision.inference.load import open_models
-from vision.inference.onnx_model import load, packaged
+from vision.inference.load import load_model, open_models, packaged
 
 
 def put(folder: Path, data: bytes, card: str | None = None) -> Path:
@@ -22,7 +21,7 @@ def put(folder: Path, data: bytes, card: str | None = None) -> Path:
 def test_load_without_the_model_file_names_it_and_the_cure(tmp_path: Path) -> None:
     """A wrong path is said as such, not as a missing card."""
     with pytest.raises(ConfigurationError, match=r"nix\.onnx: cannot read the model"):
-        load(tmp_path / "nix.onnx")
+        load_model(tmp_path / "nix.onnx")
 
 
 def test_load_without_a_card_says_that_every_model_needs_one(tmp_path: Path) -> None:
@@ -30,14 +29,14 @@ def test_load_without_a_card_says_that_every_model_needs_one(tmp_path: Path) -> 
     path = put(tmp_path, b"x")
     path.with_suffix(".toml").unlink()
     with pytest.raises(ConfigurationError, match=r"thing\.toml: the model card is missing"):
-        load(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("card", ["sha256 = ", "labels = [", "\x00"])
 def test_load_with_a_card_that_is_no_toml_names_the_card(tmp_path: Path, card: str) -> None:
     """A spoilt card is named."""
     with pytest.raises(ConfigurationError, match=r"thing\.toml: cannot read the model card"):
-        load(put(tmp_path, b"x", card))
+        load_model(put(tmp_path, b"x", card))
 
 
 def test_load_of_a_file_that_differs_from_its_card_is_refused(tmp_path: Path) -> None:
@@ -45,7 +44,7 @@ def test_load_of_a_file_that_differs_from_its_card_is_refused(tmp_path: Path) ->
     path = put(tmp_path, packaged("classifier").read_bytes())
     path.write_bytes(path.read_bytes()[:-1] + b"\x00")
     with pytest.raises(ConfigurationError, match="SHA-256"):
-        load(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("keep", [0, 5, 5000])
@@ -53,7 +52,7 @@ def test_load_of_a_truncated_model_is_refused(tmp_path: Path, keep: int) -> None
     """A file cut short is no usable model, even where a card vouches for it."""
     path = put(tmp_path, packaged("detector").read_bytes()[:keep])
     with pytest.raises(ConfigurationError, match="not a usable ONNX model"):
-        load(path)
+        load_model(path)
 
 
 def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:

@@ -1,6 +1,6 @@
-"""The door to everything but the public board: log-in, sessions, and who may pass where.
+"""Log-in and log-out, and the guard before every page that is not public.
 
-It decides who somebody is and which role they have now; what a page does is not its business.
+The guard finds out who sends a request and in which role, and refuses what the role may not do.
 """
 
 from __future__ import annotations
@@ -16,35 +16,37 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from vision.board.login.passwords import People
+from vision.board.login.passwords import Accounts
 from vision.board.login.sessions import Session, Sessions, Throttle
 from vision.board.rights import HOME
 from vision.board.web import Answer, page
 
 COOKIE = "shoe-reader"
-BODY_LIMIT = 16 * 1024
 CSRF_HEADER = "x-shoe-reader"
-# A name may be tried so often before it has to wait, and so may an address; the server as a whole
-# checks so many passwords, each of which costs it a tenth of a second.
+# Bytes of a request's body: an order, a log-in or the areas of a table. Longer ones count as empty.
+BODY_LIMIT = 16 * 1024
+# Failed log-ins allowed in so many seconds: of a name, from an address (a house may have one
+# address for many people), and of all together, since each check costs about 0.1 s of a core.
+# Looser limits help whoever guesses passwords, tighter ones lock people out after typing errors.
 TRIES_OF_NAME = (5, 300.0)
 TRIES_FROM_ADDRESS = (20, 300.0)
 TRIES_OF_ALL = (10, 10.0)
 
-# Told of each log-in and log-out: order name, person, role, accepted.
+# Called at each log-in and log-out: order name, person, role, accepted.
 Recorder = Callable[[str, str, str, bool], None]
 Guarded = Callable[[Request, Session], Awaitable[Response]]
 
 log = logging.getLogger(__name__)
 
 
-class Door:
-    """Lets people in, and keeps them where their role may be."""
+class LoginPages:
+    """Logs people in and out, and answers requests only in the roles that may send them."""
 
     def __init__(
-        self, people: People, sessions: Sessions, recorder: Recorder, *, secure: bool
+        self, accounts: Accounts, sessions: Sessions, recorder: Recorder, *, secure: bool
     ) -> None:
-        """Let in whom `people` knows; `secure` sends the cookie over TLS only."""
-        self._people = people
+        """Prepare; `recorder` is called at each log-in, `secure` sends the cookie over TLS only."""
+        self._accounts = accounts
         self._sessions = sessions
         self._record = recorder
         self._secure = secure
@@ -63,16 +65,16 @@ class Door:
         ]
 
     def session(self, request: Request, *, touch: bool = True) -> Session | None:
-        """Return who asks, None where nobody is logged in or the role was taken away."""
+        """Return the session of a request, None where it has ended or the role was taken away."""
         session = self._sessions.find(request.cookies.get(self._cookie, ""), touch=touch)
-        if session is None or session.role not in self._people.roles(session.name):
+        if session is None or session.role not in self._accounts.roles(session.name):
             return None
         return session
 
     def guard(
         self, answer: Guarded, roles: Iterable[str] = HOME, *, change: bool = False
     ) -> Answer:
-        """Return the answer for those roles only; a `change` must come from our own pages."""
+        """Return an answer for those roles only; a `change` must come from our own pages."""
         allowed = frozenset(roles)
 
         async def guarded(request: Request) -> Response:
@@ -88,7 +90,7 @@ class Door:
         return guarded
 
     def guard_page(self, name: str, roles: Iterable[str]) -> Answer:
-        """Return a page for those roles only; others are sent to log in."""
+        """Return a page for those roles only; others are sent to the log-in page."""
         allowed, shown = frozenset(roles), page(name)
 
         async def guarded(request: Request) -> Response:
@@ -107,7 +109,7 @@ class Door:
         return request.headers.get(CSRF_HEADER) == session.csrf and origin in (None, own)
 
     async def _log_in(self, request: Request) -> Response:
-        # A form of another site can send no JSON without asking first, and is never answered.
+        # A page of another site cannot send JSON without asking first, which is never allowed.
         if not request.headers.get("content-type", "").startswith("application/json"):
             return refusal(415, "send JSON")
         body = await read_json(request)
@@ -119,16 +121,16 @@ class Door:
             answer = refusal(429, "too many tries; wait some minutes")
             answer.headers["Retry-After"] = str(round(TRIES_OF_NAME[1]))
             return answer
-        if not await run_in_threadpool(self._people.knows, name, password):
+        if not await run_in_threadpool(self._accounts.knows, name, password):
             self._refused(name, address)
-            return refusal(401, "name or password is not right")
+            return refusal(401, "wrong name or password")
         self._by_name.forgive(name)
         self._by_address.take_back(address)
         self._of_all.take_back("")
         return self._let_in(name, str(body.get("role") or ""))
 
     def _let_in(self, name: str, role: str) -> Response:
-        roles = self._people.roles(name)
+        roles = self._accounts.roles(name)
         role = role or roles[0]
         if role not in roles:
             return refusal(403, f"you may not be logged in as {role}")
@@ -147,7 +149,7 @@ class Door:
             and self._of_all.allows("")
         )
         if allowed:
-            # Counted before the password is looked at: many tries at once are many tries.
+            # Counted before the password is checked: many tries at once are many tries.
             for throttle, key in (
                 (self._by_name, name), (self._by_address, address), (self._of_all, "")
             ):  # fmt: skip
@@ -156,7 +158,7 @@ class Door:
 
     def _refused(self, name: str, address: str) -> None:
         log.warning("log-in refused: %r from %s", name, address)
-        roles = self._people.roles(name)
+        roles = self._accounts.roles(name)
         if roles:
             self._record("sign_in", name, roles[0], False)
 
@@ -180,12 +182,12 @@ class Door:
 
 
 def refusal(status: int, why: str) -> Response:
-    """Return an answer that says no, and why."""
+    """Return an answer that refuses, with the reason."""
     return JSONResponse({"why": why}, status, headers={"Cache-Control": "no-store"})
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """Return the JSON object that was sent; empty where it is none, or too long."""
+    """Return the JSON object of a request; empty where it is none, or too long."""
     body = b""
     async for part in request.stream():
         body += part

@@ -1,0 +1,278 @@
+"""The set-up pages of a table, for the engineer: live picture, areas on the table, check and enrol.
+
+`SetupPages` answers the pages and asks an `Editor` for the table file. `Job` runs a command of this
+program for a page, `Viewfinder` gives the newest picture of a camera while somebody looks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import IO, Any, Protocol
+
+import cv2
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from vision.board.login.pages import LoginPages, read_json, refusal
+from vision.board.login.sessions import Session
+from vision.board.rights import MAY_SEE
+from vision.camera.source import Shot, open_source
+from vision.config.table import CameraSection
+from vision.errors import OutsideError, ShoeReaderError
+from vision.secrets import masked
+from vision.sight.geometry.frame import Image
+
+ENGINEER = MAY_SEE["setup"]
+NO_STORE = {"Cache-Control": "no-store"}
+NOT_HERE = (
+    "the table file is not with this board server; set the table up where it is, with "
+    "shoe-reader calibrate, check and enrol"
+)
+# The commands that a page may run, by name: the words after `shoe-reader`; the table file is last.
+JOBS = {"check": ("check",), "enrol": ("enrol",)}
+# Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
+KEPT_LINES = 200
+# Seconds that a command has to end in order before it is killed; it has nothing to save.
+END_S = 5.0
+
+# Seconds that the camera stays open after the last question: the page asks every second.
+OPEN_AFTER_S = 8.0
+# Seconds that a picture counts as live; older, and the page says that none comes.
+NEW_S = 3.0
+# Seconds that a page waits for a picture: opening an address may take 2.5 s ([camera] open_s), and
+# starting the capture process about one.
+PICTURE_S = 6.0
+# JPEG quality of the live picture: edges stay clear enough to drag areas to them.
+QUALITY = 80
+
+log = logging.getLogger(__name__)
+
+
+class Editor(Protocol):
+    """Shows and changes one table file; every method raises ShoeReaderError where it cannot."""
+
+    @property
+    def file(self) -> str:
+        """The path of the table file."""
+
+    def live(self) -> bytes:
+        """Return the live picture of the camera, JPEG."""
+
+    def kept(self) -> bytes:
+        """Return the kept picture of the empty layout, JPEG."""
+
+    def places(self) -> dict[str, Any]:
+        """Return the areas in pixels, the size of the picture, and the file that they stand in."""
+
+    def write(self, changed: Mapping[str, Any]) -> str:
+        """Write areas, in the form of `places`; return where the old file is kept."""
+
+
+Answer = Callable[[Editor, Request, Session], Awaitable[Response]]
+
+
+class SetupPages:
+    """The set-up pages of the tables whose files are on this machine."""
+
+    def __init__(self, login: LoginPages, editors: Mapping[str, Editor]) -> None:
+        self._login = login
+        self._editors = dict(editors)
+        self._jobs = {table: Job() for table in editors}
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the pages and of their requests."""
+        page = self._login.guard_page("setup_table.html", ENGINEER)
+        start = "/api/setup/{table}"
+        return [
+            Route("/setup/{table}", page),
+            Route(f"{start}/picture/{{kind}}", self._guard(self._picture)),
+            Route(f"{start}/places", self._guard(self._places)),
+            Route(f"{start}/places", self._guard(self._write, change=True), methods=["POST"]),
+            Route(f"{start}/job", self._guard(self._job)),
+            Route(f"{start}/job/{{name}}", self._guard(self._run, change=True), methods=["POST"]),
+        ]
+
+    def stop(self) -> None:
+        """End the commands that still run."""
+        for job in self._jobs.values():
+            job.stop()
+
+    def _guard(self, answer: Answer, *, change: bool = False) -> Any:
+        async def of_table(request: Request, session: Session) -> Response:
+            editor = self._editors.get(request.path_params["table"])
+            if editor is None:
+                return refusal(404, NOT_HERE)
+            try:
+                return await answer(editor, request, session)
+            except ShoeReaderError as error:
+                return refusal(409, str(error))
+
+        return self._login.guard(of_table, ENGINEER, change=change)
+
+    async def _picture(self, editor: Editor, request: Request, _session: Session) -> Response:
+        kinds = {"live": editor.live, "kept": editor.kept}
+        if request.path_params["kind"] not in kinds:
+            return refusal(404, "there is a picture `live` and a picture `kept`")
+        picture = await run_in_threadpool(kinds[request.path_params["kind"]])
+        return Response(picture, media_type="image/jpeg", headers=NO_STORE)
+
+    async def _places(self, editor: Editor, _request: Request, _session: Session) -> Response:
+        return JSONResponse(await run_in_threadpool(editor.places), headers=NO_STORE)
+
+    async def _write(self, editor: Editor, request: Request, session: Session) -> Response:
+        kept = await run_in_threadpool(editor.write, await read_json(request))
+        log.info(
+            "%s wrote the areas of %s; the old file is kept as %s", session.name, editor.file, kept
+        )
+        return JSONResponse({"kept": kept}, headers=NO_STORE)
+
+    async def _job(self, _editor: Editor, request: Request, _session: Session) -> Response:
+        return JSONResponse(self._jobs[request.path_params["table"]].state(), headers=NO_STORE)
+
+    async def _run(self, editor: Editor, request: Request, session: Session) -> Response:
+        job, name = self._jobs[request.path_params["table"]], request.path_params["name"]
+        if name == "stop":
+            await run_in_threadpool(job.stop)
+        elif name not in JOBS:
+            return refusal(404, "there is no such command to run")
+        elif not job.start((*JOBS[name], editor.file)):
+            return refusal(409, "a command is running already; stop it first")
+        log.info("%s: %s of %s", session.name, name, editor.file)
+        return JSONResponse(job.state(), headers=NO_STORE)
+
+
+# --- running a command ---
+
+
+class Job:
+    """The last command that was run for a table; safe to use from several threads.
+
+    A command runs as a process of its own: it can be stopped, and cannot harm the board server.
+    """
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._words: tuple[str, ...] = ()
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+
+    def start(self, words: Sequence[str]) -> bool:
+        """Run a command; False where another one is still running."""
+        with self._mutex:
+            if self._running:
+                return False
+            self._words, self._lines = tuple(words), deque(maxlen=KEPT_LINES)
+            self._process = subprocess.Popen(  # noqa: S603  # our own program
+                [sys.executable, "-m", "vision.cli", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+            )
+            assert self._process.stdout is not None  # noqa: S101
+            out = (self._process.stdout, self._lines)
+            threading.Thread(target=_listen, args=out, name="job", daemon=True).start()
+            return True
+
+    def stop(self) -> None:
+        """End the running command, in order if it can."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        process.terminate()
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+    def state(self) -> dict[str, Any]:
+        """Return the command's name, its lines so far, and its exit code, None while it runs."""
+        with self._mutex:
+            code = None if self._process is None else self._process.poll()
+            return {
+                "name": self._words[0] if self._words else "",
+                "running": self._running,
+                "code": code,
+                "lines": list(self._lines),
+            }
+
+    @property
+    def _running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+
+def _listen(out: IO[str], lines: deque[str]) -> None:
+    with out:
+        for line in out:
+            lines.append(line.rstrip())
+
+
+# --- live picture ---
+
+
+class Viewfinder:
+    """The newest picture of one table's camera; safe to use from several threads.
+
+    The camera is opened when a picture is asked for, and closed soon after the last question.
+    """
+
+    def __init__(self, camera: CameraSection) -> None:
+        self._camera = camera
+        self._news = threading.Condition()
+        self._image: Image | None = None
+        self._taken_s = self._asked_s = float("-inf")
+        self._complaint = ""
+        self._thread: threading.Thread | None = None
+
+    def picture(self) -> bytes:
+        """Return the newest picture as JPEG; OutsideError where none comes in time."""
+        with self._news:
+            self._asked_s = time.monotonic()
+            if self._thread is None:
+                self._complaint = ""
+                self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
+                self._thread.start()
+            self._news.wait_for(lambda: self._is_new or self._complaint, PICTURE_S)
+            image = self._image if self._is_new else None
+            complaint = self._complaint or "no picture comes"
+        if image is None:
+            raise OutsideError(
+                f"{masked(self._camera.source)}: {complaint}; a camera on a cable serves one "
+                "program at a time: stop the reader, or use the calibration picture"
+            )
+        return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+
+    @property
+    def _is_new(self) -> bool:
+        return time.monotonic() - self._taken_s < NEW_S
+
+    def _look(self) -> None:
+        complaint = ""
+        try:
+            for seen in open_source(self._camera):
+                with self._news:
+                    if isinstance(seen, Shot):
+                        self._image, self._taken_s = seen.frame.image, time.monotonic()
+                    else:
+                        self._complaint = seen.reason
+                    self._news.notify_all()
+                    if time.monotonic() - self._asked_s > OPEN_AFTER_S:
+                        break
+        except ShoeReaderError as error:
+            complaint = masked(str(error))
+        with self._news:
+            self._thread = None
+            self._complaint = complaint
+            self._news.notify_all()

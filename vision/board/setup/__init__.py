@@ -1,1 +1,0 @@
-"""Set-up pages: live view, places on the table, jobs."""

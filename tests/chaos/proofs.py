@@ -28,9 +28,10 @@ from tests.mqtt.mqtt_tools import wait_for
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Journal, Outputs
 from vision.config.table import Evidence
+from vision.files import DRAFT
 from vision.game.events import CardRead, Event, Noticed
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.evidence import PART, folder_of
+from vision.storage.evidence import folder_of
 from vision.storage.outbox import ROW, read
 from vision.storage.sqlite import open_for_reading
 from vision.wire.messages import Message
@@ -111,8 +112,8 @@ class Disk:
     def inspect(self) -> None:
         """Find every file whole under its name, and for every alert what it names."""
         folder = folder_of(self.log)
-        files = {path for path in folder.glob("*/*") if not path.name.endswith(PART)}
-        self.parts = max(self.parts, len(list(folder.glob(f"*/*{PART}"))))
+        files = {path for path in folder.glob("*/*") if not path.name.endswith(DRAFT)}
+        self.parts = max(self.parts, len(list(folder.glob(f"*/*{DRAFT}"))))
         for path in files - self.whole:
             assert path.name.split(".")[-2] == digest(path)[:12], f"half written: {path.name}"
         self.whole |= files

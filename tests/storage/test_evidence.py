@@ -23,6 +23,7 @@ from vision.audit.verify import Trust
 from vision.cli import main
 from vision.config.table import Evidence, View
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import WriteError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
 from vision.record.proofs import STILLS_REMEMBERED, EvidenceKept, Medium
@@ -230,7 +231,7 @@ def test_disk_that_fails_is_said_once_and_when_it_is_over(
 
     def sometimes(kept: EvidenceKept, content: bytes) -> EvidenceKept:
         if next(failing):
-            raise OSError(28, "No space left on device")
+            raise WriteError("cannot write it", "No space left on device")
         return keep(kept, content)
 
     monkeypatch.setattr(table.recorder.evidence_store, "keep", sometimes)
@@ -280,8 +281,8 @@ def test_picture_half_written_is_not_there(tmp_path: Path, monkeypatch: pytest.M
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("vision.storage.evidence.os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    monkeypatch.setattr("vision.files.os.fsync", full)
+    with pytest.raises(WriteError, match="No space"):
         EvidenceStore(tmp_path).keep(KEPT, b"picture")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from vision.app.journal import Input, Journal, event_of
 from vision.config.table import Evidence, View
+from vision.files import WriteError
 from vision.game.events import Event, Noticed
 from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
 from vision.record.proofs import EvidenceKept, Medium, Shelf
@@ -172,11 +173,11 @@ class EvidenceRecorder:
             return
         try:
             written = self.evidence_store.keep(kept, content)
-        except OSError as error:
+        except WriteError as error:
             log.warning("evidence %s cannot be kept: %s", kept.id, error)
             if not self._failing:
                 self._failing = True
-                yield Noticed(kept.at, "EVIDENCE", detail=f"{error.strerror}.")
+                yield Noticed(kept.at, "EVIDENCE", detail=f"{error.reason}.")
             return
         if self._failing:
             self._failing = False

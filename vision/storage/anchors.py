@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import write_new
 from vision.record.chain import canonical
 from vision.record.proofs import Anchored, anchor_content, signed_text
 
@@ -32,7 +33,7 @@ log = logging.getLogger(__name__)
 def make_keys(path: Path) -> Ed25519PublicKey:
     """Make a key in `path`, for its owner only, and its public half in `path`.pub.
 
-    ConfigurationError when either is there already, OutsideError when the disk refuses.
+    ConfigurationError when either is there already, WriteError when the disk refuses.
     """
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(
@@ -41,30 +42,9 @@ def make_keys(path: Path) -> Ed25519PublicKey:
         serialization.NoEncryption(),
     )
     public = path.with_name(path.name + ".pub")
-    for place, content, mode in (
-        (path, private, 0o600),
-        (public, public_pem(key.public_key()), 0o644),
-    ):
-        _write_new(place, content, mode)
+    write_new(path, private, mode=0o600)
+    write_new(public, public_pem(key.public_key()), mode=0o644)
     return key.public_key()
-
-
-def _write_new(path: Path, content: bytes, mode: int) -> None:
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise ConfigurationError(
-            f"{path} is there already and is not overwritten: what it signed could never be "
-            "verified again; give another name, or move it away"
-        ) from None
-    except OSError as error:
-        raise OutsideError(
-            f"cannot write {path}: {error.strerror}; give a path in a folder that exists and is "
-            "writable"
-        ) from error
 
 
 def load_key(path: Path) -> Ed25519PrivateKey:

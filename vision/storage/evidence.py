@@ -9,18 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vision.files import make_folder, write_whole
 from vision.record.proofs import EvidenceKept, Medium
 from vision.wire.messages import Message
 
 DELETED_AT_ONCE = 200
-PART = ".part"
 
 log = logging.getLogger(__name__)
 
@@ -59,24 +58,12 @@ class EvidenceStore:
         self._sizes: dict[str, int] = {}
 
     def keep(self, kept: EvidenceKept, content: bytes) -> EvidenceKept:
-        """Write a piece; return it with its hash once it is sure to be there. OSError."""
+        """Write a piece; return it with its hash once it is sure to be there. WriteError."""
         digest = hashlib.sha256(content).hexdigest()
         kept = replace(kept, sha256=digest, size=len(content))
         path = self._folder / file_name(kept)
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True)
-            _settle(self._folder)
-        part = path.with_name(path.name + PART)
-        try:
-            with part.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise
-        _settle(path.parent)
+        make_folder(path.parent)
+        write_whole(path, content)
         day = path.parent.name
         if day in self._sizes:
             self._sizes[day] += len(content)
@@ -149,12 +136,3 @@ class EvidenceStore:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
-
-
-def _settle(folder: Path) -> None:
-    """Have the names in a folder on the disk too."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vision.errors import OutsideError
+from vision.files import replacing
 from vision.record.chain import Record, record_from_line, record_line
 from vision.storage.sqlite import explained, open_for_reading
 
@@ -36,18 +37,12 @@ def read_log(path: Path) -> Iterator[Record]:
 
 
 def write_export(path: Path, records: Iterable[Record]) -> int:
-    """Write the records as JSON lines and return how many; OutsideError when the disk refuses."""
+    """Write the records as JSON lines and return how many; WriteError when the disk refuses."""
     count = 0
-    try:
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            for record in records:
-                file.write(record_line(record) + "\n")
-                count += 1
-    except OSError as error:
-        raise OutsideError(
-            f"cannot write the export {path}: {error.strerror}; give a path in a folder that "
-            "exists, is writable and has room"
-        ) from error
+    with replacing(path) as file:
+        for record in records:
+            file.write(f"{record_line(record)}\n".encode())
+            count += 1
     return count
 
 

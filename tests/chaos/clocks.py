@@ -10,8 +10,8 @@ from typing import Any
 from tests.chaos.consumer import without_run
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
-from vision.app.clock_events import ClockWatch
 from vision.app.journal import header_of
+from vision.app.machine import ClockWatch
 from vision.clock import SteadyClock
 from vision.game.events import CardOut, CardRemoved, Event, TimePassed
 from vision.wire.session import Desk, advance, new_desk

@@ -86,14 +86,14 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
     slow_pictures()
     config = config_of(port)
     recorder = EvidenceRecorder(KEPT, config.view, SIZE, Path(log))
-    journal = Journal(config, Outputs(Path(log)), recorder.evidence_store.filled)
+    journal = Journal(config, Outputs(Path(log)), recorder)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())
     ready.send(True)
     for event in faulty(coups):
         if event.at > clock:
             recorder.look(Frame(picture(event.at), event.at, 0))
-            journal.take(recorder.testify(journal.desk, [event], event.at))
+            journal.take([*recorder.ended(event.at), event, *recorder.news(event.at)])
     wait_for(lambda: journal.unsent == 0, WITHIN_S)
     journal.close()
 

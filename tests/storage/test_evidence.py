@@ -16,7 +16,7 @@ import pytest
 from tests.schemas import check
 from tests.table_log import NOON, PLAYS, Play, header, overdraw
 from vision.app.evidence import EvidenceRecorder, wanted_names
-from vision.app.journal import event_of
+from vision.app.journal import event_of, fold
 from vision.audit.export import Sources, audit_archive, write_archive
 from vision.audit.selection import Part
 from vision.audit.verify import Trust
@@ -25,7 +25,9 @@ from vision.config.table import Evidence, View
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import WriteError
 from vision.game.commands import CloseAlert, HoldResult
+from vision.game.coup import state as game
 from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
+from vision.game.outputs import Output
 from vision.record.proofs import STILLS_REMEMBERED, EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.avi import pace_of, pictures_of, write_film
@@ -33,7 +35,8 @@ from vision.storage.avi_play import as_webm
 from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore, Limits, file_name, folder_of
 from vision.storage.log import Entry, Store
-from vision.wire.messages import Message
+from vision.wire import session
+from vision.wire.messages import Line, Message
 from vision.wire.replay import again
 from vision.wire.session import Desk, advance, new_desk
 
@@ -72,7 +75,7 @@ class Table:
         with Store(self.log, header()) as store:
             for event in events:
                 self.look_until(event.at, store)
-                self._take(self.recorder.testify(self.desk, [event], event.at), store)
+                self._take([event, *self.recorder.news(event.at)], store)
             self._take(self.recorder.finish(self._next_at), store)
         return self
 
@@ -81,13 +84,12 @@ class Table:
         while self._next_at <= at:
             number = (self._next_at - NOON) // FRAME_MS
             self.recorder.look(Frame(picture(number), self._next_at, number))
-            self._take(self.recorder.testify(self.desk, [], self._next_at), store)
+            self._take(self.recorder.ended(self._next_at), store)
             self._next_at += FRAME_MS
 
-    def _take(self, inputs: Sequence[object], store: Store) -> None:
-        for item in inputs:
-            event = event_of(item)  # type: ignore[arg-type]
-            step = advance(self.desk, event)
+    def _take(self, events: Sequence[Event], store: Store) -> None:
+        for item, step in fold(self.desk, events, self.recorder):
+            event = event_of(item)
             self.desk = step.desk
             self.events.append(event)
             self.messages += step.messages
@@ -180,6 +182,29 @@ def test_replay_says_the_same_without_the_pictures(
     assert again.messages == dealt.messages
 
 
+def test_every_event_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence is kept between the outputs of an event and its messages: nothing is done twice."""
+    stepped: list[Event] = []
+    encoded: list[Event] = []
+    step, messages_of = session.step, session.tell
+
+    def stepping(table: game.Table, event: Event) -> tuple[game.Table, tuple[Output, ...]]:
+        stepped.append(event)
+        return step(table, event)
+
+    def encoding(
+        line: Line, event: Event, outputs: Sequence[Output]
+    ) -> tuple[Line, tuple[Message, ...]]:
+        encoded.append(event)
+        return messages_of(line, event, outputs)
+
+    monkeypatch.setattr(session, "step", stepping)
+    monkeypatch.setattr(session, "tell", encoding)
+    table = Table(tmp_path).play(overdraw().events)
+    assert len(table.kept()) > 10
+    assert stepped == encoded == [e for e in table.events if not isinstance(e, EvidenceKept)]
+
+
 def test_same_plays_without_evidence_say_the_same_as_ever(tmp_path: Path) -> None:
     """A reader that keeps no pictures says what it always said."""
     table = Table(tmp_path, Evidence(keep=False)).play(PLAYS["clean"]().events)
@@ -226,15 +251,15 @@ def test_disk_that_fails_is_said_once_and_when_it_is_over(
 ) -> None:
     """Without room for pictures the table goes on, and says that it has no proof."""
     table = Table(tmp_path)
-    keep = table.recorder.evidence_store.keep
+    keep = EvidenceStore.keep
     failing = iter([True] * 4 + [False] * 1000)
 
-    def sometimes(kept: EvidenceKept, content: bytes) -> EvidenceKept:
+    def sometimes(store: EvidenceStore, kept: EvidenceKept, content: bytes) -> EvidenceKept:
         if next(failing):
             raise WriteError("cannot write it", "No space left on device")
-        return keep(kept, content)
+        return keep(store, kept, content)
 
-    monkeypatch.setattr(table.recorder.evidence_store, "keep", sometimes)
+    monkeypatch.setattr(EvidenceStore, "keep", sometimes)
     table.play(PLAYS["clean"]().events)
     noticed = [event for event in table.events if isinstance(event, Noticed)]
     assert [(event.code, event.over) for event in noticed] == [

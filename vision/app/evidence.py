@@ -1,30 +1,30 @@
-"""What is kept as evidence, and when: looks ahead in the fold, and keeps pictures first.
+"""Decide which pictures prove what happens at a table, and keep them on the disk.
 
-The fold is pure, so what an input will come to can be seen before it is taken: where it reads a
-card or raises a loud alert, the picture is written to the disk and its hash put into the log before
-that input. It knows the game's happenings and the layout's outline; nothing of the log's file.
+A card that is read gets a still, an alert at warning or above a still and a clip. Each is on the
+disk before the event whose outputs it proves is written to the log.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from vision.app.journal import Input, Journal, event_of
 from vision.config.table import Evidence, View
 from vision.files import WriteError
-from vision.game.events import Event, Noticed
+from vision.game.conditions import Condition
+from vision.game.events import Event
 from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore, Limits, folder_of
+from vision.wire.messages import Message
 from vision.wire.payloads import topic_level
-from vision.wire.session import Desk, advance
+from vision.wire.session import Desk
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
 MARGIN_MM = 60.0
@@ -58,7 +58,7 @@ class EvidenceRecorder:
     def __init__(self, settings: Evidence, view: View, size: tuple[int, int], log_path: Path):
         """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
         self._settings = settings
-        self.evidence_store = EvidenceStore(
+        self._store = EvidenceStore(
             Path(settings.folder) if settings.folder else folder_of(log_path)
         )
         self._crop = Crop(outline_px(view), size)
@@ -67,7 +67,8 @@ class EvidenceRecorder:
         self._frame: Frame | None = None
         self._still: tuple[Image, bytes] | None = None
         self._rolling: list[_Rolling] = []
-        self._failing = False
+        self._failing = Condition("EVIDENCE")
+        self._failure: str | None = None
         self._tidied_at = 0
 
     def look(self, frame: Frame) -> None:
@@ -76,46 +77,62 @@ class EvidenceRecorder:
             self._frame = frame
             self._ring.add(frame)
 
-    def testify(self, desk: Desk, inputs: Sequence[Input], at: int) -> list[Input]:
-        """Return the inputs with the evidence that they call for, now on the disk, before each.
+    def filled(self, message: Message) -> Message:
+        """Return the message as it is sent, with the picture for which it stands, if any."""
+        return self._store.filled(message)
 
-        Clips whose end has come by `at` (Unix ms) come first.
+    def tidy(self, at: int, *, wanted: tuple[str, ...], before_day: str) -> None:
+        """Once a minute, delete evidence that is too old or too much; see `EvidenceStore.prune`.
+
+        Never what lies under a name that begins with one of `wanted`, nor of `before_day` or later.
         """
-        told: list[Input] = [*self._ended(at)]
-        desk = _after(desk, told)
-        for item in inputs:
-            step = advance(desk, event_of(item))
-            kept = self._evidence(desk.line.shelf, step.outputs)
-            told += [*kept, item]
-            desk = _after(desk, [*kept, item]) if kept else step.desk
-        return told
-
-    def finish(self, at: int) -> list[Input]:
-        """Return the clips that end now because the run does."""
-        rolling, self._rolling = self._rolling, []
-        return [*self._complete(rolling, at)]
-
-    def tidy(self, journal: Journal, at: int) -> None:
-        """Once a minute, delete evidence that is too old or too much; see `EvidenceStore.prune`."""
         if not self._settings.keep or 0 <= at - self._tidied_at < TIDY_EVERY_MS:
             return
         self._tidied_at = at
-        wanted, before = wanted_names(journal.desk), journal.unsent_since[:10]
         limits = Limits(self._settings.keep_days, self._settings.max_mb)
         try:
-            self.evidence_store.prune(
-                limits, at, before_day=before, is_wanted=lambda name: name.startswith(wanted)
+            self._store.prune(
+                limits, at, before_day=before_day, is_wanted=lambda name: name.startswith(wanted)
             )
         except OSError as error:
             log.warning("old evidence cannot be deleted: %s", error)
 
+    def news(self, at: int) -> tuple[Event, ...]:
+        """Return the report that evidence cannot be kept, or can be again, at `at` (Unix ms)."""
+        return self._failing.take(self._failure, at)
+
+    # --- clips whose end is still to come ----------------------------------------------------
+
+    def ended(self, at: int) -> list[EvidenceKept]:
+        """Return the clips whose end has come by `at` (Unix ms), each whole and on the disk."""
+        ended = [clip for clip in self._rolling if clip.last <= at]
+        self._rolling = [clip for clip in self._rolling if clip.last > at]
+        return self._complete(ended, at)
+
+    def finish(self, at: int) -> list[EvidenceKept]:
+        """Return the clips that end now because the run does; nothing is kept afterwards."""
+        rolling, self._rolling = self._rolling, []
+        self._frame = None
+        return self._complete(rolling, at)
+
+    def _complete(self, clips: Sequence[_Rolling], at: int) -> list[EvidenceKept]:
+        kept: list[EvidenceKept] = []
+        for clip in clips:
+            until = max(clip.kept.at, min(at, clip.last))
+            whole = replace(clip.kept, at=until, sha256=NO_HASH, size=0, complete=True)
+            kept += self._keep(whole, self._ring.film(clip.first, clip.last))
+        return kept
+
     # --- what is kept ------------------------------------------------------------------------
 
-    def _evidence(self, shelf: Shelf, outputs: Sequence[Output]) -> list[Event]:
-        """Return what is now kept of what is about to happen: cards first, alerts then."""
+    def evidence_of(self, shelf: Shelf, outputs: Sequence[Output]) -> list[EvidenceKept]:
+        """Keep what proves the outputs of an event; return it, on the disk: cards first.
+
+        `shelf` is the evidence on hand before that event.
+        """
         if self._frame is None:
             return []
-        kept: list[Event] = []
+        kept: list[EvidenceKept] = []
         for seen in outputs:
             if isinstance(seen, CardSeen) and seen.event == "read":
                 kept += self._keep_card(shelf, seen, self._frame)
@@ -124,65 +141,45 @@ class EvidenceRecorder:
                 kept += self._keep_alert(told, self._frame)
         return kept
 
-    def _keep_card(self, shelf: Shelf, seen: CardSeen, frame: Frame) -> Iterator[Event]:
+    def _keep_card(self, shelf: Shelf, seen: CardSeen, frame: Frame) -> list[EvidenceKept]:
         times = len(shelf.of_card(seen.shoe, seen.order))
         name = f"{_group(seen.shoe, seen.coup)}c{seen.order}" + (f".{times + 1}" if times else "")
         kept = EvidenceKept(
             frame.at, name, Medium.STILL, seen.shoe, seen.coup, NO_HASH, 0, seen.order
         )
-        yield from self._keep(kept, self._still_of(frame))
+        return self._keep(kept, self._still_of(frame))
 
-    def _keep_alert(self, told: AlertTold, frame: Frame) -> Iterator[Event]:
+    def _keep_alert(self, told: AlertTold, frame: Frame) -> list[EvidenceKept]:
         alert = told.alert
         name = f"{_group(alert.shoe, alert.coup)}{topic_level(alert.id)}"
         facts = (alert.shoe, alert.coup, NO_HASH, 0, alert.order, alert.id)
         still = EvidenceKept(frame.at, name, Medium.STILL, *facts)
-        yield from self._keep(still, self._still_of(frame))
+        kept = self._keep(still, self._still_of(frame))
         first = frame.at - round(1000 * self._settings.before_s)
         last = frame.at + round(1000 * self._settings.after_s)
         clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=last == frame.at)
-        for kept in self._keep(clip, self._ring.film(first, frame.at)):
-            if isinstance(kept, EvidenceKept) and last > frame.at:
-                self._rolling.append(_Rolling(kept, first, last))
-            yield kept
+        film = self._keep(clip, self._ring.film(first, frame.at))
+        if last > frame.at:
+            self._rolling += [_Rolling(begun, first, last) for begun in film]
+        return kept + film
 
     def _still_of(self, frame: Frame) -> bytes:
         if self._still is None or self._still[0] is not frame.image:
             self._still = (frame.image, self._crop.still(frame.image))
         return self._still[1]
 
-    def _ended(self, at: int) -> list[Event]:
-        ended = [clip for clip in self._rolling if clip.last <= at]
-        self._rolling = [clip for clip in self._rolling if clip.last > at]
-        return [*self._complete(ended, at)]
-
-    def _complete(self, clips: Sequence[_Rolling], at: int) -> Iterator[Event]:
-        for clip in clips:
-            whole = EvidenceKept(
-                max(clip.kept.at, min(at, clip.last)), clip.kept.id, Medium.CLIP, clip.kept.shoe,
-                clip.kept.coup, NO_HASH, 0, clip.kept.order, clip.kept.alert,
-            )  # fmt: skip
-            yield from self._keep(whole, self._ring.film(clip.first, clip.last))
-
-    def _keep(self, kept: EvidenceKept, content: bytes) -> Iterator[Event]:
-        """Yield the piece once it is on the disk, or say that it cannot be kept; nothing if empty.
-
-        Said once, and once more when it is over.
-        """
+    def _keep(self, kept: EvidenceKept, content: bytes) -> list[EvidenceKept]:
+        """Return the piece once it is on the disk; nothing if it is empty or cannot be kept."""
         if not content:
-            return
+            return []
         try:
-            written = self.evidence_store.keep(kept, content)
+            written = self._store.keep(kept, content)
         except WriteError as error:
             log.warning("evidence %s cannot be kept: %s", kept.id, error)
-            if not self._failing:
-                self._failing = True
-                yield Noticed(kept.at, "EVIDENCE", detail=f"{error.reason}.")
-            return
-        if self._failing:
-            self._failing = False
-            yield Noticed(kept.at, "EVIDENCE", over=True)
-        yield written
+            self._failure = f"{error.reason}."
+            return []
+        self._failure = None
+        return [written]
 
 
 def wanted_names(desk: Desk) -> tuple[str, ...]:
@@ -207,9 +204,3 @@ def _is_to_be_proved(told: AlertTold, shelf: Shelf) -> bool:
     alert = told.alert
     loud = alert.severity in LOUD and alert.state is AlertState.RAISED
     return loud and not shelf.of_alert(alert.id)
-
-
-def _after(desk: Desk, inputs: Sequence[Input]) -> Desk:
-    for item in inputs:
-        desk = advance(desk, event_of(item)).desk
-    return desk

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
+from vision.app.evidence import EvidenceRecorder, wanted_names
+from vision.app.machine import SlowDisk
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -32,8 +34,7 @@ from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.mqtt.endpoint import Endpoint
-from vision.mqtt.publisher import Fill, Publisher, as_it_is
-from vision.storage.disk_latency import SlowDisk
+from vision.mqtt.publisher import Publisher, as_it_is
 from vision.storage.log import Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.storage.retention import Checkpoint, Limits
@@ -41,7 +42,7 @@ from vision.wire.commands import HOUSE_INPUTS, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will
 from vision.wire.payloads import unix_ms
 from vision.wire.replay import REPLAY
-from vision.wire.session import Desk, Step, advance, new_header
+from vision.wire.session import Desk, Step, advance, apply_event, new_header, with_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +103,33 @@ def header_of(config: TableConfig) -> dict[str, Any]:
     return {**header, "id": uuid.uuid4().hex}
 
 
+def fold(
+    desk: Desk, inputs: Iterable[Input], evidence: EvidenceRecorder | None
+) -> Iterator[tuple[Input, Step]]:
+    """Yield each input with what it comes to, and before it the evidence of that, kept already.
+
+    Nothing is folded twice: evidence changes only which messages an event comes to.
+    """
+    for item in inputs:
+        event = event_of(item)
+        table, outputs = apply_event(desk.table, event)
+        for kept in evidence.evidence_of(desk.line.shelf, outputs) if evidence else ():
+            step = advance(desk, kept)
+            desk = step.desk
+            yield kept, step
+        step = with_messages(desk.line, event, table, outputs)
+        desk = step.desk
+        yield item, step
+
+
 class Journal:
     """The desk of one table, and everything it says, for one run."""
 
-    def __init__(self, config: TableConfig, outputs: Outputs, fill: Fill = as_it_is) -> None:
-        """Open the log and go on where it ended; nothing is said before `start`.
-
-        `fill` makes of a message that stands for a picture the one that is sent.
-        """
-        self._fill = fill
+    def __init__(
+        self, config: TableConfig, outputs: Outputs, evidence: EvidenceRecorder | None = None
+    ) -> None:
+        """Open the log and go on where it ended; nothing is published before `start`."""
+        self._evidence = evidence
         header = header_of(config)
         self._closing = ExitStack()
         with ExitStack() as opening:
@@ -164,33 +183,33 @@ class Journal:
             line = self._desk.line
             will = last_will(line, at)
             commands = line.prefix + "cmd/"
+            fill = self._evidence.filled if self._evidence else as_it_is
             self._link = Publisher(
-                self._endpoint, self._store, will=will, commands=commands, fill=self._fill
+                self._endpoint, self._store, will=will, commands=commands, fill=fill
             )
             self._link.start()
         return steps
 
     def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
-        """Fold the inputs, make what they come to durable, and have it sent."""
-        desk, steps, entries = self._desk, [], []
-        inputs = tuple(inputs)
-        for item in inputs:
-            event = event_of(item)
-            step = advance(desk, event)
-            checkpoint = self._checkpoint(desk, step.desk)
-            desk = step.desk
-            steps.append(step)
-            entries.append(Entry(event, step.messages, checkpoint, order=order_of(item)))
-        with self._disk:
+        """Fold the inputs, write them and their messages to the disk, and have those sent."""
+        folded = tuple(fold(self._desk, inputs, self._evidence))
+        steps = tuple(step for _, step in folded)
+        before = self._desk.table.shoes
+        entries = []
+        for item, step in folded:
+            checkpoint = self._checkpoint(before, step.desk)
+            before = step.desk.table.shoes
+            entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
+        with self._disk.timed():
             self._store.append(entries)
-        self._desk = desk
+        self._desk = steps[-1].desk if steps else self._desk
         if any(entry.checkpoint is not None for entry in entries):
-            self.prune(desk.table.clock)
+            self.prune(self._desk.table.clock)
         if self._file:
             self._file.write(message for step in steps for message in step.messages)
         if self._link is not None and steps:
             self._link.wake()
-            for item in inputs:
+            for item, _ in folded:
                 self._acknowledge(item)
         return (*steps, *self._sign(""))
 
@@ -202,6 +221,12 @@ class Journal:
         steps = self.take([anchor])
         self._signer.note(anchor)
         return steps
+
+    def tidy(self, at: int) -> None:
+        """Let evidence go that is too old or too much and that nothing needs; `at` in Unix ms."""
+        if self._evidence is not None:
+            wanted, before_day = wanted_names(self._desk), self.unsent_since[:10]
+            self._evidence.tidy(at, wanted=wanted, before_day=before_day)
 
     def prune(self, now: int) -> None:
         """Let go what is too old or too much, a little at a time; `now` in Unix ms."""
@@ -241,10 +266,10 @@ class Journal:
         if self._link is not None:
             self._link.say(message)
 
-    def _checkpoint(self, before: Desk, after: Desk) -> Checkpoint | None:
+    def _checkpoint(self, shoes: int, after: Desk) -> Checkpoint | None:
         """Return the desk where a shoe begins, and after very many records without one."""
         is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
-        return checkpoint_of(after) if after.table.shoes != before.table.shoes or is_due else None
+        return checkpoint_of(after) if after.table.shoes != shoes or is_due else None
 
     def figures(self, at: int) -> dict[str, object]:
         """Return how the link is doing: what waits, since when, and what was refused."""

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from vision.app.clock_events import ClockWatch
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Input, Journal, Outputs
+from vision.app.machine import ClockWatch
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, recall_of
 from vision.app.supervisor import SightSupervisor
@@ -74,7 +74,7 @@ class TableReader:
         self._watcher = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
         self._recorder = EvidenceRecorder(config.evidence, config.view, size, outputs.log)
-        self._journal = Journal(config, outputs, self._recorder.evidence_store.filled)
+        self._journal = Journal(config, outputs, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
@@ -109,7 +109,9 @@ class TableReader:
                     self._listener.tick(self.metrics)
             finally:
                 try:
-                    self._advance(self._recorder.finish(self._at))
+                    self._advance(
+                        [*self._recorder.finish(self._at), *self._recorder.news(self._at)]
+                    )
                 finally:
                     self._tell_all(self._journal.stop(self._at))
 
@@ -126,11 +128,12 @@ class TableReader:
     def _take(self, shot: Shot | Outage) -> None:
         began_s = time.monotonic()
         seen = self._seen(shot)
-        events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
-        events += [*self._clock_news(), *self._journal.troubles(self._at)]
         if isinstance(shot, Shot):
             self._recorder.look(shot.frame)
-        self._advance(self._recorder.testify(self._journal.desk, events, self._at))
+        events: list[Input] = [*self._recorder.ended(self._at), *seen, *self._time_passed()]
+        events += [*self._journal.orders(self._at), *self._clock_news()]
+        events += [*self._journal.troubles(self._at), *self._recorder.news(self._at)]
+        self._advance(events)
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
             self.metrics.frame.add(ended_s - began_s)
@@ -139,7 +142,7 @@ class TableReader:
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
             self._say_health()
-            self._recorder.tidy(self._journal, self._at)
+            self._journal.tidy(self._at)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
         """Return what the camera saw, its own loss and return included."""

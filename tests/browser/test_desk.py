@@ -19,7 +19,7 @@ from tests.table_log import Play, overdraw
 from vision.app.boards import Boards, address_of
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.storage.avi import write_film
+from vision.storage.clip_buffer import write_film
 from vision.wire.payloads import iso
 
 pytestmark = pytest.mark.browser

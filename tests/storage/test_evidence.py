@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.schemas import check
+from tests.storage.films import pace_of, pictures_of
 from tests.table_log import NOON, PLAYS, Play, header, overdraw
 from vision.app.evidence import EvidenceRecorder, wanted_names
 from vision.app.journal import event_of, fold
@@ -30,9 +31,7 @@ from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
 from vision.game.outputs import Output
 from vision.record.proofs import STILLS_REMEMBERED, EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.avi import pace_of, pictures_of, write_film
-from vision.storage.avi_play import as_webm
-from vision.storage.clip_buffer import Crop, Ring
+from vision.storage.clip_buffer import Crop, Ring, write_film
 from vision.storage.evidence import EvidenceStore, Limits, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire import session
@@ -381,26 +380,19 @@ def test_nothing_beyond_the_layout_is_kept() -> None:
 
 
 def test_film_is_one_that_others_play(tmp_path: Path) -> None:
-    """Another program reads the size, the pace and every picture of a film, as AVI and as WebM."""
+    """Another program reads the size, the pace and every picture of a film, to the last byte."""
     pictures = [bytes(cv2.imencode(".jpg", picture(n))[1].data) for n in range(12)]
     film = write_film(pictures, SIZE, 8.0)
     assert pictures_of(film) == tuple(pictures)
-    for name, content in (("f.avi", film), ("f.webm", as_webm(film))):
-        (tmp_path / name).write_bytes(content)
-        video = cv2.VideoCapture(str(tmp_path / name))
-        assert video.get(cv2.CAP_PROP_FPS) == pytest.approx(8.0, abs=0.1)
-        images = [video.read() for _ in range(13)]
-        video.release()
-        assert [found for found, _ in images] == [True] * 12 + [False]
-        assert images[0][1].shape[:2] == (SIZE[1], SIZE[0])
-        assert np.abs(images[5][1].astype(int) - picture(5)).mean() < 6
-
-
-@pytest.mark.parametrize("content", [b"", b"RIFF", b"RIFF1234AVI ", b"\xff" * 300])
-def test_file_that_is_no_film_is_refused(content: bytes) -> None:
-    """Whatever the bytes are, the answer is an error in words."""
-    with pytest.raises(ValueError, match=r"film|AVI"):
-        as_webm(content)
+    assert write_film(pictures, SIZE, 8.0) == film
+    (tmp_path / "f.avi").write_bytes(film)
+    video = cv2.VideoCapture(str(tmp_path / "f.avi"))
+    assert video.get(cv2.CAP_PROP_FPS) == pytest.approx(8.0, abs=0.1)
+    images = [video.read() for _ in range(13)]
+    video.release()
+    assert [found for found, _ in images] == [True] * 12 + [False]
+    assert images[0][1].shape[:2] == (SIZE[1], SIZE[0])
+    assert np.abs(images[5][1].astype(int) - picture(5)).mean() < 6
 
 
 # --- the archive ---------------------------------------------------------------------------------

@@ -67,18 +67,18 @@ class TableReader:
         """
         self.config = config
         self._listener = listener
-        self.metrics = Metrics()
         models = _eyes(config.models, config.deck.path)
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         decks = load_profile(config.profile).rules.decks
-        self._watcher = SightPipeline(config, models, decks=decks)
+        self._pipeline = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
         self._recorder = EvidenceRecorder(config.evidence, config.view, size, outputs.log)
         self._journal = Journal(config, outputs, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
-        self._supervisor = _supervisor(config, models, self._watcher, live=live)
+        self._supervisor = _supervisor(config, models, self._pipeline, live=live)
+        self.metrics = Metrics(self._supervisor)
         source = config.camera.source
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
@@ -122,8 +122,8 @@ class TableReader:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
             self._advance([ShoeStarted(self._at, name)])
         else:
-            self._watcher.begin_shoe(table.next_order, read_cards(table))
-            self._watcher.restore(recall_of(table))
+            self._pipeline.begin_shoe(table.next_order, read_cards(table))
+            self._pipeline.restore(recall_of(table))
 
     def _take(self, shot: Shot | Outage) -> None:
         began_s = time.monotonic()
@@ -152,15 +152,7 @@ class TableReader:
         else:
             self._at = shot.frame.at
             self.metrics.frames += 1
-        self._note_sight()
-        self.metrics.looked = self._watcher.looked
         return events
-
-    def _note_sight(self) -> None:
-        supervisor, metrics = self._supervisor, self.metrics
-        metrics.outages, metrics.blind = supervisor.outages, supervisor.blind
-        metrics.canary_failures = supervisor.canary_failures
-        metrics.canary_complaint = supervisor.canary_complaint
 
     def _say_health(self) -> None:
         at = now_ms()
@@ -187,7 +179,7 @@ class TableReader:
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
-            self._watcher.begin_shoe(table.next_order)
+            self._pipeline.begin_shoe(table.next_order)
 
     def _count(self, events: Sequence[Input]) -> None:
         for event in events:
@@ -203,12 +195,12 @@ class TableReader:
 
 
 def _supervisor(
-    config: TableConfig, models: ModelSet, watcher: SightPipeline, *, live: bool
+    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
 ) -> SightSupervisor:
     """Return who watches sight; a recording waits for its models as long as they take."""
     watch = config.watch
     return SightSupervisor(
-        watcher,
+        pipeline,
         models.self_test,
         canary_every_s=watch.canary_every_s,
         stall_s=watch.models_stall_s if live else None,

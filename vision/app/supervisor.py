@@ -26,6 +26,10 @@ CANARY_AGAIN_MS = 5_000
 class Seer(Protocol):
     """Who makes events of frames."""
 
+    @property
+    def looked(self) -> int:
+        """How many frames were looked at closely."""
+
     def see(self, frame: Frame) -> tuple[Event, ...]:
         """Return what happened by this frame."""
 
@@ -115,6 +119,11 @@ class SightSupervisor:
         self._last_at = 0
         self.outages = 0
         self.canary_failures = 0
+
+    @property
+    def looked(self) -> int:
+        """How many frames were looked at closely."""
+        return self._seer.looked
 
     @property
     def blind(self) -> bool:

@@ -1,25 +1,31 @@
-"""The last seconds of the table in memory: small JPEGs of the layout, at most so many a second.
+"""The last seconds of the table in memory, as small JPEGs of the layout, and films made of them.
 
-What lies beyond the layout is cut off and blacked out, so that no guest is filmed. It knows
-pictures and times; nothing of cards or alerts.
+What lies beyond the layout is cut off and blacked out, so that no guest is filmed. A film is Motion
+JPEG in an AVI: it holds the pictures as they are, so making one costs no more than copying them.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections import deque
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import cast
 
+import av
 import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.avi import write_film
 
+# JPEG quality, 0 to 100, chosen by looking: at these the index of a card 30 px wide can be read in
+# a still, and its suit in a clip. Lower saves disk and loses proof.
 STILL_QUALITY = 88
 CLIP_QUALITY = 80
-CLIP_WIDTH_PX = 960
+CLIP_WIDTH_PX = 960  # at most; half of 1080p, which keeps 7 s of clip within 3.5 MB of memory
+LONGEST_PERIOD = 1000  # denominator of a film's rate: exact to a thousandth of a picture a second
 
 
 class Crop:
@@ -92,3 +98,18 @@ class Ring:
         lasted_s = (found[-1][0] - found[0][0]) / 1000
         fps = (len(found) - 1) / lasted_s if lasted_s > 0 else 1000 / self._every_ms
         return write_film([picture for _, picture in found], self._crop.small, fps)
+
+
+def write_film(pictures: Sequence[bytes], size: tuple[int, int], fps: float) -> bytes:
+    """Return the film of the JPEGs (one or more, all of that width and height) as an AVI file."""
+    out = io.BytesIO()
+    with av.open(out, "w", format="avi") as film:
+        stream = film.add_stream("mjpeg", rate=Fraction(fps).limit_denominator(LONGEST_PERIOD))
+        stream.width, stream.height = size
+        stream.pix_fmt = "yuvj420p"
+        for number, picture in enumerate(pictures):
+            packet = av.Packet(picture)
+            packet.stream, packet.pts, packet.dts = stream, number, number
+            packet.is_keyframe = True
+            film.mux(packet)
+    return out.getvalue()

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from http.client import HTTPException
-from types import TracebackType
 from typing import Protocol, Self
 from urllib.request import urlopen
 from wsgiref.simple_server import WSGIServer
@@ -87,12 +86,7 @@ class MetricsServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -24,7 +24,7 @@ from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Journal
 from vision.errors import ShoeReaderError
 from vision.game.events import Event
-from vision.storage.outbox import ROW
+from vision.storage.log import MESSAGES
 from vision.wire.messages import Message
 
 COUPS = 24
@@ -211,7 +211,7 @@ def _everything_sent(journal: Journal) -> list[Message]:
 
 def _said(log: Path) -> Iterator[tuple[int, Message]]:
     with contextlib.closing(sqlite3.connect(log)) as db:
-        for topic, payload, qos, retain, seq, _ in db.execute(ROW):
+        for topic, payload, qos, retain, seq, _ in db.execute(MESSAGES):
             yield seq, Message(topic, bytes(payload), qos, bool(retain), seq)
 
 

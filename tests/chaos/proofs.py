@@ -32,7 +32,7 @@ from vision.files import DRAFT
 from vision.game.events import CardRead, Event, Noticed
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.evidence import folder_of
-from vision.storage.outbox import ROW, read
+from vision.storage.log import MESSAGES, messages_from
 from vision.storage.sqlite import open_for_reading
 from vision.wire.messages import Message
 
@@ -123,7 +123,7 @@ class Disk:
 
     def _messages(self) -> list[Message]:
         with contextlib.closing(open_for_reading(self.log)) as db:
-            return read(db.execute(f"{ROW} WHERE seq > ? ORDER BY seq", (self.seq,)))
+            return messages_from(db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (self.seq,)))
 
     def _weigh(self, topic: str, content: dict[str, Any]) -> None:
         if topic == "evidence":

@@ -15,9 +15,9 @@ from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import CardOut, Role, ShoeStarted
 from vision.record.chain import BrokenChainError, Record, stub, verified
-from vision.storage.log import Entry, Store
+from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
-from vision.storage.retention import DAY_MS, Checkpoint, Limits
+from vision.storage.retention import DAY_MS, Limits
 
 OLD = Limits(keep_days=10, messages_days=1, max_mb=1000)
 SHOES = 5

@@ -34,9 +34,9 @@ from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.mqtt.endpoint import Endpoint
 from vision.mqtt.publisher import Publisher, as_it_is
-from vision.storage.log import Entry, Store
+from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
-from vision.storage.retention import Checkpoint, Limits
+from vision.storage.retention import Limits
 from vision.wire.commands import HOUSE_INPUTS, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will
 from vision.wire.payloads import unix_ms
@@ -214,8 +214,10 @@ class Journal:
 
     def _sign(self, why: str) -> tuple[Step, ...]:
         """Sign the log as it stands, where there is a key and it is time or there is a `why`."""
+        if self._signer is None:
+            return ()
         anchor = anchor_for(self._signer, self._store, self._desk, why)
-        if anchor is None or self._signer is None:
+        if anchor is None:
             return ()
         steps = self.take([anchor])
         self._signer.note(anchor)

@@ -15,8 +15,7 @@ from vision.game.coup.state import Table
 from vision.game.outputs import AlertState
 from vision.record.codec import event_from_json
 from vision.sight.reading.resume import Lying, ResumeState
-from vision.storage.log import Store
-from vision.storage.retention import Checkpoint
+from vision.storage.log import Checkpoint, Store
 from vision.wire.checkpoint import desk_from_json, desk_to_json
 from vision.wire.session import Desk, advance, new_desk
 

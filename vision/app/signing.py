@@ -51,10 +51,8 @@ def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
     )
 
 
-def anchor_for(signer: LogSigner | None, store: Store, desk: Desk, why: str) -> Anchored | None:
+def anchor_for(signer: LogSigner, store: Store, desk: Desk, why: str) -> Anchored | None:
     """Return a signature over the log as it stands, if it is time for one or there is a `why`."""
-    if signer is None:
-        return None
     at, shoe = desk.table.clock, desk.table.shoe.name
     reason = why or signer.due(at, shoe)
     if not reason:

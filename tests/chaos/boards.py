@@ -92,7 +92,7 @@ def read(config: TableConfig, log: Path, coups: int, pipe: Connection) -> None:
             journal.take(journal.orders(now))
             if time.monotonic() - health_s > 0.5:
                 health_s = time.monotonic()
-                journal.say_health(now, {"fps": 30})
+                journal.publish_health(now, {"fps": 30})
 
 
 def serve(config: TableConfig, pipe: Connection) -> None:

@@ -68,7 +68,7 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
     for event in with_one_lost(coups):
         for at in ticks(world, clock, event.at - NOON):
             quiet = told.desk.table.waits_until is None
-            _take(told, [*watch.news(at, quiet=quiet), *due(told.desk, at)], world)
+            _take(told, [*watch.reports(at, quiet=quiet), *due(told.desk, at)], world)
         if isinstance(event, CardOut) and "CARD_UNACCOUNTED" not in told.alerts:
             out_at = world.passed
         _take(told, [replace(event, at=clock.now())], world)

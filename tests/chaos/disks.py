@@ -133,12 +133,12 @@ def slow(hold_s: float = 1.3) -> str:
             held.wait(10)
             journal.take(events[40:41])
             keeper.join()
-            news = journal.troubles(events[40].at)
+            news = journal.reports(events[40].at)
             journal.take(news)
             open_alerts = [told.alert.code for told in journal.table.told]
             for event in events[41:80]:
                 journal.take([event])
-            over = journal.troubles(events[79].at)
+            over = journal.reports(events[79].at)
             assert open_alerts == ["LOG"]
             assert [one.over for one in over] == [True]  # type: ignore[attr-defined]
     return f"said '{news[0].detail}', and when it was over"  # type: ignore[attr-defined]

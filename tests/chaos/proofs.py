@@ -93,7 +93,7 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
     for event in faulty(coups):
         if event.at > clock:
             recorder.look(Frame(picture(event.at), event.at, 0))
-            journal.take([*recorder.ended(event.at), event, *recorder.news(event.at)])
+            journal.take([*recorder.ended(event.at), event, *recorder.reports(event.at)])
     wait_for(lambda: journal.unsent == 0, WITHIN_S)
     journal.close()
 

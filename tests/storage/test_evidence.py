@@ -74,7 +74,7 @@ class Table:
         with Store(self.log, header()) as store:
             for event in events:
                 self.look_until(event.at, store)
-                self._take([event, *self.recorder.news(event.at)], store)
+                self._take([event, *self.recorder.reports(event.at)], store)
             self._take(self.recorder.finish(self._next_at), store)
         return self
 

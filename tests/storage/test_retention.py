@@ -125,8 +125,8 @@ def test_messages_are_kept_for_replay_for_their_own_time(tmp_path: Path) -> None
     """Old messages go before old records; what is unsent or stands on its topic stays."""
     with filled(tmp_path / "t.sqlite", sent=3) as store:
         prune(store, Limits(keep_days=9999, messages_days=1), 4.5)
-        assert store.count_said(1, 30) < 30
-        assert store.count_said(31, 50) == 20
+        assert store.count_messages(1, 30) < 30
+        assert store.count_messages(31, 50) == 20
         assert len(store.pending(0, 99)) == 20
 
 

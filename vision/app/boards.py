@@ -1,4 +1,4 @@
-"""The boards of some tables: what feeds them, what they say of the house, and the server.
+"""The boards of some tables: what feeds them, the facts of the house they show, and the server.
 
 Puts together what `shoe-reader board` and `demo` serve; it decides nothing of its own.
 """
@@ -56,7 +56,7 @@ def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
 
 
 def house_of(configs: Sequence[TableConfig]) -> House:
-    """Return what the boards say of the house: titles, language, offers and limits."""
+    """Return the facts of the house that boards show: titles, language, offers and limits."""
     return House({config.table: _table(config) for config in configs})
 
 
@@ -66,7 +66,7 @@ def _table(config: TableConfig) -> dict[str, Any]:
     return {
         "title": config.board.title,
         "language": config.board.language,
-        # As the reader says it in `status`: limits of other rules are not shown.
+        # As in the reader's `status`: limits of other rules are not shown.
         "profile": f"{profile.name} sha256:{profile.hash}",
         "offers": [_offer(offer) for offer in profile.betting.offers],
         "percent": None if chance is None else sorted({float(share * 100) for share in chance}),
@@ -148,7 +148,7 @@ class _Desk:
         files: Mapping[str, Path],
     ) -> None:
         config = configs[0]
-        self._configs = {one.table: one for one in configs}
+        self._configs = {table_config.table: table_config for table_config in configs}
         _check_secrecy(address)
         credential = load_credential(Path(config.desk.key))
         self._history = History()
@@ -170,8 +170,8 @@ class _Desk:
             path=passwords.with_name(f"sessions-{address.port}.json") if address.port else None,
         )
         self._door = Door(people, sessions, self._record, secure=bool(address.certificate))
-        benches = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
-        self._set_up = SetUp(self._door, benches)
+        editors = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
+        self._set_up = SetUp(self._door, editors)
 
     def routes(self, house: House, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of logging in and of the desks."""
@@ -207,7 +207,7 @@ class _Desk:
             raise OutsideError(f"the log is broken at {error}; keep it as evidence") from error
 
     def _record(self, name: str, by: str, role: str, accepted: bool) -> None:
-        """Have it stand in the log of every table who logged in, and who tried to."""
+        """Write into the log of every table who logged in, and who tried to."""
         fields = {"by": by, "role": role}
         more = {"accepted": accepted} if name == "sign_in" else {}
         for table in self._feed.tables:

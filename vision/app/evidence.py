@@ -17,7 +17,15 @@ from vision.config.table import Evidence, View
 from vision.files import WriteError
 from vision.game.conditions import Condition
 from vision.game.events import Event
-from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
+from vision.game.outputs import (
+    Alert,
+    AlertState,
+    AlertTold,
+    CardSeen,
+    Output,
+    ResultState,
+    Severity,
+)
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.storage.clip_buffer import Crop, Ring
@@ -27,17 +35,19 @@ from vision.wire.payloads import topic_level
 from vision.wire.session import Desk
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
+# Millimetres of table kept around the layout: about a card's width, so that a card dealt over its
+# edge can still be seen. Less cuts proof off, more shows what guests do.
 MARGIN_MM = 60.0
-TIDY_EVERY_MS = 60_000
-NO_HASH = ""
+TIDY_EVERY_MS = 60_000  # between two looks for old evidence; a longer gap deletes more at a time
+NO_HASH = ""  # of a piece that is not written yet
 
 log = logging.getLogger(__name__)
 
 
 def outline_px(view: View) -> Points:
-    """Return points (n x 2 pixels) whose hull holds the layout and every place on it."""
-    places = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
-    points = np.array([*view.table_mm, *(point for place in places for point in place)], np.float32)
+    """Return points (n x 2 pixels) whose hull holds the layout and all its slots and areas."""
+    areas = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
+    points = np.array([*view.table_mm, *(point for area in areas for point in area)], np.float32)
     away = points - points.mean(axis=0)
     length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
     return view.plane().to_px(points + away / length * MARGIN_MM)
@@ -45,7 +55,7 @@ def outline_px(view: View) -> Points:
 
 @dataclass(frozen=True, slots=True)
 class _Rolling:
-    """A clip whose end is still to come: from one moment to another, Unix ms."""
+    """A clip whose end is still to come; `first` and `last` are its limits in Unix ms."""
 
     kept: EvidenceKept
     first: int
@@ -53,7 +63,7 @@ class _Rolling:
 
 
 class EvidenceRecorder:
-    """Keeps the evidence of one table during one run."""
+    """Keeps the evidence of a table during a run."""
 
     def __init__(self, settings: Evidence, view: View, size: tuple[int, int], log_path: Path):
         """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
@@ -97,7 +107,7 @@ class EvidenceRecorder:
         except OSError as error:
             log.warning("old evidence cannot be deleted: %s", error)
 
-    def news(self, at: int) -> tuple[Event, ...]:
+    def reports(self, at: int) -> tuple[Event, ...]:
         """Return the report that evidence cannot be kept, or can be again, at `at` (Unix ms)."""
         return self._failing.take(self._failure, at)
 
@@ -136,9 +146,9 @@ class EvidenceRecorder:
         for seen in outputs:
             if isinstance(seen, CardSeen) and seen.event == "read":
                 kept += self._keep_card(shelf, seen, self._frame)
-        for told in outputs:
-            if isinstance(told, AlertTold) and _is_to_be_proved(told, shelf):
-                kept += self._keep_alert(told, self._frame)
+        for output in outputs:
+            if isinstance(output, AlertTold) and _needs_proof(output.alert, shelf):
+                kept += self._keep_alert(output.alert, self._frame)
         return kept
 
     def _keep_card(self, shelf: Shelf, seen: CardSeen, frame: Frame) -> list[EvidenceKept]:
@@ -149,8 +159,7 @@ class EvidenceRecorder:
         )
         return self._keep(kept, self._still_of(frame))
 
-    def _keep_alert(self, told: AlertTold, frame: Frame) -> list[EvidenceKept]:
-        alert = told.alert
+    def _keep_alert(self, alert: Alert, frame: Frame) -> list[EvidenceKept]:
         name = f"{_group(alert.shoe, alert.coup)}{topic_level(alert.id)}"
         facts = (alert.shoe, alert.coup, NO_HASH, 0, alert.order, alert.id)
         still = EvidenceKept(frame.at, name, Medium.STILL, *facts)
@@ -200,7 +209,6 @@ def _group(shoe: str, coup: int) -> str:
     return f"{topic_level(shoe)}-{coup}-"
 
 
-def _is_to_be_proved(told: AlertTold, shelf: Shelf) -> bool:
-    alert = told.alert
+def _needs_proof(alert: Alert, shelf: Shelf) -> bool:
     loud = alert.severity in LOUD and alert.state is AlertState.RAISED
     return loud and not shelf.of_alert(alert.id)

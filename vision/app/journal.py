@@ -1,7 +1,7 @@
-"""A table's events made durable and told: fold, log, messages file, outbox; in that order.
+"""Make a table's events durable and publish what they come to: evidence, log, outbox, broker.
 
-It knows no pictures. Whatever it returns has been written to the disk, and the broker gets it as
-soon as it can be reached.
+`Journal.take` folds each event once. The pictures that prove it are on the disk before the log
+names them, and the log is on the disk before anything is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vision.app.restore import (
     moments_in_dispute,
     restored,
 )
-from vision.app.signing import anchor_for, open_notary
+from vision.app.signing import anchor_for, open_signer
 from vision.config.profiles import profile_text
 from vision.config.table import Broker, TableConfig
 from vision.errors import OutsideError
@@ -46,7 +46,7 @@ from vision.wire.session import Desk, Step, advance, apply_event, new_header, wi
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An event that a person ordered, and the order as it was signed: the log keeps both."""
+    """An event that a person ordered, with the order as it was signed; the log keeps both."""
 
     event: Event
     signed: Signed
@@ -56,16 +56,16 @@ Input = Event | Ordered
 
 
 def event_of(item: Input) -> Event:
-    """Return the event itself."""
+    """Return the event of an input."""
     return item.event if isinstance(item, Ordered) else item
 
 
 def order_of(item: Input) -> Mapping[str, object] | None:
-    """Return the order behind it as the log keeps it, if there was one."""
+    """Return the order behind an input as the log keeps it, `None` where nobody ordered it."""
     return item.signed.record() if isinstance(item, Ordered) else None
 
 
-SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that none takes long
+SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never waits for long
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def fold(
 
 
 class Journal:
-    """The desk of one table, and everything it says, for one run."""
+    """The desk of a table during a run, its log, and its link to the broker."""
 
     def __init__(
         self, config: TableConfig, outputs: Outputs, evidence: EvidenceRecorder | None = None
@@ -137,7 +137,7 @@ class Journal:
             )
             self._file = outputs.messages and opening.enter_context(MessagesFile(outputs.messages))
             self._desk = restored(self._store, header)
-            self._signer = open_notary(config, outputs.log, self._store)
+            self._signer = open_signer(config, outputs.log, self._store)
             self._endpoint = endpoint_of(config.broker) if outputs.publish else None
             self.gate = _gate(config, self._desk.line.prefix + "cmd/")
             self.gate.remember(self._store.orders())
@@ -150,7 +150,7 @@ class Journal:
 
     @property
     def desk(self) -> Desk:
-        """The table and its line as they now stand."""
+        """The table and its message line as they now stand."""
         return self._desk
 
     @property
@@ -170,13 +170,13 @@ class Journal:
 
     @property
     def unsent_since(self) -> str:
-        """Return when the oldest message that waits was said: ISO 8601, "9999" where none does."""
+        """Return the time of the oldest message that waits: ISO 8601, "9999" where none does."""
         for message in self._store.pending(0, 1):
             return str(json.loads(message.payload)["at"]) if message.payload else ""
         return "9999"
 
     def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
-        """Begin the run called `boot`, and begin to connect."""
+        """Begin the run called `boot`, and connect."""
         steps = self.take([Started(at, boot, __version__, models)])
         if self._endpoint is not None:
             line = self._desk.line
@@ -224,31 +224,31 @@ class Journal:
         return steps
 
     def tidy(self, at: int) -> None:
-        """Let evidence go that is too old or too much and that nothing needs; `at` in Unix ms."""
+        """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
         if self._evidence is not None:
             wanted, before_day = wanted_names(self._desk), self.unsent_since[:10]
             self._evidence.tidy(at, wanted=wanted, before_day=before_day)
 
     def prune(self, now: int) -> None:
-        """Let go what is too old or too much, a little at a time; `now` in Unix ms."""
+        """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
         marked = moments_in_dispute(self._desk.table)
         for _ in range(SEGMENTS_AT_ONCE):
             if not self._store.prune(self._limits, now, marked):
                 return
 
-    def troubles(self, at: int) -> tuple[Event, ...]:
-        """Return what the log has to say of itself since the last call."""
-        return self._disk.news(at)
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the reports on the disk since the last call."""
+        return self._disk.reports(at)
 
     def orders(self, at: int) -> tuple[Ordered, ...]:
-        """Return what people have ordered since the last call; what is no order is answered.
+        """Return the orders of people since the last call; what cannot be an order is refused.
 
-        Requests to say messages again are served on the way.
+        Requests for messages that a consumer missed are served on the way.
         """
         found: list[Ordered] = []
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
-                self._say(answer(self._desk.line, self._ask_again(request.payload, at)))
+                self._publish(answer(self._desk.line, self._request_replay(request.payload, at)))
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
@@ -257,13 +257,13 @@ class Journal:
                 self._refuse(request.name, error, at)
         if self._link is not None and self._link.connected:
             for message in self._replays.due():
-                self._say(message)
+                self._publish(message)
         return tuple(found)
 
-    def _ask_again(self, payload: bytes, at: int) -> Replied:
+    def _request_replay(self, payload: bytes, at: int) -> Replied:
         return self._replays.ask(payload, self._desk.line.seq, at)
 
-    def _say(self, message: Message) -> None:
+    def _publish(self, message: Message) -> None:
         if self._link is not None:
             self._link.say(message)
 
@@ -273,7 +273,7 @@ class Journal:
         return checkpoint_of(after) if after.table.shoes != shoes or is_due else None
 
     def figures(self, at: int) -> dict[str, object]:
-        """Return how the link is doing: what waits, since when, and what was refused."""
+        """Return the figures of the link: what waits, since when, and what was refused."""
         since = self.unsent_since
         age_ms = at - unix_ms(since) if "T" in since else 0
         return {
@@ -283,13 +283,13 @@ class Journal:
             "orders_refused": self.gate.refused,
         }
 
-    def say_health(self, at: int, values: dict[str, object]) -> None:
-        """Tell how the reader is doing, if the broker is there to hear it."""
+    def publish_health(self, at: int, values: dict[str, object]) -> None:
+        """Publish the reader's figures, if there is a broker."""
         if self._link is not None:
             self._link.say(health(self._desk.line, at, values))
 
     def _acknowledge(self, item: Input) -> None:
-        """Answer the house's own system, whose inputs the rules take without a word."""
+        """Answer the house's own system, to whose inputs the rules give no reply."""
         if isinstance(item, Ordered) and isinstance(item.event, HOUSE_INPUTS) and self._link:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
@@ -298,10 +298,10 @@ class Journal:
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        self._say(answer(self._desk.line, reply))
+        self._publish(answer(self._desk.line, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
-        """End the run in order; a log that cannot be written any more is told as a lost reader."""
+        """End the run in order; where the log cannot be written any more, publish a lost reader."""
         try:
             return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:

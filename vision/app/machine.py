@@ -11,8 +11,8 @@ from vision.game.conditions import Condition
 from vision.game.events import Event
 from vision.metrics.counters import Durations
 
-# Seconds a write may take. A disk that works needs 1 to 30 ms; one that is dying or overloaded
-# first takes seconds. Lower reports every hiccup, higher reports only what already delays alerts.
+# Seconds that a write may take. Chosen: a healthy disk syncs in tens of milliseconds, and people
+# notice a second. Lower reports every hiccup, higher reports a dying disk too late.
 SLOW_S = 1.0
 GOOD_IN_A_ROW = 20  # quick writes, about one coup's, before a slow disk counts as mended
 WRITES_KEPT = 1000  # of which `writes` gives the spread
@@ -43,7 +43,7 @@ class SlowDisk:
         if took_s >= SLOW_S:
             self._slow_s = took_s
 
-    def news(self, at: int) -> tuple[Event, ...]:
+    def reports(self, at: int) -> tuple[Event, ...]:
         """Return the report of a disk that became slow or is quick again, at `at` (Unix ms)."""
         if self._slow.reason is not None and self._good >= GOOD_IN_A_ROW:
             self._slow_s = 0.0
@@ -58,7 +58,7 @@ class ClockWatch:
         self._clock = clock
         self._leapt = Condition("CLOCK")
 
-    def news(self, at: int, *, quiet: bool) -> tuple[Event, ...]:
+    def reports(self, at: int, *, quiet: bool) -> tuple[Event, ...]:
         """Return the reports at `at` (Unix ms); `quiet`: the table waits for nothing.
 
         A wall clock that is ahead is followed at once when the table is quiet, one that is behind

@@ -1,7 +1,6 @@
-"""One table's sight put together: motion gate, detector, tracker, reader, and who watches them.
+"""Make card events of the frames of one camera: motion gate, detector, tracker, reader.
 
-Takes frames and gives card events, and says when it sees poorly or not at all; it knows no rules
-and nothing of where events go.
+The pipeline also reports where it sees poorly, and why it is blind.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from vision.sight.tracking.tracker import Tracker
 
 
 def layout_of(config: TableConfig) -> Image | None:
-    """Return the picture of the empty layout; ConfigurationError if it is none, or of another size.
+    """Return the picture of the empty layout; ConfigurationError if it cannot be used.
 
     `None` where the table file names none.
     """
@@ -59,7 +58,7 @@ def limits_of(watch: WatchSection) -> tuple[Limits, PlaceLimits, TrustLimits]:
 
 
 def _strange_backs(models: ModelSet) -> StrangeBacks | None:
-    """Return what knows the enrolled deck's back; `None` where no deck is enrolled."""
+    """Return the check for backs other than the enrolled deck's; `None` without such a deck."""
     learnt = models.classifier
     return learnt.strange_backs if isinstance(learnt, DeckClassifier) else None
 

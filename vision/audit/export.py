@@ -1,7 +1,7 @@
-"""A log, or the part of one that is asked for, as a folder or one .zip that proves itself.
+"""Write a log, or a part of it, as a folder or .zip that proves itself, and verify such exports.
 
 It holds the records with their hashes, the evidence they name, the anchors and the public key, and
-a receipt of what was verified; `shoe-reader audit` verifies it again, anywhere.
+a receipt of what was verified; `shoe-reader audit` verifies it anywhere.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from vision.storage.evidence import file_name
 from vision.storage.log_reader import read_log
 
 RECORDS, ANCHORS, RECEIPT, EVIDENCE = "records.jsonl", "anchors.jsonl", "receipt.json", "evidence"
-FORMAT = 1
-LARGEST_FILE = 64 * 1024 * 1024
+FORMAT = 1  # of the receipt; a reader of exports refuses what it does not know
+LARGEST_FILE = 64 * 1024 * 1024  # bytes; a clip has about 4 MB, and more would fill the memory
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What an archive is made from; `evidence` is the album's folder."""
+    """The sources of an export; `evidence` is the folder of an `EvidenceStore`."""
 
     log: Path
     evidence: Path
@@ -136,7 +136,7 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
     }
 
 
-# --- reading one again -------------------------------------------------------------------------
+# --- reading an export ---------------------------------------------------------------------------
 
 
 def is_archive(path: Path) -> bool:
@@ -196,7 +196,7 @@ def evidence_digests(folder: Traversable) -> dict[str, str]:
 
 
 def _read(place: Traversable) -> bytes:
-    """Read a file of an export; one that is too large for what it should be is refused."""
+    """Read a file of an export; refuse a file that is too large to be evidence."""
     with place.open("rb") as file:
         content = bytes(file.read(LARGEST_FILE + 1))
     if len(content) > LARGEST_FILE:

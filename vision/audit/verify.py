@@ -1,7 +1,7 @@
-"""The verification of a log, whole or in part: its chain, its signatures, its evidence.
+"""Verify a log, whole or in part: its chain, its signatures, its evidence.
 
-It needs no network and trusts nothing but the public key it is given. What it finds wrong is an
-OutsideError that names the first bad record; what it cannot vouch for, it says.
+An audit needs no network and trusts only the public keys it is given. A fault is an OutsideError
+that names the first bad record.
 """
 
 from __future__ import annotations

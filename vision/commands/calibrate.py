@@ -90,7 +90,7 @@ def number(least: float) -> Callable[[str], float]:
 
 
 HELP = "find the table plane, the lens and the places, and write them into the table file"
-MOST_UNSURE_MM = 1.0
+MOST_UNSURE_MM = 1.0  # mm at a slot, beyond which people are warned: a few % of a card; chosen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

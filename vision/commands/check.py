@@ -28,7 +28,7 @@ from vision.mqtt.endpoint import probe
 from vision.secrets import masked
 from vision.sight.quality.view import blind_reason
 
-STALE_S = 10.0
+STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 HELP = "check a table file, the rules, the models, the camera, the log and the broker"
 
 
@@ -156,7 +156,7 @@ def _clock(_config: TableConfig) -> Iterator[str]:
 
 
 def _health(config: TableConfig) -> Iterator[str]:
-    """Say how the running reader is doing; one that hangs has figures that grow old."""
+    """Yield how the running reader is doing; the figures of a reader that hangs grow old."""
     metrics = config.metrics
     if not metrics.port:
         yield "not asked: the table file gives no [metrics] port"

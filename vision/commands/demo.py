@@ -35,7 +35,7 @@ from vision.game.outputs import CoupResult
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
-FAULT_EVERY = 5
+FAULT_EVERY = 5  # coups: often enough that a short demo shows some alerts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""`shoe-reader explain`: what the tableau says of given cards, card by card.
-
-Reads the arguments and prints; the rules and the words are the game's.
-"""
+"""`shoe-reader explain`: what the tableau demands for given cards, card by card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`shoe-reader replay`: run a log through the rules again and say what they say."""
+"""`shoe-reader replay`: fold a log again and print its messages, or compare them with the past."""
 
 from __future__ import annotations
 

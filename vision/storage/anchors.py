@@ -1,7 +1,6 @@
-"""Signatures over the log: Ed25519 keys in files of their own, and the file of anchors.
+"""Sign a log with an Ed25519 key, and keep its signatures (anchors) in a file of their own.
 
-The key never enters the log's file, so whoever can write there cannot sign. It knows hashes and
-record numbers, nothing of what the records say.
+The key never enters the log's file, so write access to the log is not enough to sign it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from vision.files import write_new
 from vision.record.chain import canonical
 from vision.record.proofs import Anchored, anchor_content, signed_text
 
-KEY_DIGITS = 16
+KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ def make_keys(path: Path) -> Ed25519PublicKey:
 
 
 def load_key(path: Path) -> Ed25519PrivateKey:
-    """Read a private key; ConfigurationError when it is none, or not its owner's alone."""
+    """Read a private key; ConfigurationError when it is not a key, or others may read it."""
     try:
         mode = path.stat().st_mode
         content = path.read_bytes()
@@ -72,7 +71,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
 
 
 def load_public(path: Path) -> Ed25519PublicKey:
-    """Read a public key; ConfigurationError when it is none."""
+    """Read a public key; ConfigurationError when it is not a key."""
     try:
         key = serialization.load_pem_public_key(path.read_bytes())
     except OSError as error:
@@ -114,7 +113,7 @@ def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) ->
 
 
 class LogSigner:
-    """Signs the log of one table: when its shoe changes, each day (UTC), and every so often."""
+    """Signs the log of a table: at a change of shoe, each day (UTC), and every `every_s`."""
 
     def __init__(self, key: Path, file: Path, site: str, table: str, every_s: float) -> None:
         """Load the key; ConfigurationError. Anchors are also added to `file`."""
@@ -141,14 +140,14 @@ class LogSigner:
         return ""
 
     def sign(self, anchor: Anchored) -> Anchored:
-        """Return the anchor with key and signature; the next is reckoned from it."""
+        """Return the anchor with key and signature; the next is due `every_s` after it."""
         self._last = (anchor.at, anchor.shoe)
         named = replace(anchor, key=self._name)
         signature = self._key.sign(signed_text(self._site, self._table, named)).hex()
         return replace(named, signature=signature)
 
     def note(self, anchor: Anchored) -> None:
-        """Add an anchor to the file; one that cannot be written waits for the next."""
+        """Add an anchor to the file; an anchor that cannot be written waits for the next."""
         self._unwritten.append(anchor_line(self._site, self._table, anchor))
         try:
             with self._file.open("ab+") as file:
@@ -194,7 +193,7 @@ def anchor_line(site: str, table: str, anchor: Anchored) -> str:
 
 
 def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
-    """Yield site, table and anchor of each line, and warn of a line that is none.
+    """Yield site, table and anchor of each line, and warn of a line that holds none.
 
     OutsideError when the file cannot be read.
     """
@@ -210,7 +209,7 @@ def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
 
 
 def anchor_from(data: dict[str, object]) -> tuple[str, str, Anchored]:
-    """Return site, table and anchor of an object; ValueError, KeyError or TypeError if not one."""
+    """Return site, table and anchor of an object; ValueError, KeyError or TypeError."""
     words = {name: data[name] for name in ("log", "hash", "shoe", "why", "key", "signature")}
     site, table, at, number = (data[name] for name in ("site", "table", "at", "record"))
     if not all(isinstance(word, str) for word in (*words.values(), site, table)):

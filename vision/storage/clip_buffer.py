@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 
 from vision.sight.geometry.frame import Frame, Image
 
-# JPEG quality, 0 to 100, chosen by looking: at these the index of a card 30 px wide can be read in
-# a still, and its suit in a clip. Lower saves disk and loses proof.
+# JPEG quality, 0 to 100, chosen by looking at stills and clips of simulated films. Lower saves disk
+# and blurs the indices, which are the proof.
 STILL_QUALITY = 88
 CLIP_QUALITY = 80
-CLIP_WIDTH_PX = 960  # at most; half of 1080p, which keeps 7 s of clip within 3.5 MB of memory
+CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
 LONGEST_PERIOD = 1000  # denominator of a film's rate: exact to a thousandth of a picture a second
 
 

@@ -1,7 +1,7 @@
-"""The evidence of one table on its disk: pictures and films, a folder a day.
+"""Keep the evidence of a table on its disk: pictures and films, a folder a day.
 
 Each is written whole or not at all, under its name and the beginning of its hash, and is given out
-only while it is what it was. It knows files; not why they were kept.
+only while it is unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vision.files import make_folder, write_whole
 from vision.record.proofs import EvidenceKept, Medium
 from vision.wire.messages import Message
 
-DELETED_AT_ONCE = 200
+DELETED_AT_ONCE = 200  # files a minute, so that the table never waits; it writes fewer than 20
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Limits:
 
 
 def folder_of(log: Path) -> Path:
-    """Return where the evidence of a log lies unless the table file says otherwise."""
+    """Return the folder of the evidence of a log unless the table file names another."""
     return log.with_suffix(".evidence")
 
 
@@ -51,7 +51,7 @@ def _day(at: int) -> str:
 
 
 class EvidenceStore:
-    """The folder of evidence of one table."""
+    """The folder of evidence of a table."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -70,9 +70,9 @@ class EvidenceStore:
         return kept
 
     def filled(self, message: Message) -> Message:
-        """Return the message as it is to be sent: what stands for a picture gives way to it.
+        """Return the message as it is sent: with the picture for which it stands, if any.
 
-        One that is gone or was changed since is sent empty; its hash has been told.
+        A picture that is gone or was changed since is sent empty; its hash is published.
         """
         level = message.topic.split("/")[-2]
         if level not in {medium.level for medium in Medium}:

@@ -85,16 +85,16 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One step: the input event and what was said because of it."""
+    """A step: the input event and the messages it came to."""
 
     event: Event
     messages: tuple[Message, ...]
     checkpoint: Checkpoint | None = None
-    order: Mapping[str, object] | None = None  # as a person signed it: the proof
+    order: Mapping[str, object] | None = None  # as the person signed it
 
 
 class Store:
-    """The log and the outbox of one table; safe to use from several threads."""
+    """The log and the outbox of a table; safe to use from several threads."""
 
     def __init__(
         self, path: Path, header: Mapping[str, object], *, has_outbox: bool = True
@@ -194,7 +194,7 @@ class Store:
 
     @property
     def last_seq(self) -> int:
-        """The number of the last message ever said."""
+        """The number of the last message ever made."""
         return int(self._db.first("SELECT coalesce(max(seq), 0) FROM message"))
 
     @property
@@ -222,13 +222,13 @@ class Store:
         """Return the latest retained message of every topic, those still unsent left out."""
         return self._messages(STANDING)
 
-    def count_said(self, first: int, last: int) -> int:
+    def count_messages(self, first: int, last: int) -> int:
         """Return how many of the messages from `seq` first to last are kept."""
         query = "SELECT count(*) FROM message WHERE seq BETWEEN ? AND ?"
         return int(self._db.first(query, (first, last)))
 
-    def said(self, first: int, last: int) -> list[Message]:
-        """Return the messages from `seq` first to last, as they were said; pruned ones not."""
+    def messages(self, first: int, last: int) -> list[Message]:
+        """Return the messages from `seq` first to last as they were; pruned ones are left out."""
         return self._messages(f"{MESSAGES} WHERE seq BETWEEN ? AND ? ORDER BY seq", (first, last))
 
     def acknowledge(self, seqs: Iterable[int]) -> None:
@@ -240,9 +240,9 @@ class Store:
             db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
     def prune(self, limits: Limits, now: int, marked: Sequence[int] = ()) -> bool:
-        """Let old messages go, and at most one segment of the log; say whether one went.
+        """Delete old messages and at most one segment of the log; return whether a segment went.
 
-        `now` and the `marked` moments, of which nothing is pruned, are Unix time in milliseconds.
+        `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds.
         """
         with self._db.transaction() as db:
             segment = retention.next_to_go(db, limits, now, marked)

@@ -1,7 +1,4 @@
-"""Logs read without changing them: a table's SQLite file, or its export as JSON lines.
-
-It tells the two apart by their first bytes. It knows records and files; not what they mean.
-"""
+"""Read logs without changing them: a table's SQLite file, or its export as JSON lines."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from vision.files import replacing
 from vision.record.chain import Record, record_from_line, record_line
 from vision.storage.sqlite import explained, open_for_reading
 
-SQLITE_MAGIC = b"SQLite format 3\0"
+SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
 
 
 def read_log(path: Path) -> Iterator[Record]:

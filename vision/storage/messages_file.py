@@ -1,8 +1,4 @@
-"""The messages file: every message this run says, one JSON object a line.
-
-It is the black-box interface for tests and a plain record for people. It knows the form of a
-message and nothing of brokers, events or rules.
-"""
+"""Write every message of a run to a file, one JSON object a line: for tests and for people."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from vision.wire.messages import Message, message_line
 
 
 class MessagesFile:
-    """Writes messages to a file, each flushed to the system as soon as it is said."""
+    """Writes messages to a file, each flushed to the system at once."""
 
     def __init__(self, path: Path) -> None:
         """Create or empty the file; OutsideError when that cannot be done."""

@@ -34,7 +34,7 @@ class Segment:
     seq: int
 
     def holds(self, moments: Iterable[int]) -> bool:
-        """Whether one of the moments (Unix ms) lies in its time, its end and beginning included."""
+        """Whether any of the moments (Unix ms) lies in its time, both ends included."""
         return any(self.since <= moment <= self.until for moment in moments)
 
 
@@ -62,7 +62,7 @@ def next_to_go(
 ) -> Segment | None:
     """Return the oldest segment that is to go: too old, or the file too large.
 
-    Never one with unsent messages, nor one of a `marked` moment.
+    Never a segment with unsent messages, nor that of a `marked` moment.
     """
     too_large = used_bytes(db) > limits.max_mb * 1_000_000
     oldest = now - limits.keep_days * DAY_MS

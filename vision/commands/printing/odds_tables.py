@@ -17,7 +17,7 @@ from vision.game.betting.odds import Counts, Edge
 from vision.game.profile.parse import Profile
 from vision.game.rule_sheets.published_odds import Figure, percent
 
-DIGITS = 10
+DIGITS = 10  # decimals; published tables have four to ten
 CONVENTION = (
     "House edge: the share of the stake that the house keeps on average, odds to 1. Per bet made "
     "counts every bet; per bet resolved leaves out those that an Egalite returns."

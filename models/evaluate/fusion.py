@@ -18,12 +18,11 @@ from typing import cast
 import av
 import cv2
 
-from vision.app.evidence import outline_px
+from vision.app.evidence import ClipBuffer, Crop, outline_px
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
 from vision.record.proofs import EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore
 
 SHOWN = 60
@@ -56,7 +55,7 @@ def measured(config: TableConfig) -> Iterator[str]:
     camera, settings = config.camera, config.evidence
     crop = Crop(outline_px(config.view), (camera.width, camera.height))
     length_s = settings.before_s + settings.after_s + 1
-    ring = Ring(crop, length_s=length_s, fps=settings.clip_fps)
+    ring = ClipBuffer(crop, length_s=length_s, fps=settings.clip_fps)
     images = pictures(config, SHOWN)
     frames = (Frame(images[n % len(images)], round(n * 1000 / 15), n) for n in itertools.count())
     each = took_ms(lambda: ring.add(next(frames)), LOOKS)

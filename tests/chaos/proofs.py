@@ -26,7 +26,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Journal, Outputs
+from vision.app.journal import Destinations, Journal
 from vision.config.table import Evidence
 from vision.files import DRAFT
 from vision.game.events import CardRead, Event, Noticed
@@ -86,7 +86,7 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
     slow_pictures()
     config = config_of(port)
     recorder = EvidenceRecorder(KEPT, config.view, SIZE, Path(log))
-    journal = Journal(config, Outputs(Path(log)), recorder)
+    journal = Journal(config, Destinations(Path(log)), recorder)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())
     ready.send(True)

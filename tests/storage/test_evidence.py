@@ -16,7 +16,7 @@ import pytest
 from tests.schemas import check
 from tests.storage.films import pace_of, pictures_of
 from tests.table_log import NOON, PLAYS, Play, header, overdraw
-from vision.app.evidence import EvidenceRecorder, wanted_names
+from vision.app.evidence import ClipBuffer, Crop, EvidenceRecorder, wanted_names, write_film
 from vision.app.journal import event_of, fold
 from vision.audit.export import Sources, audit_archive, write_archive
 from vision.audit.selection import Part
@@ -31,7 +31,6 @@ from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
 from vision.game.outputs import Output
 from vision.record.proofs import STILLS_REMEMBERED, EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.clip_buffer import Crop, Ring, write_film
 from vision.storage.evidence import EvidenceStore, Limits, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire import session
@@ -357,7 +356,7 @@ def test_too_much_evidence_goes_oldest_first(tmp_path: Path) -> None:
 
 def test_ring_is_bounded_and_drops_the_oldest() -> None:
     """Only the last seconds are held, at most so many a second, whatever the camera sends."""
-    ring = Ring(Crop(((0, 0), (320, 0), (320, 240), (0, 240)), SIZE), length_s=2.0, fps=5)
+    ring = ClipBuffer(Crop(((0, 0), (320, 0), (320, 240), (0, 240)), SIZE), length_s=2.0, fps=5)
     for number in range(300):
         ring.add(Frame(picture(number), NOON + number * 33, number))
     film = ring.film(0, NOON * 2)

@@ -1,17 +1,26 @@
 """Decide which pictures prove what happens at a table, and keep them on the disk.
 
-A card that is read gets a still, an alert at warning or above a still and a clip. Each is on the
-disk before the event whose outputs it proves is written to the log.
+A card that is read gets a still, an alert at warning or above a still and a clip, taken from a
+buffer of the last seconds. Each is on the disk before the event whose outputs it proves is written
+to the log. What lies beyond the layout is cut off and blacked out, so that no guest is filmed.
 """
 
 from __future__ import annotations
 
+import io
 import logging
+import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
+import av
+import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vision.config.table import Evidence, View
 from vision.files import WriteError
@@ -28,7 +37,6 @@ from vision.game.outputs import (
 )
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore, Limits, folder_of
 from vision.wire.messages import Message
 from vision.wire.payloads import topic_level
@@ -40,17 +48,14 @@ LOUD = (Severity.WARNING, Severity.CRITICAL)
 MARGIN_MM = 60.0
 TIDY_EVERY_MS = 60_000  # between two looks for old evidence; a longer gap deletes more at a time
 NO_HASH = ""  # of a piece that is not written yet
+# JPEG quality, 0 to 100, chosen by looking at stills and clips of simulated films. Lower saves disk
+# and blurs the indices, which are the proof.
+STILL_QUALITY = 88
+CLIP_QUALITY = 80
+CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
+LONGEST_PERIOD = 1000  # denominator of a film's rate: exact to a thousandth of a picture a second
 
 log = logging.getLogger(__name__)
-
-
-def outline_px(view: View) -> Points:
-    """Return points (n x 2 pixels) whose hull holds the layout and all its slots and areas."""
-    areas = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
-    points = np.array([*view.table_mm, *(point for area in areas for point in area)], np.float32)
-    away = points - points.mean(axis=0)
-    length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
-    return view.plane().to_px(points + away / length * MARGIN_MM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ class EvidenceRecorder:
         )
         self._crop = Crop(outline_px(view), size)
         length_s = settings.before_s + settings.after_s + 1
-        self._ring = Ring(self._crop, length_s=length_s, fps=settings.clip_fps)
+        self._buffer = ClipBuffer(self._crop, length_s=length_s, fps=settings.clip_fps)
         self._frame: Frame | None = None
         self._still: tuple[Image, bytes] | None = None
         self._rolling: list[_Rolling] = []
@@ -85,7 +90,7 @@ class EvidenceRecorder:
         """Take the newest picture."""
         if self._settings.keep:
             self._frame = frame
-            self._ring.add(frame)
+            self._buffer.add(frame)
 
     def filled(self, message: Message) -> Message:
         """Return the message as it is sent, with the picture for which it stands, if any."""
@@ -130,7 +135,7 @@ class EvidenceRecorder:
         for clip in clips:
             until = max(clip.kept.at, min(at, clip.last))
             whole = replace(clip.kept, at=until, sha256=NO_HASH, size=0, complete=True)
-            kept += self._keep(whole, self._ring.film(clip.first, clip.last))
+            kept += self._keep(whole, self._buffer.film(clip.first, clip.last))
         return kept
 
     # --- what is kept ------------------------------------------------------------------------
@@ -167,7 +172,7 @@ class EvidenceRecorder:
         first = frame.at - round(1000 * self._settings.before_s)
         last = frame.at + round(1000 * self._settings.after_s)
         clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=last == frame.at)
-        film = self._keep(clip, self._ring.film(first, frame.at))
+        film = self._keep(clip, self._buffer.film(first, frame.at))
         if last > frame.at:
             self._rolling += [_Rolling(begun, first, last) for begun in film]
         return kept + film
@@ -212,3 +217,102 @@ def _group(shoe: str, coup: int) -> str:
 def _needs_proof(alert: Alert, shelf: Shelf) -> bool:
     loud = alert.severity in LOUD and alert.state is AlertState.RAISED
     return loud and not shelf.of_alert(alert.id)
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+def outline_px(view: View) -> Points:
+    """Return points (n x 2 pixels) whose hull holds the layout and all its slots and areas."""
+    areas = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
+    points = np.array([*view.table_mm, *(point for area in areas for point in area)], np.float32)
+    away = points - points.mean(axis=0)
+    length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
+    return view.plane().to_px(points + away / length * MARGIN_MM)
+
+
+class Crop:
+    """The part of a picture in which the layout lies; `outline` is n x 2 pixels, convex."""
+
+    def __init__(self, outline: ArrayLike, size: tuple[int, int]) -> None:
+        """Lay out the crop of pictures of that width and height."""
+        hull = cv2.convexHull(np.asarray(outline, np.float32)).reshape(-1, 2)
+        low = np.clip(np.floor(hull.min(axis=0)), 0, np.array(size) - 2).astype(int)
+        high = np.clip(np.ceil(hull.max(axis=0)), low + 2, size).astype(int)
+        self._part = np.s_[low[1] : high[1], low[0] : high[0]]
+        width, height = (int(length) for length in high - low)
+        # By a whole number: that halves the cost, and thin strokes are averaged evenly.
+        self._shrink = max(1, math.ceil(width / CLIP_WIDTH_PX))
+        self.small = (width // self._shrink // 2 * 2, height // self._shrink // 2 * 2)
+        self._mask = np.zeros((height, width), np.uint8)
+        cv2.fillConvexPoly(self._mask, np.rint(hull - low).astype(np.int32), 255)
+        self._small_mask = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
+
+    def still(self, image: Image) -> bytes:
+        """Return the layout as it is, as a JPEG."""
+        part = np.ascontiguousarray(image[self._part])
+        return _jpeg(cast(Image, cv2.bitwise_and(part, part, mask=self._mask)), STILL_QUALITY)
+
+    def thumbnail(self, image: Image) -> bytes:
+        """Return the layout at most 960 pixels wide, as a JPEG."""
+        width, height = (length * self._shrink for length in self.small)
+        part = image[self._part][:height, :width]
+        small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
+        return _jpeg(
+            cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY
+        )
+
+
+def _jpeg(image: Image, quality: int) -> bytes:
+    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].data)
+
+
+class ClipBuffer:
+    """The pictures of the last `length_s` seconds, at most `fps` of them a second."""
+
+    def __init__(self, crop: Crop, *, length_s: float, fps: float) -> None:
+        self._crop = crop
+        self._length_ms = round(1000 * length_s)
+        self._every_ms = 1000 / fps
+        self._pictures: deque[tuple[int, bytes]] = deque(maxlen=math.ceil(length_s * fps) + 2)
+        self._next_at = 0.0
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds."""
+        return sum(len(picture) for _, picture in self._pictures)
+
+    def add(self, frame: Frame) -> None:
+        """Take a frame, if it is time for one."""
+        if self._pictures and frame.at < self._pictures[-1][0]:
+            self._pictures.clear()  # the clock was set back
+        elif frame.at < self._next_at:
+            return
+        self._next_at = max(self._next_at + self._every_ms, frame.at + self._every_ms / 2)
+        self._pictures.append((frame.at, self._crop.thumbnail(frame.image)))
+        while self._pictures[0][0] < frame.at - self._length_ms:
+            self._pictures.popleft()
+
+    def film(self, first: int, last: int) -> bytes:
+        """Return the film from one moment to another (Unix ms); empty where there is no picture."""
+        found = [(at, picture) for at, picture in self._pictures if first <= at <= last]
+        if not found:
+            return b""
+        lasted_s = (found[-1][0] - found[0][0]) / 1000
+        fps = (len(found) - 1) / lasted_s if lasted_s > 0 else 1000 / self._every_ms
+        return write_film([picture for _, picture in found], self._crop.small, fps)
+
+
+def write_film(pictures: Sequence[bytes], size: tuple[int, int], fps: float) -> bytes:
+    """Return the film of the JPEGs (one or more, all of that width and height) as an AVI file."""
+    out = io.BytesIO()
+    with av.open(out, "w", format="avi") as film:
+        stream = film.add_stream("mjpeg", rate=Fraction(fps).limit_denominator(LONGEST_PERIOD))
+        stream.width, stream.height = size
+        stream.pix_fmt = "yuvj420p"
+        for number, picture in enumerate(pictures):
+            packet = av.Packet(picture)
+            packet.stream, packet.pts, packet.dts = stream, number, number
+            packet.is_keyframe = True
+            film.mux(packet)
+    return out.getvalue()

@@ -69,7 +69,7 @@ SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never wait
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class Destinations:
     """Where a run writes: its log, a messages file if asked for, and whether to a broker."""
 
     log: Path
@@ -125,7 +125,10 @@ class Journal:
     """The desk of a table during a run, its log, and its link to the broker."""
 
     def __init__(
-        self, config: TableConfig, outputs: Outputs, evidence: EvidenceRecorder | None = None
+        self,
+        config: TableConfig,
+        destinations: Destinations,
+        evidence: EvidenceRecorder | None = None,
     ) -> None:
         """Open the log and go on where it ended; nothing is published before `start`."""
         self._evidence = evidence
@@ -133,12 +136,13 @@ class Journal:
         self._closing = ExitStack()
         with ExitStack() as opening:
             self._store = opening.enter_context(
-                Store(outputs.log, header, has_outbox=outputs.publish)
+                Store(destinations.log, header, has_outbox=destinations.publish)
             )
-            self._file = outputs.messages and opening.enter_context(MessagesFile(outputs.messages))
+            messages = destinations.messages
+            self._file = messages and opening.enter_context(MessagesFile(messages))
             self._desk = restored(self._store, header)
-            self._signer = open_signer(config, outputs.log, self._store)
-            self._endpoint = endpoint_of(config.broker) if outputs.publish else None
+            self._signer = open_signer(config, destinations.log, self._store)
+            self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._desk.line.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Input, Journal, Outputs
+from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, resume_state_of
@@ -51,7 +51,7 @@ class TableReader:
     def __init__(
         self,
         config: TableConfig,
-        outputs: Outputs,
+        destinations: Destinations,
         listener: Listener,
         *,
         speed: float = 1.0,
@@ -69,8 +69,8 @@ class TableReader:
         decks = load_profile(config.profile).rules.decks
         self._pipeline = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
-        self._recorder = EvidenceRecorder(config.evidence, config.view, size, outputs.log)
-        self._journal = Journal(config, outputs, self._recorder)
+        self._recorder = EvidenceRecorder(config.evidence, config.view, size, destinations.log)
+        self._journal = Journal(config, destinations, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)

@@ -21,6 +21,7 @@ import numpy as np
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+import vision.files
 from tests.chaos.kills import some_broker
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
@@ -72,13 +73,12 @@ class Halting(io.FileIO):
 
 
 def slow_pictures() -> None:
-    """Let every file that is opened for binary writing, as pictures are, take its time."""
-    quick = Path.open
+    """Let every file that is written whole, as pictures are, take its time."""
 
-    def opened(path: Path, mode: str = "r", *args: Any, **keys: Any) -> Any:
-        return Halting(path, "w") if mode == "wb" else quick(path, mode, *args, **keys)
+    def opened(path: Path, mode: str, **keys: Any) -> Any:
+        return Halting(path, mode.removesuffix("b"), **keys)
 
-    Path.open = opened  # type: ignore[method-assign, assignment]
+    vision.files.open = opened  # type: ignore[attr-defined]
 
 
 def live(log: str, port: int, coups: int, ready: Connection) -> None:

@@ -8,12 +8,15 @@ import pytest
 
 from tests.app.test_evidence import Table
 from tests.table_log import overdraw
+from vision.audit import selection
 from vision.audit.export import Sources, audit_archive, write_archive
 from vision.audit.selection import Part
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import ConfigurationError, OutsideError
+from vision.game.events import Event
 from vision.storage.evidence import folder_of
+from vision.wire.session import Desk, Step
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,22 @@ def test_export_of_a_coup_proves_itself(dealt: Table, tmp_path: Path, name: str)
     assert "0 are not kept here" in evidence
     with pytest.raises(ConfigurationError, match="not overwritten"):
         write_archive(sources, out)
+
+
+def test_export_of_a_coup_folds_the_log_once(
+    dealt: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is verified and searched for the coup in the same reading."""
+    folded: list[Event] = []
+    advance = selection.advance
+
+    def counting(desk: Desk, event: Event) -> Step:
+        folded.append(event)
+        return advance(desk, event)
+
+    monkeypatch.setattr(selection, "advance", counting)
+    write_archive(Sources(dealt.log, folder_of(dealt.log)), tmp_path / "out", Part(coup=2))
+    assert folded == dealt.events
 
 
 def test_export_that_was_touched_is_found(dealt: Table, tmp_path: Path) -> None:

@@ -164,13 +164,13 @@ def _health(config: TableConfig) -> Iterator[str]:
     if not _running(config):
         yield "no reader runs now"
         return
-    told = ask(metrics.host, metrics.port)
-    if told["health_age_s"] > STALE_S:
+    figures = ask(metrics.host, metrics.port)
+    if figures["health_age_s"] > STALE_S:
         raise OutsideError(
-            f"the reader has said nothing for {told['health_age_s']:.0f} s; look at its log, and "
-            "start it again"
+            f"the reader has said nothing for {figures['health_age_s']:.0f} s; look at its log, "
+            "and start it again"
         )
-    yield from health_lines(told)
+    yield from health_lines(figures)
 
 
 def _running(config: TableConfig) -> bool:
@@ -184,9 +184,9 @@ def _running(config: TableConfig) -> bool:
     return True
 
 
-def health_lines(told: dict[str, float]) -> Iterator[str]:
-    """Yield what the figures of a reader come to, for a person; what is amiss comes after."""
-    value = defaultdict(float, told)
+def health_lines(figures: dict[str, float]) -> Iterator[str]:
+    """Yield the figures of a reader in words; faults come last."""
+    value = defaultdict(float, figures)
     yield (
         f"{value['fps_in']:g} frames a second ({value['fps_looked']:g} looked at, "
         f"{value['fps_gated']:g} still); frame {value['frame_ms_p99']:g} ms, to durable message "

@@ -73,8 +73,8 @@ def _refuse_extra_copies(cards: list[Card], decks: int) -> None:
 
 
 def _explain(dealt: tuple[Dealt, ...], profile: Profile) -> None:
-    said = explain(dealt, profile.rules)
-    print("\n".join(said.lines))
-    if said.outcome is not None:
-        paid = winning_wagers(said.outcome, profile.betting)
+    explanation = explain(dealt, profile.rules)
+    print("\n".join(explanation.lines))
+    if explanation.outcome is not None:
+        paid = winning_wagers(explanation.outcome, profile.betting)
         print("Pays: " + "; ".join(f"{wager.name} {wager.odds}" for wager in paid) + ".")

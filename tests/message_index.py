@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "deploy" / "messages.md"
-ERRORS = {"ConfigurationError": "exit 2", "OutsideError": "exit 3"}
+ERRORS = {"ConfigurationError": "exit 2", "OutsideError": "exit 3", "WriteError": "exit 3"}
 LEVELS = ("debug", "info", "warning", "error", "critical", "exception")
 VARIABLE = re.compile(r"%[sdr]|…[.…]*")
 OWN_WORDS = 2  # fewer words of its own, and a message only passes on those of another
@@ -133,10 +133,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the table file is not text, or not for this user to read",
         "give the table file, in UTF-8; correct its rights",
     ),
-    "cannot be written": (
-        _FILE,
-        "give a path in a folder that is writable and has room",
-    ),
     "cannot read the anchors": (
         _FILE,
         "correct --anchors or [log] anchors, or the file's rights",
@@ -151,7 +147,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "cannot write …: …": (
         _FILE,
-        "give a path in a folder that is writable and has room",
+        "give a path in a folder that exists, is writable and has room",
     ),
     "cannot … the log …": (
         "the disk is full, read-only or faulty, or the file was damaged",

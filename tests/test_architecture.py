@@ -39,10 +39,7 @@ ROOMS = {
     "vision/camera": Room(("sight.geometry", "config"), ("av", "cv2", "numpy")),
     "vision/inference": Room(("game", "sight"), ("onnxruntime", "cv2", "numpy")),
     "vision/metrics": Room((), ("prometheus_client",)),
-    "vision/storage": Room(
-        ("game.events", "record", "wire", "sight.geometry", "metrics"),
-        ("av", "cryptography", "cv2", "numpy"),
-    ),
+    "vision/storage": Room(("game.events", "record", "wire"), ("cryptography",)),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
     "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),
     "vision/audit": Room(("game", "record", "wire", "storage"), ("cryptography",)),
@@ -53,7 +50,7 @@ ROOMS = {
     ),
     "vision/app": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),
-        ("cryptography", "cv2", "numpy", "starlette"),
+        ("av", "cryptography", "cv2", "numpy", "starlette"),
     ),
     "vision/commands": Room(ANY, ANY),
     "datasets": Room(ANY, ANY),

@@ -20,7 +20,7 @@ import vision.commands
 from vision import __version__, logging_setup
 from vision.errors import ShoeReaderError
 
-INTERRUPTED = 130
+INTERRUPTED = 130  # exit status after Ctrl-C: 128 and SIGINT, as shells have it
 DESCRIPTION = (
     "Watches a Punto Banco table, reads each card as it leaves the shoe, checks the tableau and "
     "publishes results and mis-deal alerts over MQTT."

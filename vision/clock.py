@@ -1,7 +1,8 @@
 """The one clock of a run: Unix time that never goes back and never leaps while a coup is dealt.
 
 It goes by the monotonic clock of the machine and follows the wall clock gently, so that somebody
-who sets the wall clock moves no deadline and no order of events; a leap of the wall clock is told.
+who sets the wall clock moves no deadline and no order of events; a leap of the wall clock is
+reported.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import time
 from collections.abc import Callable
 
 FOLLOW = 0.1  # at most so much faster or slower than the monotonic clock
-LEAP_MS = 250  # domain: an offset beyond this is to be told
-AGREED_MS = 1000
+LEAP_MS = 250  # domain: an offset beyond this is reported
+AGREED_MS = 1000  # below this offset a leap counts as over; people compare clocks to the second
 
 
 def _wall_ms() -> int:

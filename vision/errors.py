@@ -1,6 +1,6 @@
-"""The two kinds of error that are not ours: the words go to the person who can mend it.
+"""The two kinds of error that are not this program's: their words tell a person what to do.
 
-Anything else that escapes is a defect of this program.
+Any other exception that escapes is a defect of the program.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class ShoeReaderError(Exception):
 
 
 class ConfigurationError(ShoeReaderError):
-    """What we were told to do makes no sense: bad usage, table file or model file (exit 2)."""
+    """The program was given something wrong: bad usage, table file or model file (exit 2)."""
 
     exit_code = 2
 

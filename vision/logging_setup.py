@@ -1,6 +1,6 @@
-"""How the program logs: a line for people, or one JSON object a line for machines; on stderr.
+"""Set up the log: a line for people, or a JSON object a line for machines; on stderr.
 
-Passwords in addresses are struck out of every line. Knows nothing of what is logged.
+Passwords in addresses are struck out of every line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vision.secrets import masked
 
 
 class _People(logging.Formatter):
-    """`warning: words`, as a command says it."""
+    """Formats `warning: words`, as a command prints it."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -38,7 +38,7 @@ class _Machines(logging.Formatter):
 
 
 def set_up(*, json_lines: bool = False) -> None:
-    """Log warnings for people, or with `json_lines` everything that is told; again replaces it."""
+    """Log warnings for people, or everything with `json_lines`; the last call counts."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Machines() if json_lines else _People())
     own = logging.getLogger("vision")

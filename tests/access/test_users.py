@@ -83,7 +83,7 @@ def test_list_and_remove_tell_who_may_speak(
         (("add", "../x", "--role", "dealer"), "cannot be a file's name"),
         (("add", " x", "--role", "dealer"), "characters that print"),
         (("add", "x" * 65, "--role", "dealer"), "characters that print"),
-        (("add", "Di", "--role", "dealer", "--key", "FOLDER/Ann.key"), "File exists"),
+        (("add", "Di", "--role", "dealer", "--key", "FOLDER/Ann.key"), "is there already"),
         (("add", "Di", "--role", "dealer", "--through-desk", "--key", "k"), "leave one"),
     ],
 )

@@ -24,7 +24,7 @@ import pytest
 from tests.sight.film import UP, Prop, Stage, deal_coup
 from vision import cli
 from vision.app import reader as app_module
-from vision.app.journal import Journal, Outputs
+from vision.app.journal import Destinations, Journal
 from vision.app.reader import TableReader
 from vision.camera.source import Outage, Shot
 from vision.commands import demo
@@ -158,8 +158,8 @@ def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> Tabl
 
 def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any]]:
     """Run the reader over the film and return its messages."""
-    outputs = Outputs(folder / "log.sqlite", folder / "out.jsonl", publish=False)
-    TableReader(config, outputs, Console(fps=30.0), speed=0, **changes).run()
+    destinations = Destinations(folder / "log.sqlite", folder / "out.jsonl", publish=False)
+    TableReader(config, destinations, Console(fps=30.0), speed=0, **changes).run()
     return said(folder)
 
 
@@ -316,7 +316,7 @@ def test_demo_in_a_terminal_leaves_its_pages_open_until_ctrl_c(
 
 def test_journal_log_of_another_table_is_refused(config: TableConfig, tmp_path: Path) -> None:
     """Two tables never write into one log."""
-    Journal(config, Outputs(tmp_path / "a.sqlite", publish=False)).close()
+    Journal(config, Destinations(tmp_path / "a.sqlite", publish=False)).close()
     other = config.model_copy(update={"table": "8"})
     with pytest.raises(ConfigurationError, match="another table"):
-        Journal(other, Outputs(tmp_path / "a.sqlite", publish=False))
+        Journal(other, Destinations(tmp_path / "a.sqlite", publish=False))

@@ -24,6 +24,7 @@ class Seer:
 
     reasons: dict[str, str | None] = field(default_factory=dict)
     free: threading.Event = field(default_factory=threading.Event)
+    looked: int = 0
 
     def __post_init__(self) -> None:
         self.free.set()

@@ -17,9 +17,9 @@ from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import Play, overdraw
 from vision.app.boards import Boards, address_of
+from vision.app.evidence import write_film
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.storage.avi import write_film
 from vision.wire.payloads import iso
 
 pytestmark = pytest.mark.browser

@@ -24,7 +24,7 @@ from tests.chaos.shoe import NOON, deal, laid
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
 from vision.app.boards import Boards, address_of
-from vision.app.journal import Journal, Outputs, header_of
+from vision.app.journal import Destinations, Journal, header_of
 from vision.config.table import TableConfig
 from vision.game.cards import DECK
 from vision.game.commands import ResultStands
@@ -75,7 +75,7 @@ def play(coups: int, seed: int = 1) -> Iterator[Event]:
 
 def read(config: TableConfig, log: Path, coups: int, pipe: Connection) -> None:
     """Be the reader: take up the log where it ends, and play as far as the pipe says."""
-    with Journal(config, Outputs(log)) as journal:
+    with Journal(config, Destinations(log)) as journal:
         done = journal.table.clock
         journal.start(max(done, NOON), f"b{time.time_ns()}", ())
         events = [event for event in play(coups) if event.at > done]
@@ -92,7 +92,7 @@ def read(config: TableConfig, log: Path, coups: int, pipe: Connection) -> None:
             journal.take(journal.orders(now))
             if time.monotonic() - health_s > 0.5:
                 health_s = time.monotonic()
-                journal.say_health(now, {"fps": 30})
+                journal.publish_health(now, {"fps": 30})
 
 
 def serve(config: TableConfig, pipe: Connection) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from tests.chaos.consumer import without_run
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
-from vision.app.clock_events import ClockWatch
 from vision.app.journal import header_of
+from vision.app.machine import ClockWatch
 from vision.clock import SteadyClock
 from vision.game.events import CardOut, CardRemoved, Event, TimePassed
 from vision.wire.session import Desk, advance, new_desk
@@ -68,7 +68,7 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
     for event in with_one_lost(coups):
         for at in ticks(world, clock, event.at - NOON):
             quiet = told.desk.table.waits_until is None
-            _take(told, [*watch.news(at, quiet=quiet), *due(told.desk, at)], world)
+            _take(told, [*watch.reports(at, quiet=quiet), *due(told.desk, at)], world)
         if isinstance(event, CardOut) and "CARD_UNACCOUNTED" not in told.alerts:
             out_at = world.passed
         _take(told, [replace(event, at=clock.now())], world)

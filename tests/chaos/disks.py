@@ -24,7 +24,7 @@ from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Journal
 from vision.errors import ShoeReaderError
 from vision.game.events import Event
-from vision.storage.outbox import ROW
+from vision.storage.log import MESSAGES
 from vision.wire.messages import Message
 
 COUPS = 24
@@ -133,12 +133,12 @@ def slow(hold_s: float = 1.3) -> str:
             held.wait(10)
             journal.take(events[40:41])
             keeper.join()
-            news = journal.troubles(events[40].at)
+            news = journal.reports(events[40].at)
             journal.take(news)
             open_alerts = [told.alert.code for told in journal.table.told]
             for event in events[41:80]:
                 journal.take([event])
-            over = journal.troubles(events[79].at)
+            over = journal.reports(events[79].at)
             assert open_alerts == ["LOG"]
             assert [one.over for one in over] == [True]  # type: ignore[attr-defined]
     return f"said '{news[0].detail}', and when it was over"  # type: ignore[attr-defined]
@@ -211,7 +211,7 @@ def _everything_sent(journal: Journal) -> list[Message]:
 
 def _said(log: Path) -> Iterator[tuple[int, Message]]:
     with contextlib.closing(sqlite3.connect(log)) as db:
-        for topic, payload, qos, retain, seq, _ in db.execute(ROW):
+        for topic, payload, qos, retain, seq, _ in db.execute(MESSAGES):
             yield seq, Message(topic, bytes(payload), qos, bool(retain), seq)
 
 

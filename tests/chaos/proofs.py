@@ -21,17 +21,19 @@ import numpy as np
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+import vision.files
 from tests.chaos.kills import some_broker
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Journal, Outputs
+from vision.app.journal import Destinations, Journal
 from vision.config.table import EvidenceSection
+from vision.files import DRAFT
 from vision.game.events import CardRead, Event, Noticed
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.evidence import PART, folder_of
-from vision.storage.outbox import ROW, read
+from vision.storage.evidence import folder_of
+from vision.storage.log import MESSAGES, messages_from
 from vision.storage.sqlite import open_for_reading
 from vision.wire.messages import Message
 
@@ -71,13 +73,12 @@ class Halting(io.FileIO):
 
 
 def slow_pictures() -> None:
-    """Let every file that is opened for binary writing, as pictures are, take its time."""
-    quick = Path.open
+    """Let every file that is written whole, as pictures are, take its time."""
 
-    def opened(path: Path, mode: str = "r", *args: Any, **keys: Any) -> Any:
-        return Halting(path, "w") if mode == "wb" else quick(path, mode, *args, **keys)
+    def opened(path: Path, mode: str, **keys: Any) -> Any:
+        return Halting(path, mode.removesuffix("b"), **keys)
 
-    Path.open = opened  # type: ignore[method-assign, assignment]
+    vision.files.open = opened  # type: ignore[attr-defined]
 
 
 def live(log: str, port: int, coups: int, ready: Connection) -> None:
@@ -85,14 +86,14 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
     slow_pictures()
     config = config_of(port)
     recorder = EvidenceRecorder(KEPT, config.view, SIZE, Path(log))
-    journal = Journal(config, Outputs(Path(log)), recorder.evidence_store.filled)
+    journal = Journal(config, Destinations(Path(log)), recorder)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())
     ready.send(True)
     for event in faulty(coups):
         if event.at > clock:
             recorder.look(Frame(picture(event.at), event.at, 0))
-            journal.take(recorder.testify(journal.desk, [event], event.at))
+            journal.take([*recorder.ended(event.at), event, *recorder.reports(event.at)])
     wait_for(lambda: journal.unsent == 0, WITHIN_S)
     journal.close()
 
@@ -111,8 +112,8 @@ class Disk:
     def inspect(self) -> None:
         """Find every file whole under its name, and for every alert what it names."""
         folder = folder_of(self.log)
-        files = {path for path in folder.glob("*/*") if not path.name.endswith(PART)}
-        self.parts = max(self.parts, len(list(folder.glob(f"*/*{PART}"))))
+        files = {path for path in folder.glob("*/*") if not path.name.endswith(DRAFT)}
+        self.parts = max(self.parts, len(list(folder.glob(f"*/*{DRAFT}"))))
         for path in files - self.whole:
             assert path.name.split(".")[-2] == digest(path)[:12], f"half written: {path.name}"
         self.whole |= files
@@ -122,7 +123,7 @@ class Disk:
 
     def _messages(self) -> list[Message]:
         with contextlib.closing(open_for_reading(self.log)) as db:
-            return read(db.execute(f"{ROW} WHERE seq > ? ORDER BY seq", (self.seq,)))
+            return messages_from(db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (self.seq,)))
 
     def _weigh(self, topic: str, content: dict[str, Any]) -> None:
         if topic == "evidence":

@@ -27,7 +27,7 @@ from vision.app.restore import checkpoint_of
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.metrics.counters import Durations
 from vision.record.codec import event_to_json
-from vision.storage import retention
+from vision.storage.log import write_checkpoint, write_record
 
 MEMORY = Path("/dev/shm")  # so that the figures are the program's, not the disk's
 HEAD = "| coups | memory MB | descriptors | p50 ms | p99 ms | log MB |\n|---|---|---|---|---|---|"
@@ -167,5 +167,5 @@ def fill(journal: Journal, records: int) -> None:
         for before in range(records, 0, -1):
             number += 1
             content = {"event": event_to_json(TimePassed(NOON - before)), "said": None}
-            digest = retention.write(db, number, digest, content)
-        retention.mark(db, number + 1, digest, checkpoint_of(journal.desk))
+            digest = write_record(db, number, digest, content)
+        write_checkpoint(db, number + 1, digest, checkpoint_of(journal.desk))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.consumer import without_run
-from vision.app.journal import Journal, Outputs, header_of
+from vision.app.journal import Destinations, Journal, header_of
 from vision.config.table import TableConfig
 from vision.game.events import Event, Started
 from vision.game.events import Slot as Places
@@ -36,7 +36,7 @@ def config_of(port: int, **log: Any) -> TableConfig:
 
 def journal_of(log: Path, port: int, *, publish: bool = True, **keys: Any) -> Journal:
     """Open the journal of the table."""
-    return Journal(config_of(port, **keys), Outputs(log, publish=publish))
+    return Journal(config_of(port, **keys), Destinations(log, publish=publish))
 
 
 def undisturbed(events: Iterable[Event], topic: str = "coup/result") -> list[dict[str, Any]]:

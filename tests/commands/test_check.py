@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_table import table_file
+from tests.metrics.sight import SightCounts
 from vision.access.users import User, Users, save_users
 from vision.commands.check import STALE_S, _clock, _health, _orders, health_lines
 from vision.config.table import TableConfig, load
@@ -30,7 +31,8 @@ class Reader:
 
     def __init__(self, age_s: float) -> None:
         link = {"outbox": 3, "outbox_age_s": 7.5, "connected": False, "orders_refused": 2}
-        self.health = {**Metrics(frames=9, blind=True, canary_failures=1).health(), **link}
+        sight = SightCounts(blind=True, canary_failures=1)
+        self.health = {**Metrics(sight, frames=9).health(), **link}
         self.health_at_s = time.monotonic() - age_s
 
 

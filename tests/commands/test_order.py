@@ -20,7 +20,7 @@ from tests.mqtt.mqtt_tools import wait_for
 from tests.table_log import NOON, clean
 from vision import cli
 from vision.access.users import load_credential, load_users
-from vision.app.journal import Journal, Outputs
+from vision.app.journal import Destinations, Journal
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -50,7 +50,7 @@ def table(tmp_path: Path, broker: EmbeddedBroker) -> Path:
 def reading(config: TableConfig, log: Path) -> Iterator[Journal]:
     """Give a journal that takes orders as they come, as a run does; a coup has been dealt."""
     done = threading.Event()
-    with Journal(config, Outputs(log)) as journal:
+    with Journal(config, Destinations(log)) as journal:
         journal.start(NOON, "b1", ())
         link = journal._link
         assert link is not None

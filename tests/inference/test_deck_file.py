@@ -103,5 +103,5 @@ def test_missing_deck_file_and_folder_are_told(tmp_path: Path) -> None:
     """A wrong path is the user's to mend, a missing folder the disk's."""
     with pytest.raises(ConfigurationError, match="no such deck file"):
         load(tmp_path / "nix.deck")
-    with pytest.raises(OutsideError, match="cannot be written"):
+    with pytest.raises(OutsideError, match="cannot write"):
         save(tmp_path / "nowhere" / "a.deck", {}, ARRAYS, [])

@@ -8,6 +8,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.metrics.sight import SightCounts
 from tests.mqtt.mqtt_tools import free_port
 from vision.errors import OutsideError
 from vision.metrics.counters import Durations, Metrics, Spread
@@ -48,7 +49,7 @@ def test_durations_forget_the_oldest() -> None:
 
 def test_summary_tells_frames_cards_and_latencies() -> None:
     """The closing summary has the figures that an engineer asks for."""
-    metrics = Metrics(frames=90, looked=30, cards_out=5, cards_read=4, cards_unread=1)
+    metrics = Metrics(SightCounts(looked=30), frames=90, cards_out=5, cards_read=4, cards_unread=1)
     metrics.event.add(0.012)
     told = metrics.summary()
     assert "90 frames" in told
@@ -58,7 +59,7 @@ def test_summary_tells_frames_cards_and_latencies() -> None:
 
 def test_health_tells_frames_in_looked_at_and_gated() -> None:
     """The rates are those of the last seconds and add up; what was declined is a share."""
-    metrics = Metrics(frames=90, looked=30, cards_read=3, cards_unread=1)
+    metrics = Metrics(SightCounts(looked=30), frames=90, cards_read=3, cards_unread=1)
     told = metrics.health()
     rates = [float(str(told[name])) for name in ("fps_in", "fps_looked", "fps_gated")]
     assert rates[0] == pytest.approx(rates[1] + rates[2], rel=0.01)

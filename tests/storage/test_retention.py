@@ -15,9 +15,9 @@ from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import CardOut, Role, ShoeStarted
 from vision.record.chain import BrokenChainError, Record, stub, verified
-from vision.storage.log import Entry, Store
+from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
-from vision.storage.retention import DAY_MS, Checkpoint, Limits
+from vision.storage.retention import DAY_MS, Limits
 
 OLD = Limits(keep_days=10, messages_days=1, max_mb=1000)
 SHOES = 5
@@ -125,8 +125,8 @@ def test_messages_are_kept_for_replay_for_their_own_time(tmp_path: Path) -> None
     """Old messages go before old records; what is unsent or stands on its topic stays."""
     with filled(tmp_path / "t.sqlite", sent=3) as store:
         prune(store, Limits(keep_days=9999, messages_days=1, max_mb=1000), 4.5)
-        assert store.count_said(1, 30) < 30
-        assert store.count_said(31, 50) == 20
+        assert store.count_messages(1, 30) < 30
+        assert store.count_messages(31, 50) == 20
         assert len(store.pending(0, 99)) == 20
 
 

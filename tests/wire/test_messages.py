@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.metrics.sight import SightCounts
 from tests.schemas import SCHEMAS, check, schema
 from vision.config.profiles import load_profile
 from vision.game.cards import DECK, Card, parse_cards
@@ -314,7 +315,7 @@ def test_started_names_the_run_from_then_on() -> None:
 def test_last_will_health_and_answers_take_no_number() -> None:
     """What the log does not know of does not move the count."""
     link = {"outbox": 0, "outbox_age_s": 0.0, "connected": True, "orders_refused": 0}
-    values = {**Metrics(frames=10, looked=5).health(), **link}
+    values = {**Metrics(SightCounts(looked=5), frames=10).health(), **link}
     for message in (last_will(line(), NOON), health(line(), NOON, values), answer(line(), REPLY)):
         check(message)
         assert message.seq == 40

@@ -7,7 +7,6 @@ own, and never shown. Knows nothing of brokers, orders or rules.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import ConfigurationError
+from vision.files import write_new, write_whole
 from vision.wire.commands import signed_text
 from vision.wire.payloads import iso
 
@@ -110,20 +110,9 @@ def load_users(path: Path) -> Users:
 
 
 def save_users(path: Path, users: Users) -> None:
-    """Replace the users file in one step; OutsideError when the disk refuses."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with new.open("w", encoding="utf-8") as file:
-            file.write(users.model_dump_json(indent=1, exclude_defaults=True) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        new.chmod(0o644)
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        raise OutsideError(
-            f"cannot write {path}: {error.strerror}; give a path in a folder that is writable"
-        ) from error
+    """Replace the users file in one step; WriteError when the disk refuses."""
+    text = users.model_dump_json(indent=1, exclude_defaults=True) + "\n"
+    write_whole(path, text.encode(), mode=0o644)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +148,12 @@ class Credential:
         return self._secret.sign(text).hex()
 
     def save(self, path: Path) -> None:
-        """Write the secret to a new file that its owner alone may read; OutsideError."""
+        """Write the secret to a new file that its owner alone may read.
+
+        ConfigurationError when the file is there already, WriteError when the disk refuses.
+        """
         text = json.dumps({"name": self.name, "secret": self._secret.private_bytes_raw().hex()})
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise OutsideError(
-                f"cannot write the key {path}: {error.strerror}; give a new file with --key"
-            ) from error
+        write_new(path, f"{text}\n".encode(), mode=0o600)
 
 
 def load_credential(path: Path) -> Credential:

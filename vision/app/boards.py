@@ -1,4 +1,4 @@
-"""The boards of some tables: what feeds them, what they say of the house, and the server.
+"""The boards of some tables: what feeds them, the facts of the house they show, and the server.
 
 Puts together what `shoe-reader board` and `demo` serve; it decides nothing of its own.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from starlette.applications import Starlette
@@ -63,7 +62,7 @@ def _table(config: TableConfig) -> dict[str, Any]:
     return {
         "title": config.board.title,
         "language": config.board.language,
-        # As the reader says it in `status`: limits of other rules are not shown.
+        # As in the reader's `status`: limits of other rules are not shown.
         "profile": f"{profile.name} sha256:{profile.hash}",
         "offers": [_offer(offer) for offer in profile.betting.offers],
         "percent": None if chance is None else sorted({float(share * 100) for share in chance}),
@@ -127,12 +126,7 @@ class Boards:
             self.desk.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.server.stop()
         self.feed.stop()
         if self.desk is not None:
@@ -150,7 +144,7 @@ class _DeskServer:
         files: Mapping[str, Path],
     ) -> None:
         config = configs[0]
-        self._configs = {one.table: one for one in configs}
+        self._configs = {table_config.table: table_config for table_config in configs}
         _check_secrecy(address)
         credential = load_credential(Path(config.desk.key))
         self._history = History()
@@ -209,7 +203,7 @@ class _DeskServer:
             raise OutsideError(f"the log is broken at {error}; keep it as evidence") from error
 
     def _record(self, name: str, by: str, role: str, accepted: bool) -> None:
-        """Have it stand in the log of every table who logged in, and who tried to."""
+        """Write into the log of every table who logged in, and who tried to."""
         fields = {"by": by, "role": role}
         more = {"accepted": accepted} if name == "sign_in" else {}
         for table in self._feed.tables:

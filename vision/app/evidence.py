@@ -1,50 +1,66 @@
-"""What is kept as evidence, and when: looks ahead in the fold, and keeps pictures first.
+"""Decide which pictures prove what happens at a table, and keep them on the disk.
 
-The fold is pure, so what an input will come to can be seen before it is taken: where it reads a
-card or raises a loud alert, the picture is written to the disk and its hash put into the log before
-that input. It knows the game's happenings and the layout's outline; nothing of the log's file.
+A card that is read gets a still, an alert at warning or above a still and a clip, taken from a
+buffer of the last seconds. Each is on the disk before the event whose outputs it proves is written
+to the log. What lies beyond the layout is cut off and blacked out, so that no guest is filmed.
 """
 
 from __future__ import annotations
 
+import io
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
+import av
+import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
-from vision.app.journal import Input, Journal, event_of
 from vision.config.table import EvidenceSection, ViewSection
-from vision.game.events import Event, Noticed
-from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
+from vision.files import WriteError
+from vision.game.conditions import Condition
+from vision.game.events import Event
+from vision.game.outputs import (
+    Alert,
+    AlertState,
+    AlertTold,
+    CardSeen,
+    Output,
+    ResultState,
+    Severity,
+)
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore, Limits, folder_of
+from vision.wire.messages import Message
 from vision.wire.payloads import topic_level
-from vision.wire.session import Desk, advance
+from vision.wire.session import Desk
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
+# Millimetres of table kept around the layout: about a card's width, so that a card dealt over its
+# edge can still be seen. Less cuts proof off, more shows what guests do.
 MARGIN_MM = 60.0
-TIDY_EVERY_MS = 60_000
-NO_HASH = ""
+TIDY_EVERY_MS = 60_000  # between two looks for old evidence; a longer gap deletes more at a time
+NO_HASH = ""  # of a piece that is not written yet
+# JPEG quality, 0 to 100, chosen by looking at stills and clips of simulated films. Lower saves disk
+# and blurs the indices, which are the proof.
+STILL_QUALITY = 88
+CLIP_QUALITY = 80
+CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
+LONGEST_PERIOD = 1000  # denominator of a film's rate: exact to a thousandth of a picture a second
 
 log = logging.getLogger(__name__)
 
 
-def outline_px(view: ViewSection) -> Points:
-    """Return points (n x 2 pixels) whose hull holds the layout and every place on it."""
-    places = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
-    points = np.array([*view.table_mm, *(point for place in places for point in place)], np.float32)
-    away = points - points.mean(axis=0)
-    length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
-    return view.plane().to_px(points + away / length * MARGIN_MM)
-
-
 @dataclass(frozen=True, slots=True)
 class _Rolling:
-    """A clip whose end is still to come: from one moment to another, Unix ms."""
+    """A clip whose end is still to come; `first` and `last` are its limits in Unix ms."""
 
     kept: EvidenceKept
     first: int
@@ -52,138 +68,134 @@ class _Rolling:
 
 
 class EvidenceRecorder:
-    """Keeps the evidence of one table during one run."""
+    """Keeps the evidence of a table during a run."""
 
     def __init__(
         self, settings: EvidenceSection, view: ViewSection, size: tuple[int, int], log_path: Path
     ):
         """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
         self._settings = settings
-        self.evidence_store = EvidenceStore(
+        self._store = EvidenceStore(
             Path(settings.folder) if settings.folder else folder_of(log_path)
         )
         self._crop = Crop(outline_px(view), size)
         length_s = settings.before_s + settings.after_s + 1
-        self._ring = Ring(self._crop, length_s=length_s, fps=settings.clip_fps)
+        self._buffer = ClipBuffer(self._crop, length_s=length_s, fps=settings.clip_fps)
         self._frame: Frame | None = None
         self._still: tuple[Image, bytes] | None = None
         self._rolling: list[_Rolling] = []
-        self._failing = False
+        self._failing = Condition("EVIDENCE")
+        self._failure: str | None = None
         self._tidied_at = 0
 
     def look(self, frame: Frame) -> None:
         """Take the newest picture."""
         if self._settings.keep:
             self._frame = frame
-            self._ring.add(frame)
+            self._buffer.add(frame)
 
-    def testify(self, desk: Desk, inputs: Sequence[Input], at: int) -> list[Input]:
-        """Return the inputs with the evidence that they call for, now on the disk, before each.
+    def filled(self, message: Message) -> Message:
+        """Return the message as it is sent, with the picture for which it stands, if any."""
+        return self._store.filled(message)
 
-        Clips whose end has come by `at` (Unix ms) come first.
+    def tidy(self, at: int, *, wanted: tuple[str, ...], before_day: str) -> None:
+        """Once a minute, delete evidence that is too old or too much; see `EvidenceStore.prune`.
+
+        Never what lies under a name that begins with one of `wanted`, nor of `before_day` or later.
         """
-        told: list[Input] = [*self._ended(at)]
-        desk = _after(desk, told)
-        for item in inputs:
-            step = advance(desk, event_of(item))
-            kept = self._evidence(desk.line.shelf, step.outputs)
-            told += [*kept, item]
-            desk = _after(desk, [*kept, item]) if kept else step.desk
-        return told
-
-    def finish(self, at: int) -> list[Input]:
-        """Return the clips that end now because the run does."""
-        rolling, self._rolling = self._rolling, []
-        return [*self._complete(rolling, at)]
-
-    def tidy(self, journal: Journal, at: int) -> None:
-        """Once a minute, delete evidence that is too old or too much; see `EvidenceStore.prune`."""
         if not self._settings.keep or 0 <= at - self._tidied_at < TIDY_EVERY_MS:
             return
         self._tidied_at = at
-        wanted, before = wanted_names(journal.desk), journal.unsent_since[:10]
         limits = Limits(self._settings.keep_days, self._settings.max_mb)
         try:
-            self.evidence_store.prune(
-                limits, at, before_day=before, is_wanted=lambda name: name.startswith(wanted)
+            self._store.prune(
+                limits, at, before_day=before_day, is_wanted=lambda name: name.startswith(wanted)
             )
         except OSError as error:
             log.warning("old evidence cannot be deleted: %s", error)
 
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the report that evidence cannot be kept, or can be again, at `at` (Unix ms)."""
+        return self._failing.take(self._failure, at)
+
+    # --- clips whose end is still to come ----------------------------------------------------
+
+    def ended(self, at: int) -> list[EvidenceKept]:
+        """Return the clips whose end has come by `at` (Unix ms), each whole and on the disk."""
+        ended = [clip for clip in self._rolling if clip.last <= at]
+        self._rolling = [clip for clip in self._rolling if clip.last > at]
+        return self._complete(ended, at)
+
+    def finish(self, at: int) -> list[EvidenceKept]:
+        """Return the clips that end now because the run does; nothing is kept afterwards."""
+        rolling, self._rolling = self._rolling, []
+        self._frame = None
+        return self._complete(rolling, at)
+
+    def _complete(self, clips: Sequence[_Rolling], at: int) -> list[EvidenceKept]:
+        kept: list[EvidenceKept] = []
+        for clip in clips:
+            until = max(clip.kept.at, min(at, clip.last))
+            whole = replace(clip.kept, at=until, sha256=NO_HASH, size=0, complete=True)
+            kept += self._keep(whole, self._buffer.film(clip.first, clip.last))
+        return kept
+
     # --- what is kept ------------------------------------------------------------------------
 
-    def _evidence(self, shelf: Shelf, outputs: Sequence[Output]) -> list[Event]:
-        """Return what is now kept of what is about to happen: cards first, alerts then."""
+    def evidence_of(self, shelf: Shelf, outputs: Sequence[Output]) -> list[EvidenceKept]:
+        """Keep what proves the outputs of an event; return it, on the disk: cards first.
+
+        `shelf` is the evidence on hand before that event.
+        """
         if self._frame is None:
             return []
-        kept: list[Event] = []
+        kept: list[EvidenceKept] = []
         for seen in outputs:
             if isinstance(seen, CardSeen) and seen.event == "read":
                 kept += self._keep_card(shelf, seen, self._frame)
-        for told in outputs:
-            if isinstance(told, AlertTold) and _is_to_be_proved(told, shelf):
-                kept += self._keep_alert(told, self._frame)
+        for output in outputs:
+            if isinstance(output, AlertTold) and _needs_proof(output.alert, shelf):
+                kept += self._keep_alert(output.alert, self._frame)
         return kept
 
-    def _keep_card(self, shelf: Shelf, seen: CardSeen, frame: Frame) -> Iterator[Event]:
+    def _keep_card(self, shelf: Shelf, seen: CardSeen, frame: Frame) -> list[EvidenceKept]:
         times = len(shelf.of_card(seen.shoe, seen.order))
         name = f"{_group(seen.shoe, seen.coup)}c{seen.order}" + (f".{times + 1}" if times else "")
         kept = EvidenceKept(
             frame.at, name, Medium.STILL, seen.shoe, seen.coup, NO_HASH, 0, seen.order
         )
-        yield from self._keep(kept, self._still_of(frame))
+        return self._keep(kept, self._still_of(frame))
 
-    def _keep_alert(self, told: AlertTold, frame: Frame) -> Iterator[Event]:
-        alert = told.alert
+    def _keep_alert(self, alert: Alert, frame: Frame) -> list[EvidenceKept]:
         name = f"{_group(alert.shoe, alert.coup)}{topic_level(alert.id)}"
         facts = (alert.shoe, alert.coup, NO_HASH, 0, alert.order, alert.id)
         still = EvidenceKept(frame.at, name, Medium.STILL, *facts)
-        yield from self._keep(still, self._still_of(frame))
+        kept = self._keep(still, self._still_of(frame))
         first = frame.at - round(1000 * self._settings.before_s)
         last = frame.at + round(1000 * self._settings.after_s)
         clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=last == frame.at)
-        for kept in self._keep(clip, self._ring.film(first, frame.at)):
-            if isinstance(kept, EvidenceKept) and last > frame.at:
-                self._rolling.append(_Rolling(kept, first, last))
-            yield kept
+        film = self._keep(clip, self._buffer.film(first, frame.at))
+        if last > frame.at:
+            self._rolling += [_Rolling(begun, first, last) for begun in film]
+        return kept + film
 
     def _still_of(self, frame: Frame) -> bytes:
         if self._still is None or self._still[0] is not frame.image:
             self._still = (frame.image, self._crop.still(frame.image))
         return self._still[1]
 
-    def _ended(self, at: int) -> list[Event]:
-        ended = [clip for clip in self._rolling if clip.last <= at]
-        self._rolling = [clip for clip in self._rolling if clip.last > at]
-        return [*self._complete(ended, at)]
-
-    def _complete(self, clips: Sequence[_Rolling], at: int) -> Iterator[Event]:
-        for clip in clips:
-            whole = EvidenceKept(
-                max(clip.kept.at, min(at, clip.last)), clip.kept.id, Medium.CLIP, clip.kept.shoe,
-                clip.kept.coup, NO_HASH, 0, clip.kept.order, clip.kept.alert,
-            )  # fmt: skip
-            yield from self._keep(whole, self._ring.film(clip.first, clip.last))
-
-    def _keep(self, kept: EvidenceKept, content: bytes) -> Iterator[Event]:
-        """Yield the piece once it is on the disk, or say that it cannot be kept; nothing if empty.
-
-        Said once, and once more when it is over.
-        """
+    def _keep(self, kept: EvidenceKept, content: bytes) -> list[EvidenceKept]:
+        """Return the piece once it is on the disk; nothing if it is empty or cannot be kept."""
         if not content:
-            return
+            return []
         try:
-            written = self.evidence_store.keep(kept, content)
-        except OSError as error:
+            written = self._store.keep(kept, content)
+        except WriteError as error:
             log.warning("evidence %s cannot be kept: %s", kept.id, error)
-            if not self._failing:
-                self._failing = True
-                yield Noticed(kept.at, "EVIDENCE", detail=f"{error.strerror}.")
-            return
-        if self._failing:
-            self._failing = False
-            yield Noticed(kept.at, "EVIDENCE", over=True)
-        yield written
+            self._failure = f"{error.reason}."
+            return []
+        self._failure = None
+        return [written]
 
 
 def wanted_names(desk: Desk) -> tuple[str, ...]:
@@ -204,13 +216,105 @@ def _group(shoe: str, coup: int) -> str:
     return f"{topic_level(shoe)}-{coup}-"
 
 
-def _is_to_be_proved(told: AlertTold, shelf: Shelf) -> bool:
-    alert = told.alert
+def _needs_proof(alert: Alert, shelf: Shelf) -> bool:
     loud = alert.severity in LOUD and alert.state is AlertState.RAISED
     return loud and not shelf.of_alert(alert.id)
 
 
-def _after(desk: Desk, inputs: Sequence[Input]) -> Desk:
-    for item in inputs:
-        desk = advance(desk, event_of(item)).desk
-    return desk
+# --- pictures ------------------------------------------------------------------------------------
+
+
+def outline_px(view: ViewSection) -> Points:
+    """Return points (n x 2 pixels) whose hull holds the layout and all its slots and areas."""
+    areas = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
+    points = np.array([*view.table_mm, *(point for area in areas for point in area)], np.float32)
+    away = points - points.mean(axis=0)
+    length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
+    return view.plane().to_px(points + away / length * MARGIN_MM)
+
+
+class Crop:
+    """The part of a picture in which the layout lies; `outline` is n x 2 pixels, convex."""
+
+    def __init__(self, outline: ArrayLike, size: tuple[int, int]) -> None:
+        """Lay out the crop of pictures of that width and height."""
+        hull = cv2.convexHull(np.asarray(outline, np.float32)).reshape(-1, 2)
+        low = np.clip(np.floor(hull.min(axis=0)), 0, np.array(size) - 2).astype(int)
+        high = np.clip(np.ceil(hull.max(axis=0)), low + 2, size).astype(int)
+        self._part = np.s_[low[1] : high[1], low[0] : high[0]]
+        width, height = (int(length) for length in high - low)
+        # By a whole number: that halves the cost, and thin strokes are averaged evenly.
+        self._shrink = max(1, math.ceil(width / CLIP_WIDTH_PX))
+        self.small = (width // self._shrink // 2 * 2, height // self._shrink // 2 * 2)
+        self._mask = np.zeros((height, width), np.uint8)
+        cv2.fillConvexPoly(self._mask, np.rint(hull - low).astype(np.int32), 255)
+        self._small_mask = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
+
+    def still(self, image: Image) -> bytes:
+        """Return the layout as it is, as a JPEG."""
+        part = np.ascontiguousarray(image[self._part])
+        return _jpeg(cast(Image, cv2.bitwise_and(part, part, mask=self._mask)), STILL_QUALITY)
+
+    def thumbnail(self, image: Image) -> bytes:
+        """Return the layout at most 960 pixels wide, as a JPEG."""
+        width, height = (length * self._shrink for length in self.small)
+        part = image[self._part][:height, :width]
+        small = cv2.resize(part, self.small, interpolation=cv2.INTER_AREA)
+        return _jpeg(
+            cast(Image, cv2.bitwise_and(small, small, mask=self._small_mask)), CLIP_QUALITY
+        )
+
+
+def _jpeg(image: Image, quality: int) -> bytes:
+    return bytes(cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].data)
+
+
+class ClipBuffer:
+    """The pictures of the last `length_s` seconds, at most `fps` of them a second."""
+
+    def __init__(self, crop: Crop, *, length_s: float, fps: float) -> None:
+        self._crop = crop
+        self._length_ms = round(1000 * length_s)
+        self._every_ms = 1000 / fps
+        self._pictures: deque[tuple[int, bytes]] = deque(maxlen=math.ceil(length_s * fps) + 2)
+        self._next_at = 0.0
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds."""
+        return sum(len(picture) for _, picture in self._pictures)
+
+    def add(self, frame: Frame) -> None:
+        """Take a frame, if it is time for one."""
+        if self._pictures and frame.at < self._pictures[-1][0]:
+            self._pictures.clear()  # the clock was set back
+        elif frame.at < self._next_at:
+            return
+        self._next_at = max(self._next_at + self._every_ms, frame.at + self._every_ms / 2)
+        self._pictures.append((frame.at, self._crop.thumbnail(frame.image)))
+        while self._pictures[0][0] < frame.at - self._length_ms:
+            self._pictures.popleft()
+
+    def film(self, first: int, last: int) -> bytes:
+        """Return the film from one moment to another (Unix ms); empty where there is no picture."""
+        found = [(at, picture) for at, picture in self._pictures if first <= at <= last]
+        if not found:
+            return b""
+        lasted_s = (found[-1][0] - found[0][0]) / 1000
+        fps = (len(found) - 1) / lasted_s if lasted_s > 0 else 1000 / self._every_ms
+        return write_film([picture for _, picture in found], self._crop.small, fps)
+
+
+def write_film(pictures: Sequence[bytes], size: tuple[int, int], fps: float) -> bytes:
+    """Return the film of the JPEGs (one or more, all of that width and height) as an AVI file."""
+    out = io.BytesIO()
+    with av.open(out, "w", format="avi") as film:
+        stream = film.add_stream("mjpeg", rate=Fraction(fps).limit_denominator(LONGEST_PERIOD))
+        stream.width, stream.height = size
+        stream.pix_fmt = "yuvj420p"
+        for number, picture in enumerate(pictures):
+            packet = av.Packet(picture)
+            packet.stream, packet.pts, packet.dts = stream, number, number
+            packet.is_keyframe = True
+            film.mux(packet)
+    return out.getvalue()

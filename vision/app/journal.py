@@ -1,22 +1,23 @@
-"""A table's events made durable and told: fold, log, messages file, outbox; in that order.
+"""Make a table's events durable and publish what they come to: evidence, log, outbox, broker.
 
-It knows no pictures. Whatever it returns has been written to the disk, and the broker gets it as
-soon as it can be reached.
+`Journal.take` folds each event once. The pictures that prove it are on the disk before the log
+names them, and the log is on the disk before anything is sent.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
+from vision.app.evidence import EvidenceRecorder, wanted_names
+from vision.app.machine import SlowDisk
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -24,7 +25,7 @@ from vision.app.restore import (
     moments_in_dispute,
     restored,
 )
-from vision.app.signing import anchor_for, open_notary
+from vision.app.signing import anchor_for, open_signer
 from vision.config.profiles import profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -32,21 +33,20 @@ from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.mqtt.endpoint import endpoint_of
-from vision.mqtt.publisher import Fill, Publisher, as_it_is
-from vision.storage.disk_latency import SlowDisk
-from vision.storage.log import Entry, Store
+from vision.mqtt.publisher import Publisher, as_it_is
+from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
-from vision.storage.retention import Checkpoint, Limits
+from vision.storage.retention import Limits
 from vision.wire.commands import HOUSE_INPUTS, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will
 from vision.wire.payloads import unix_ms
 from vision.wire.replay import REPLAY
-from vision.wire.session import Desk, Step, advance, new_header
+from vision.wire.session import Desk, Step, advance, apply_event, new_header, with_messages
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An event that a person ordered, and the order as it was signed: the log keeps both."""
+    """An event that a person ordered, with the order as it was signed; the log keeps both."""
 
     event: Event
     signed: Signed
@@ -56,20 +56,20 @@ Input = Event | Ordered
 
 
 def event_of(item: Input) -> Event:
-    """Return the event itself."""
+    """Return the event of an input."""
     return item.event if isinstance(item, Ordered) else item
 
 
 def order_of(item: Input) -> Mapping[str, object] | None:
-    """Return the order behind it as the log keeps it, if there was one."""
+    """Return the order behind an input as the log keeps it, `None` where nobody ordered it."""
     return item.signed.record() if isinstance(item, Ordered) else None
 
 
-SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that none takes long
+SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never waits for long
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class Destinations:
     """Where a run writes: its log, a messages file if asked for, and whether to a broker."""
 
     log: Path
@@ -89,25 +89,47 @@ def header_of(config: TableConfig) -> dict[str, Any]:
     return {**header, "id": uuid.uuid4().hex}
 
 
+def fold(
+    desk: Desk, inputs: Iterable[Input], evidence: EvidenceRecorder | None
+) -> Iterator[tuple[Input, Step]]:
+    """Yield each input with what it comes to, and before it the evidence of that, kept already.
+
+    Nothing is folded twice: evidence changes only which messages an event comes to.
+    """
+    for item in inputs:
+        event = event_of(item)
+        table, outputs = apply_event(desk.table, event)
+        for kept in evidence.evidence_of(desk.line.shelf, outputs) if evidence else ():
+            step = advance(desk, kept)
+            desk = step.desk
+            yield kept, step
+        step = with_messages(desk.line, event, table, outputs)
+        desk = step.desk
+        yield item, step
+
+
 class Journal:
-    """The desk of one table, and everything it says, for one run."""
+    """The desk of a table during a run, its log, and its link to the broker."""
 
-    def __init__(self, config: TableConfig, outputs: Outputs, fill: Fill = as_it_is) -> None:
-        """Open the log and go on where it ended; nothing is said before `start`.
-
-        `fill` makes of a message that stands for a picture the one that is sent.
-        """
-        self._fill = fill
+    def __init__(
+        self,
+        config: TableConfig,
+        destinations: Destinations,
+        evidence: EvidenceRecorder | None = None,
+    ) -> None:
+        """Open the log and go on where it ended; nothing is published before `start`."""
+        self._evidence = evidence
         header = header_of(config)
         self._closing = ExitStack()
         with ExitStack() as opening:
             self._store = opening.enter_context(
-                Store(outputs.log, header, has_outbox=outputs.publish)
+                Store(destinations.log, header, has_outbox=destinations.publish)
             )
-            self._file = outputs.messages and opening.enter_context(MessagesFile(outputs.messages))
+            messages = destinations.messages
+            self._file = messages and opening.enter_context(MessagesFile(messages))
             self._desk = restored(self._store, header)
-            self._signer = open_notary(config, outputs.log, self._store)
-            self._endpoint = endpoint_of(config.broker) if outputs.publish else None
+            self._signer = open_signer(config, destinations.log, self._store)
+            self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._desk.line.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()
@@ -119,7 +141,7 @@ class Journal:
 
     @property
     def desk(self) -> Desk:
-        """The table and its line as they now stand."""
+        """The table and its message line as they now stand."""
         return self._desk
 
     @property
@@ -139,77 +161,85 @@ class Journal:
 
     @property
     def unsent_since(self) -> str:
-        """Return when the oldest message that waits was said: ISO 8601, "9999" where none does."""
+        """Return the time of the oldest message that waits: ISO 8601, "9999" where none does."""
         for message in self._store.pending(0, 1):
             return str(json.loads(message.payload)["at"]) if message.payload else ""
         return "9999"
 
     def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
-        """Begin the run called `boot`, and begin to connect."""
+        """Begin the run called `boot`, and connect."""
         steps = self.take([Started(at, boot, __version__, models)])
         if self._endpoint is not None:
             line = self._desk.line
             will = last_will(line, at)
             commands = line.prefix + "cmd/"
+            fill = self._evidence.filled if self._evidence else as_it_is
             self._link = Publisher(
-                self._endpoint, self._store, will=will, commands=commands, fill=self._fill
+                self._endpoint, self._store, will=will, commands=commands, fill=fill
             )
             self._link.start()
         return steps
 
     def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
-        """Fold the inputs, make what they come to durable, and have it sent."""
-        desk, steps, entries = self._desk, [], []
-        inputs = tuple(inputs)
-        for item in inputs:
-            event = event_of(item)
-            step = advance(desk, event)
-            checkpoint = self._checkpoint(desk, step.desk)
-            desk = step.desk
-            steps.append(step)
-            entries.append(Entry(event, step.messages, checkpoint, order=order_of(item)))
-        with self._disk:
+        """Fold the inputs, write them and their messages to the disk, and have those sent."""
+        folded = tuple(fold(self._desk, inputs, self._evidence))
+        steps = tuple(step for _, step in folded)
+        before = self._desk.table.shoes
+        entries = []
+        for item, step in folded:
+            checkpoint = self._checkpoint(before, step.desk)
+            before = step.desk.table.shoes
+            entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
+        with self._disk.timed():
             self._store.append(entries)
-        self._desk = desk
+        self._desk = steps[-1].desk if steps else self._desk
         if any(entry.checkpoint is not None for entry in entries):
-            self.prune(desk.table.clock)
+            self.prune(self._desk.table.clock)
         if self._file:
             self._file.write(message for step in steps for message in step.messages)
         if self._link is not None and steps:
             self._link.wake()
-            for item in inputs:
+            for item, _ in folded:
                 self._acknowledge(item)
         return (*steps, *self._sign(""))
 
     def _sign(self, why: str) -> tuple[Step, ...]:
         """Sign the log as it stands, where there is a key and it is time or there is a `why`."""
+        if self._signer is None:
+            return ()
         anchor = anchor_for(self._signer, self._store, self._desk, why)
-        if anchor is None or self._signer is None:
+        if anchor is None:
             return ()
         steps = self.take([anchor])
         self._signer.note(anchor)
         return steps
 
+    def tidy(self, at: int) -> None:
+        """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
+        if self._evidence is not None:
+            wanted, before_day = wanted_names(self._desk), self.unsent_since[:10]
+            self._evidence.tidy(at, wanted=wanted, before_day=before_day)
+
     def prune(self, now: int) -> None:
-        """Let go what is too old or too much, a little at a time; `now` in Unix ms."""
+        """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
         marked = moments_in_dispute(self._desk.table)
         for _ in range(SEGMENTS_AT_ONCE):
             if not self._store.prune(self._limits, now, marked):
                 return
 
-    def troubles(self, at: int) -> tuple[Event, ...]:
-        """Return what the log has to say of itself since the last call."""
-        return self._disk.news(at)
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the reports on the disk since the last call."""
+        return self._disk.reports(at)
 
     def orders(self, at: int) -> tuple[Ordered, ...]:
-        """Return what people have ordered since the last call; what is no order is answered.
+        """Return the orders of people since the last call; what cannot be an order is refused.
 
-        Requests to say messages again are served on the way.
+        Requests for messages that a consumer missed are served on the way.
         """
         found: list[Ordered] = []
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
-                self._say(answer(self._desk.line, self._ask_again(request.payload, at)))
+                self._publish(answer(self._desk.line, self._request_replay(request.payload, at)))
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
@@ -218,23 +248,23 @@ class Journal:
                 self._refuse(request.name, error, at)
         if self._link is not None and self._link.connected:
             for message in self._replays.due():
-                self._say(message)
+                self._publish(message)
         return tuple(found)
 
-    def _ask_again(self, payload: bytes, at: int) -> Replied:
+    def _request_replay(self, payload: bytes, at: int) -> Replied:
         return self._replays.ask(payload, self._desk.line.seq, at)
 
-    def _say(self, message: Message) -> None:
+    def _publish(self, message: Message) -> None:
         if self._link is not None:
             self._link.say(message)
 
-    def _checkpoint(self, before: Desk, after: Desk) -> Checkpoint | None:
+    def _checkpoint(self, shoes: int, after: Desk) -> Checkpoint | None:
         """Return the desk where a shoe begins, and after very many records without one."""
         is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
-        return checkpoint_of(after) if after.table.shoes != before.table.shoes or is_due else None
+        return checkpoint_of(after) if after.table.shoes != shoes or is_due else None
 
     def figures(self, at: int) -> dict[str, object]:
-        """Return how the link is doing: what waits, since when, and what was refused."""
+        """Return the figures of the link: what waits, since when, and what was refused."""
         since = self.unsent_since
         age_ms = at - unix_ms(since) if "T" in since else 0
         return {
@@ -244,13 +274,13 @@ class Journal:
             "orders_refused": self.gate.refused,
         }
 
-    def say_health(self, at: int, values: dict[str, object]) -> None:
-        """Tell how the reader is doing, if the broker is there to hear it."""
+    def publish_health(self, at: int, values: dict[str, object]) -> None:
+        """Publish the reader's figures, if there is a broker."""
         if self._link is not None:
             self._link.say(health(self._desk.line, at, values))
 
     def _acknowledge(self, item: Input) -> None:
-        """Answer the house's own system, whose inputs the rules take without a word."""
+        """Answer the house's own system, to whose inputs the rules give no reply."""
         if isinstance(item, Ordered) and isinstance(item.event, HOUSE_INPUTS) and self._link:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
@@ -259,10 +289,10 @@ class Journal:
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        self._say(answer(self._desk.line, reply))
+        self._publish(answer(self._desk.line, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
-        """End the run in order; a log that cannot be written any more is told as a lost reader."""
+        """End the run in order; where the log cannot be written any more, publish a lost reader."""
         try:
             return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:
@@ -279,12 +309,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

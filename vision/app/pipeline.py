@@ -29,7 +29,7 @@ from vision.sight.tracking.tracker import Tracker
 
 
 def layout_of(config: TableConfig) -> Image | None:
-    """Return the picture of the empty layout; ConfigurationError if it is none, or of another size.
+    """Return the picture of the empty layout; ConfigurationError if it cannot be used.
 
     `None` where the table file names none.
     """

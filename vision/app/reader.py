@@ -1,7 +1,4 @@
-"""The composition root and the one loop: pictures in, events folded, made durable, told.
-
-Everything that decides lives elsewhere; here it is put together and kept going.
-"""
+"""Run one table: put all parts together, and loop from pictures to events to durable messages."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from vision.app.clock_events import ClockWatch
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Input, Journal, Outputs
+from vision.app.journal import Destinations, Input, Journal
+from vision.app.machine import ClockWatch
 from vision.app.pipeline import SightPipeline
-from vision.app.restore import read_cards, recall_of
+from vision.app.restore import read_cards, resume_state_of
 from vision.app.supervisor import SightSupervisor
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
@@ -33,26 +30,26 @@ from vision.inference.load import ModelSet, open_models
 from vision.metrics.counters import Metrics
 from vision.wire.session import Step
 
-HEALTH_EVERY_S = 1.0
+HEALTH_EVERY_S = 1.0  # seconds; the rates and alarms of those who watch `health` expect it
 
 
 class Listener(Protocol):
-    """Who follows a run."""
+    """Follows a run."""
 
-    def told(self, step: Step) -> None:
-        """Take a step that has been made durable."""
+    def take(self, step: Step) -> None:
+        """Take a step that is in the log."""
 
     def tick(self, metrics: Metrics) -> None:
         """Take the figures after a picture."""
 
 
 class TableReader:
-    """One reader at one table, for one run."""
+    """The reader of a table, for one run."""
 
     def __init__(
         self,
         config: TableConfig,
-        outputs: Outputs,
+        destinations: Destinations,
         listener: Listener,
         *,
         speed: float = 1.0,
@@ -60,12 +57,11 @@ class TableReader:
     ) -> None:
         """Open models, log and source, in the order in which their faults are cheapest to mend.
 
-        `speed` paces a file (1: real time, 0: as fast as it goes); `new_shoe` begins one even where
-        the log ends within another.
+        `speed` paces a file (1: real time, 0: as fast as it goes); `new_shoe` begins a shoe even
+        where the log ends within another.
         """
         self.config = config
         self._listener = listener
-        self.metrics = Metrics()
         models = open_models(
             **config.models.paths(),
             threads=config.models.threads,
@@ -73,14 +69,15 @@ class TableReader:
         )
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         decks = load_profile(config.profile).rules.decks
-        self._watcher = SightPipeline(config, models, decks=decks)
+        self._pipeline = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
-        self._recorder = EvidenceRecorder(config.evidence, config.view, size, outputs.log)
-        self._journal = Journal(config, outputs, self._recorder.evidence_store.filled)
+        self._recorder = EvidenceRecorder(config.evidence, config.view, size, destinations.log)
+        self._journal = Journal(config, destinations, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
-        self._supervisor = _supervisor(config, models, self._watcher, live=live)
+        self._supervisor = _supervisor(config, models, self._pipeline, live=live)
+        self.metrics = Metrics(self._supervisor)
         # A recording read fast runs ahead of the clock, and a clock may have been set back.
         CLOCK.not_before(self._journal.table.clock)
         self._at = now_ms()
@@ -102,7 +99,7 @@ class TableReader:
     def run(self) -> None:
         """Read the source to its end; whatever ends it, the run is closed in order."""
         with self._journal:
-            self._tell_all(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
+            self._report(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
             try:
                 self._begin()
                 for shot in self._shots:
@@ -110,28 +107,31 @@ class TableReader:
                     self._listener.tick(self.metrics)
             finally:
                 try:
-                    self._advance(self._recorder.finish(self._at))
+                    self._advance(
+                        [*self._recorder.finish(self._at), *self._recorder.reports(self._at)]
+                    )
                 finally:
-                    self._tell_all(self._journal.stop(self._at))
+                    self._report(self._journal.stop(self._at))
 
     def _begin(self) -> None:
-        """Go on with the shoe of the log, or begin one."""
+        """Continue the shoe of the log, or begin one."""
         table = self._journal.table
         if not table.shoe.name or self._new_shoe:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
             self._advance([ShoeStarted(self._at, name)])
         else:
-            self._watcher.begin_shoe(table.next_order, read_cards(table))
-            self._watcher.restore(recall_of(table))
+            self._pipeline.begin_shoe(table.next_order, read_cards(table))
+            self._pipeline.restore(resume_state_of(table))
 
     def _take(self, shot: Shot | Outage) -> None:
         began_s = time.monotonic()
         seen = self._seen(shot)
-        events: list[Input] = [*seen, *self._time_passed(), *self._journal.orders(self._at)]
-        events += [*self._clock_news(), *self._journal.troubles(self._at)]
         if isinstance(shot, Shot):
             self._recorder.look(shot.frame)
-        self._advance(self._recorder.testify(self._journal.desk, events, self._at))
+        events: list[Input] = [*self._recorder.ended(self._at), *seen, *self._time_passed()]
+        events += [*self._journal.orders(self._at), *self._clock_reports()]
+        events += [*self._journal.reports(self._at), *self._recorder.reports(self._at)]
+        self._advance(events)
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
             self.metrics.frame.add(ended_s - began_s)
@@ -139,8 +139,8 @@ class TableReader:
                 self.metrics.event.add(ended_s - shot.taken_s)
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
-            self._say_health()
-            self._recorder.tidy(self._journal, self._at)
+            self._publish_health()
+            self._journal.tidy(self._at)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
         """Return what the camera saw, its own loss and return included."""
@@ -150,27 +150,19 @@ class TableReader:
         else:
             self._at = shot.frame.at
             self.metrics.frames += 1
-        self._note_sight()
-        self.metrics.looked = self._watcher.looked
         return events
 
-    def _note_sight(self) -> None:
-        supervisor, metrics = self._supervisor, self.metrics
-        metrics.outages, metrics.blind = supervisor.outages, supervisor.blind
-        metrics.canary_failures = supervisor.canary_failures
-        metrics.canary_complaint = supervisor.canary_complaint
-
-    def _say_health(self) -> None:
+    def _publish_health(self) -> None:
         at = now_ms()
         self.health = {**self.metrics.health(), **self._journal.figures(at)}
         self.health_at_s = time.monotonic()
-        self._journal.say_health(at, self.health)
+        self._journal.publish_health(at, self.health)
 
-    def _clock_news(self) -> tuple[Event, ...]:
-        """Return what is to be said of the clock; that of a recording is its own."""
+    def _clock_reports(self) -> tuple[Event, ...]:
+        """Return the reports on the clock; a recording has its own time and none."""
         if not is_live(self.config.camera.source):
             return ()
-        return self._clock.news(self._at, quiet=self._journal.table.waits_until is None)
+        return self._clock.reports(self._at, quiet=self._journal.table.waits_until is None)
 
     def _time_passed(self) -> Iterator[Event]:
         due = self._journal.table.waits_until
@@ -181,11 +173,11 @@ class TableReader:
         if not events:
             return
         self._count(events)
-        self._tell_all(self._journal.take(events))
+        self._report(self._journal.take(events))
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
-            self._watcher.begin_shoe(table.next_order)
+            self._pipeline.begin_shoe(table.next_order)
 
     def _count(self, events: Sequence[Input]) -> None:
         for event in events:
@@ -195,18 +187,18 @@ class TableReader:
                 self.metrics.cards_read += event.card is not None
                 self.metrics.cards_unread += event.card is None
 
-    def _tell_all(self, steps: tuple[Step, ...]) -> None:
+    def _report(self, steps: tuple[Step, ...]) -> None:
         for step in steps:
-            self._listener.told(step)
+            self._listener.take(step)
 
 
 def _supervisor(
-    config: TableConfig, models: ModelSet, watcher: SightPipeline, *, live: bool
+    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
 ) -> SightSupervisor:
-    """Return who watches sight; a recording waits for its models as long as they take."""
+    """Return the supervisor; a recording waits for its models as long as they take."""
     watch = config.watch
     return SightSupervisor(
-        watcher,
+        pipeline,
         models.self_test,
         canary_every_s=watch.canary_every_s,
         stall_s=watch.models_stall_s if live else None,

@@ -1,7 +1,4 @@
-"""Messages said again to consumers that have missed some: bounded, and never in the table's way.
-
-It takes requests, reads the log and hands messages to the link at a steady rate.
-"""
+"""Send messages again to consumers that missed some: at a steady rate, and in a bounded queue."""
 
 from __future__ import annotations
 
@@ -15,9 +12,11 @@ from vision.wire.commands import RefusedError, order_fields
 from vision.wire.messages import Message
 from vision.wire.replay import REPLAY, again, read_range
 
+# Messages a second, and at most at once. Chosen, not measured at the limit: higher serves consumers
+# sooner, and makes live messages wait longer behind replayed ones.
 RATE_PER_S = 500
 AT_ONCE = 100
-WAITING_LIMIT = 10
+WAITING_LIMIT = 10  # requests in the queue; a further one is refused
 
 
 class Replays:
@@ -37,14 +36,14 @@ class Replays:
         self._paid_until = clock()
 
     def ask(self, payload: bytes, newest: int, at: int) -> Replied:
-        """Take a request, or refuse it with the reason; `newest` is the last `seq` said."""
+        """Take a request, or refuse it with the reason; `newest` is the last `seq` published."""
         try:
             fields = order_fields(payload)
             first, last = read_range(fields, newest)
             ref, by = str(fields.get("ref", "")), str(fields.get("by", ""))
             if len(self._ranges) >= WAITING_LIMIT:
                 raise RefusedError("others wait for messages too: ask again in a while", ref)
-            if self._store.count_said(first, last) <= last - first:
+            if self._store.count_messages(first, last) <= last - first:
                 raise RefusedError("not all of these messages are kept any more", ref)
         except RefusedError as error:
             return Replied(at, error.ref, REPLAY, "", accepted=False, why=str(error))
@@ -52,7 +51,7 @@ class Replays:
         return Replied(at, ref, REPLAY, by, accepted=True, why="")
 
     def due(self) -> list[Message]:
-        """Return the messages to be said now, at most AT_ONCE and RATE_PER_S over time."""
+        """Return the messages that are due now, at most AT_ONCE and RATE_PER_S over time."""
         now = self._clock()
         self._paid_until = max(self._paid_until, now - AT_ONCE / RATE_PER_S)
         room = min(AT_ONCE, int((now - self._paid_until) * RATE_PER_S))
@@ -62,6 +61,6 @@ class Replays:
         until = min(last, first + room - 1)
         if until < last:
             self._ranges.appendleft((until + 1, last))
-        found = self._store.said(first, until)
+        found = self._store.messages(first, until)
         self._paid_until += len(found) / RATE_PER_S
         return [again(message, self._prefix) for message in found]

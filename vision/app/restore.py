@@ -1,7 +1,4 @@
-"""A table taken up again from its log: the newest checkpoint, and the events after it.
-
-It knows desks and logs; neither brokers nor pictures.
-"""
+"""Continue a table from its log: the newest checkpoint, and the events after it."""
 
 from __future__ import annotations
 
@@ -15,16 +12,17 @@ from vision.game.coup.state import Table
 from vision.game.outputs import AlertState
 from vision.record.codec import event_from_json
 from vision.sight.reading.resume import ExpectedCard, ResumeState
-from vision.storage.log import Store
-from vision.storage.retention import Checkpoint
+from vision.storage.log import Checkpoint, Store
 from vision.wire.checkpoint import desk_from_json, desk_to_json
 from vision.wire.session import Desk, advance, new_desk
 
-CHECKPOINT_EVERY = 20_000  # records, where a shoe is never changed
+# Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a
+# restart folds in seconds (0.1 ms each). More makes restarts slow, fewer makes the log longer.
+CHECKPOINT_EVERY = 20_000
 
 
 def restored(store: Store, header: Mapping[str, Any]) -> Desk:
-    """Return the desk as the log leaves it; its `seq` is never below one that has been said.
+    """Return the desk as the log leaves it; its `seq` is never below that of a message in the log.
 
     OutsideError when the log was changed, or pruned and then taken up by a version that does not
     understand it.
@@ -35,7 +33,7 @@ def restored(store: Store, header: Mapping[str, Any]) -> Desk:
     except ValueError:
         desk = _refolded(start, store)
     if store.last_seq > desk.line.seq:
-        # Another version may say less because of the same events; numbers are never used twice.
+        # Another version may make fewer messages of the same events; no number is used twice.
         desk = replace(desk, line=replace(desk.line, seq=store.last_seq))
         store.mark(checkpoint_of(desk))
     return desk
@@ -60,7 +58,7 @@ def checkpoint_of(desk: Desk) -> Checkpoint:
     return Checkpoint(desk.table.clock, desk.line.seq, desk_to_json(desk))
 
 
-def recall_of(table: Table) -> ResumeState:
+def resume_state_of(table: Table) -> ResumeState:
     """Return what should lie on the table, for sight to find again."""
     coup = table.coup
     cards = () if coup is None or coup.void else coup.cards
@@ -74,7 +72,7 @@ def recall_of(table: Table) -> ResumeState:
 
 def moments_in_dispute(table: Table) -> tuple[int, ...]:
     """Return when (Unix ms) the alerts of earlier shoes were raised that nobody has closed."""
-    alerts = (told.alert for told in table.kept)
+    alerts = (output.alert for output in table.kept)
     return tuple(alert.raised_at for alert in alerts if alert.state is not AlertState.CLOSED)
 
 
@@ -89,6 +87,6 @@ def _refolded(start: Desk, store: Store) -> Desk:
 
 
 def read_cards(table: Table) -> list[Card]:
-    """Return the faces read in this shoe so far, one for each card."""
+    """Return the faces read in this shoe so far, a face for each card."""
     counts = table.shoe.counts
     return [Card.of(index) for index, count in enumerate(counts) for _ in range(count)]

@@ -1,7 +1,4 @@
-"""The signing of a table's log put together: key, file of anchors, and the log itself.
-
-Refuses to go on with a log that is not what was signed. It knows no event's meaning.
-"""
+"""Sign a table's log, and refuse to continue a log that is not the one that was signed."""
 
 from __future__ import annotations
 
@@ -17,12 +14,12 @@ from vision.wire.session import Desk
 
 
 def anchors_of(log: Path) -> Path:
-    """Return where the anchors of a log are added unless the table file says otherwise."""
+    """Return the file of the anchors of a log unless the table file names another."""
     return log.with_suffix(".anchors.jsonl")
 
 
-def open_notary(config: TableConfig, log: Path, store: Store) -> LogSigner | None:
-    """Return who signs the log, `None` where no key is set.
+def open_signer(config: TableConfig, log: Path, store: Store) -> LogSigner | None:
+    """Return the signer of the log, `None` where no key is set.
 
     ConfigurationError for a bad key; OutsideError when the log is not what was signed last.
     """
@@ -51,10 +48,8 @@ def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
     )
 
 
-def anchor_for(signer: LogSigner | None, store: Store, desk: Desk, why: str) -> Anchored | None:
-    """Return a signature over the log as it stands, if it is time for one or there is a `why`."""
-    if signer is None:
-        return None
+def anchor_for(signer: LogSigner, store: Store, desk: Desk, why: str) -> Anchored | None:
+    """Return a signature over the log as it stands, if it is due or there is a `why`."""
     at, shoe = desk.table.clock, desk.table.shoe.name
     reason = why or signer.due(at, shoe)
     if not reason:

@@ -1,8 +1,8 @@
-"""From shots to events: what is seen, and whether anything can be seen at all.
+"""Supervise a table's sight: make events of its frames, and report when nothing can be seen.
 
-Camera, picture, models and test picture may each be a reason to be blind; the table is told when
-the first one comes and when the last one goes. With a live source the models work in a thread of
-their own, so that one that hangs is noticed by this one's clock. It knows no rules.
+Camera, picture, models and test picture may each be a reason to be blind; the table gets an event
+when the first comes and when the last goes. With a live source the models work in a thread of their
+own, so that the clock of the caller notices models that hang.
 """
 
 from __future__ import annotations
@@ -20,14 +20,20 @@ from vision.game.events import Event, ViewBack, ViewLost
 from vision.inference.self_test import SelfTest
 from vision.sight.geometry.frame import Frame
 
+# Time of the pictures until a test picture that was misread is tried again: soon, because the table
+# is blind meanwhile, but not on each frame, because a try costs as much as a look.
 CANARY_AGAIN_MS = 5_000
 
 
 class Seer(Protocol):
-    """Who makes events of frames."""
+    """Makes events of frames; `SightPipeline` does."""
+
+    @property
+    def looked(self) -> int:
+        """How many frames were looked at closely."""
 
     def see(self, frame: Frame) -> tuple[Event, ...]:
-        """Return what happened by this frame."""
+        """Return the events of this frame."""
 
     def blind(self) -> dict[str, str | None]:
         """Return every reason to be blind by its name, `None` where it does not hold."""
@@ -58,14 +64,14 @@ class Reasons:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a frame came to: events, and the reasons to be blind that were looked into."""
+    """The result of a frame: events, and the reasons to be blind that were looked into."""
 
     events: tuple[Event, ...]
     blind: dict[str, str | None]
 
 
 class Worker:
-    """A thread that makes calls in order; one that never returns keeps nobody but itself."""
+    """A thread that makes calls in order; a call that never returns blocks only the thread."""
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Seen], Future[Seen]]]
@@ -73,7 +79,7 @@ class Worker:
         threading.Thread(target=self._work, name="sight", daemon=True).start()
 
     def begin(self, call: Callable[[], Seen]) -> Future[Seen]:
-        """Have a call made."""
+        """Queue a call; its result comes with the future."""
         future: Future[Seen] = Future()
         self._calls.put((call, future))
         return future
@@ -83,12 +89,12 @@ class Worker:
             call, future = self._calls.get()
             try:
                 future.set_result(call())
-            except BaseException as error:  # raised again by who waits
+            except BaseException as error:  # raised again in the thread that waits
                 future.set_exception(error)
 
 
 class SightSupervisor:
-    """One table's sight, watched; `stall_s` is how long the models may take, `None` for ever.
+    """Supervises a table's sight; `stall_s` is how long the models may take, `None` for ever.
 
     `canary_every_s` is in the time of the pictures. A model that does not answer for `give_up_s`
     ends the run with OutsideError: only a new start of the program helps.
@@ -117,8 +123,13 @@ class SightSupervisor:
         self.canary_failures = 0
 
     @property
+    def looked(self) -> int:
+        """How many frames were looked at closely."""
+        return self._seer.looked
+
+    @property
     def blind(self) -> bool:
-        """Whether nothing can be relied on that was seen."""
+        """Whether nothing that is seen can be relied on."""
         return bool(self._reasons)
 
     @property
@@ -127,7 +138,7 @@ class SightSupervisor:
         return self._reasons.get("canary")
 
     def take(self, shot: Shot | Outage) -> list[Event]:
-        """Return what a shot comes to."""
+        """Return the events of a shot."""
         if isinstance(shot, Outage):
             self.outages += not self._reasons
             since = max(self._last_at, shot.since)
@@ -139,22 +150,22 @@ class SightSupervisor:
     def _look(self, frame: Frame) -> list[Event]:
         camera = self._reasons.put("camera", None, frame.at)
         if self._worker is None or self._stall_s is None:
-            return [*camera, *self._told(self._see(frame), frame.at)]
+            return [*camera, *self._events_of(self._see(frame), frame.at)]
         patience_s = self._stall_s
         if self._late is None:
             self._late = frame.at, self._worker.begin(lambda: self._see(frame))
         else:
-            # Frames that come meanwhile are not seen; that is why the table is told.
+            # Frames that come meanwhile are not seen: the table hears of that as a lost view.
             patience_s = 0.1
         return [*camera, *self._answer(self._late, frame.at, patience_s)]
 
     def _answer(self, late: tuple[int, Future[Seen]], at: int, patience_s: float) -> list[Event]:
-        """Wait for the models; what they say late counts from now on."""
+        """Wait for the models; events that come late count from now on."""
         began_at, future = late
         if not wait([future], patience_s).done:
             return self._not_answering(began_at, at)
         self._late = None
-        return [*self._told(future.result(), at), *self._reasons.put("models", None, at)]
+        return [*self._events_of(future.result(), at), *self._reasons.put("models", None, at)]
 
     def _not_answering(self, began_at: int, at: int) -> list[Event]:
         if at - began_at > self._give_up_ms:
@@ -179,8 +190,8 @@ class SightSupervisor:
         self.canary_failures += complaint is not None
         return {"canary": complaint}
 
-    def _told(self, seen: Seen, at: int) -> list[Event]:
-        """Return the events, none of them from before `at`, and what they mean for being blind."""
+    def _events_of(self, seen: Seen, at: int) -> list[Event]:
+        """Return the events, none from before `at`, and those of the reasons to be blind."""
         events = [replace(event, at=max(event.at, at)) for event in seen.events]
         for name, reason in seen.blind.items():
             events += self._reasons.put(name, reason, at)

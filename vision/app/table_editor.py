@@ -22,7 +22,7 @@ from vision.pictures import open_picture
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import TableView, polygon
 
-MOST_POINTS = 32
+MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
 # A place may reach out of the picture, but not so far that it is a slip.
 OUTSIDE = 0.5
 

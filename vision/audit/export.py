@@ -1,7 +1,7 @@
-"""A log, or the part of one that is asked for, as a folder or one .zip that proves itself.
+"""Write a log, or a part of it, as a folder or .zip that proves itself, and verify such exports.
 
 It holds the records with their hashes, the evidence they name, the anchors and the public key, and
-a receipt of what was verified; `shoe-reader audit` verifies it again, anywhere.
+a receipt of what was verified; `shoe-reader audit` verifies it anywhere.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from vision import __version__
-from vision.audit.selection import Part, part_of
-from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words
+from vision.audit.selection import Part, Selection
+from vision.audit.verify import Auditor, Found, Trust, audit, demand_signature, evidence_words
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import Record, record_from_line, record_line
+from vision.record.chain import GENESIS, Record, record_from_line, record_line, verified
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import read_log
 
 RECORDS, ANCHORS, RECEIPT, EVIDENCE = "records.jsonl", "anchors.jsonl", "receipt.json", "evidence"
-FORMAT = 1
-LARGEST_FILE = 64 * 1024 * 1024
+FORMAT = 1  # of the receipt; a reader of exports refuses what it does not know
+LARGEST_FILE = 64 * 1024 * 1024  # bytes; a clip has about 4 MB, and more would fill the memory
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What an archive is made from; `evidence` is the album's folder."""
+    """The sources of an export; `evidence` is the folder of an `EvidenceStore`."""
 
     log: Path
     evidence: Path
@@ -47,14 +47,12 @@ def write_archive(sources: Sources, out: Path, part: Part | None = None) -> dict
     """
     if out.exists():
         raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
-    found = audit(read_log(sources.log), sources.trust)
-    if sources.trust.keys:
-        demand_signature(found)
+    stretch = _audited(sources, part)
     try:
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".export-") as scratch:
             folder = Path(scratch) / "archive"
             folder.mkdir()
-            receipt = _fill(folder, sources, part)
+            receipt = _fill(folder, sources, stretch)
             _move(folder, out)
     except OSError as error:
         raise OutsideError(
@@ -76,9 +74,23 @@ def _move(folder: Path, out: Path) -> None:
     packed.rename(out)
 
 
-def _fill(folder: Path, sources: Sources, part: Part | None) -> dict[str, object]:
+def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
+    """Verify the log; return the first and last record of the part, and the hash before it."""
+    auditor = Auditor(sources.trust)
+    selection = None if part is None else Selection(part)
+    for record, content in verified(read_log(sources.log)):
+        auditor.take(record, content)
+        if selection is not None:
+            selection.take(record, content)
+    found = auditor.found()
+    if sources.trust.keys:
+        demand_signature(found)
+    return (0, found.last.number, GENESIS) if selection is None else selection.stretch(sources.log)
+
+
+def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict[str, object]:
     """Write everything but the receipt, verify it, and write the receipt."""
-    first, last, previous = part_of(sources.log, part)
+    first, last, previous = stretch
     with (folder / RECORDS).open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(
             record_line(record) + "\n"
@@ -124,7 +136,7 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
     }
 
 
-# --- reading one again -------------------------------------------------------------------------
+# --- reading an export ---------------------------------------------------------------------------
 
 
 def is_archive(path: Path) -> bool:
@@ -184,7 +196,7 @@ def evidence_digests(folder: Traversable) -> dict[str, str]:
 
 
 def _read(place: Traversable) -> bytes:
-    """Read a file of an export; one that is too large for what it should be is refused."""
+    """Read a file of an export; refuse a file that is too large to be evidence."""
     with place.open("rb") as file:
         content = bytes(file.read(LARGEST_FILE + 1))
     if len(content) > LARGEST_FILE:

@@ -1,22 +1,19 @@
-"""Which records of a log belong to a shoe, a coup or some messages.
-
-It runs the log through the rules again to see what each record is about. It must not know files.
-"""
+"""Find the records of a log that belong to a shoe, a coup or a range of messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vision.errors import ConfigurationError
 from vision.game.events import Event
-from vision.record.chain import GENESIS, Record, verified
+from vision.record.chain import GENESIS, Record
 from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored
-from vision.storage.log_reader import read_log
 from vision.wire.checkpoint import desk_from_json
-from vision.wire.session import Step, advance, new_desk
+from vision.wire.session import Desk, Step, advance, new_desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,71 +41,76 @@ class _Stretch:
     previous: str
 
 
-def part_of(log: Path, part: Part | None) -> tuple[int, int, str]:
-    """Return the first and last record of a part, and the hash before the first.
+class Selection:
+    """Finds the records of a part among all records of a log, taken one after another.
 
-    A part goes on to the next anchor, so that its end is signed. ConfigurationError when there is
-    no such part, or records within it have been pruned; BrokenChainError.
+    The log is folded on the way, because a record says little of the shoe and coup it concerns.
     """
-    found: dict[str, _Stretch] = {}
-    anchors: list[int] = []
-    gaps: list[int] = []
-    number, previous = -1, GENESIS
-    for record, step in _steps(read_log(log)):
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._start: Desk | None = None
+        self._desk: Desk | None = None
+        self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
+        self._anchors: list[int] = []
+        self._gaps: list[int] = []
+        self._last = -1, GENESIS
+
+    def take(self, record: Record, content: Mapping[str, Any]) -> None:
+        """Take the next record, whose chain is verified."""
+        number, previous = self._last
         if record.number != number + 1:
-            gaps.append(record.number)
-        for shoe in _shoes_of(step, part) if step is not None and part is not None else ():
-            stretch = found.setdefault(shoe, _Stretch(record.number, record.number, previous))
+            self._gaps.append(record.number)
+        for shoe in self._shoes_of(content):
+            stretch = self._found.setdefault(shoe, _Stretch(record.number, record.number, previous))
             stretch.last = record.number
-        if step is not None and isinstance(step.event, Anchored):
-            anchors.append(record.number)
-        number, previous = record.number, record.hash
-    if part is None:
-        return 0, number, GENESIS
-    if not found:
-        raise ConfigurationError(f"{log} has no {part}; shoe-reader replay {log} shows what it has")
-    stretch = found[list(found)[-1]]
-    last = next((anchor for anchor in anchors if anchor > stretch.last), stretch.last)
-    if any(stretch.first < gap <= last for gap in gaps):
-        raise ConfigurationError(f"{log}: part of {part} has been pruned; ask for a later part")
-    return stretch.first, last, stretch.previous
+        if content.get("event", {}).get("is") == Anchored.__name__:
+            self._anchors.append(record.number)
+        self._last = record.number, record.hash
 
+    def stretch(self, log: Path) -> tuple[int, int, str]:
+        """Return the first and last record of the part, and the hash before the first.
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """An event and what it came to; `before` is the shoe then in use."""
+        A part goes on to the next anchor, so that its end is signed. ConfigurationError when `log`
+        has no such part, or records within it have been pruned.
+        """
+        part = self._part
+        if not self._found:
+            raise ConfigurationError(
+                f"{log} has no {part}; shoe-reader replay {log} shows what it has"
+            )
+        found = self._found[list(self._found)[-1]]
+        last = next((anchor for anchor in self._anchors if anchor > found.last), found.last)
+        if any(found.first < gap <= last for gap in self._gaps):
+            raise ConfigurationError(f"{log}: part of {part} has been pruned; ask for a later part")
+        return found.first, last, found.previous
 
-    event: Event
-    step: Step
-    before: str
-
-
-def _steps(records: Iterator[Record]) -> Iterator[tuple[Record, _Told | None]]:
-    """Yield every record with what it came to, if it is an event."""
-    desk = start = None
-    for record, content in verified(records):
-        told = None
-        if desk is None or start is None:
-            desk = start = new_desk(content["log"])
+    def _shoes_of(self, content: Mapping[str, Any]) -> set[str]:
+        """Return the shoes for which the record belongs to the part."""
+        if self._desk is None or self._start is None:
+            self._desk = self._start = new_desk(content["log"])
         elif "desk" in content:
-            desk = desk_from_json(content["desk"], start)
+            self._desk = desk_from_json(content["desk"], self._start)
         elif "event" in content:
-            event, before = event_from_json(content["event"]), desk.table.shoe.name
-            step = advance(desk, event)
-            desk, told = step.desk, _Told(event, step, before)
-        yield record, told
+            event, before = event_from_json(content["event"]), self._desk.table.shoe.name
+            step = advance(self._desk, event)
+            self._desk = step.desk
+            return _shoes_named(event, step, before, self._part)
+        return set()
 
 
-def _shoes_of(told: _Told, part: Part) -> set[str]:
-    """Return the shoes for which the record belongs to the part."""
+def _shoes_named(event: Event, step: Step, before: str, part: Part) -> set[str]:
+    """Return the shoes for which a step belongs to the part; `before` is the shoe then in use."""
     if part.seq is not None:
         first, last = part.seq
-        return {""} if any(first <= one.seq <= last for one in told.step.messages) else set()
+        return {""} if any(first <= message.seq <= last for message in step.messages) else set()
     if part.coup is None:
-        named = {told.before, told.step.desk.table.shoe.name}
+        named = {before, step.desk.table.shoe.name}
     else:
-        facts = [told.event, *(getattr(one, "alert", one) for one in told.step.outputs)]
+        facts = [event, *(getattr(output, "alert", output) for output in step.outputs)]
         named = {
-            str(getattr(one, "shoe", "")) for one in facts if getattr(one, "coup", 0) == part.coup
+            str(getattr(fact, "shoe", ""))
+            for fact in facts
+            if getattr(fact, "coup", 0) == part.coup
         }
     return {shoe for shoe in named if shoe and part.shoe in ("", shoe)}

@@ -1,7 +1,7 @@
-"""The verification of a log, whole or in part: its chain, its signatures, its evidence.
+"""Verify a log, whole or in part: its chain, its signatures, its evidence.
 
-It needs no network and trusts nothing but the public key it is given. What it finds wrong is an
-OutsideError that names the first bad record; what it cannot vouch for, it says.
+An audit needs no network and trusts only the public keys it is given. A fault is an OutsideError
+that names the first bad record.
 """
 
 from __future__ import annotations
@@ -74,25 +74,10 @@ def audit(records: Iterable[Record], trust: Trust, *, first: int = 0, previous: 
 
     `previous` is the hash of the record before the part. BrokenChainError or OutsideError.
     """
-    opened = _opened(iter(records), first, previous)
-    head, content = next(opened, (None, {}))
-    if head is None or not isinstance(content.get("log"), dict):
-        raise BrokenChainError(0, "is not the header of a log")
-    found = Found(content["log"], head.hash, head, first)
-    wanted = {anchor.number for _, _, anchor in trust.anchors if anchor.log == head.hash}
-    hashes = {0: head.hash}
-    before = previous or head.hash
-    for record, body in opened:
-        if record.number in wanted:
-            hashes[record.number] = record.hash
-        event = body.get("event")
-        if "desk" in body:  # a checkpoint: a shoe has ended
-            found.doubtful = record.number
-        if isinstance(event, dict):
-            _take(found, record, event, (trust.keys, before))
-        found.last, before = record, record.hash
-    _compare(found, trust, hashes)
-    return found
+    auditor = Auditor(trust, first=first, previous=previous)
+    for record, content in _opened(iter(records), first, previous):
+        auditor.take(record, content)
+    return auditor.found()
 
 
 def _opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
@@ -104,50 +89,108 @@ def _opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Op
     yield from verified_from(first, previous, records)
 
 
-def _take(
-    found: Found,
-    record: Record,
-    event: Mapping[str, Any],
-    known: tuple[tuple[Ed25519PublicKey, ...], str],
-) -> None:
-    keys, before = known
-    found.events += 1
-    found.ended = event.get("at")
-    found.began = found.ended if found.began is None else found.began
-    if found.doubtful is not None and event.get("is") != Anchored.__name__:
-        found.overdue = found.overdue or found.doubtful
-    if event.get("is") == Stopped.__name__:
-        found.doubtful = record.number
-    if event.get("is") not in PROOFS:
-        return
-    try:
-        proof = event_from_json(event)
-    except ValueError as error:
-        raise OutsideError(f"record {record.number}: {error}") from error
-    if isinstance(proof, EvidenceKept):
-        found.kept.append(proof)
-    elif isinstance(proof, Anchored):
-        _verify(found, record.number, proof, (keys, before))
+class Auditor:
+    """Holds records whose chain is verified, one after another, against what is trusted."""
 
+    def __init__(self, trust: Trust, *, first: int = 0, previous: str = "") -> None:
+        """Begin with record 0, then record `first`; `previous` is the hash before that."""
+        self._trust = trust
+        self._first = first
+        self._before = previous
+        self._found: Found | None = None
+        self._wanted = {anchor.number for _, _, anchor in trust.anchors}
+        self._hashes: dict[int, str] = {}  # of the records that an anchor kept elsewhere names
 
-def _verify(
-    found: Found, number: int, anchor: Anchored, known: tuple[tuple[Ed25519PublicKey, ...], str]
-) -> None:
-    """Hold an anchor of the log against the record before it and the keys."""
-    keys, before = known
-    if (anchor.number, anchor.hash, anchor.log) != (number - 1, before, found.log_id):
-        raise _forged(found, anchor, number - 1)
-    found.anchors += 1
-    key = next((key for key in keys if fingerprint(key) == anchor.key), None)
-    if key is None:
-        found.unproved[anchor.key] = found.unproved.get(anchor.key, 0) + 1
-        return
-    if not is_signed(anchor, found.site, found.table, key):
-        raise OutsideError(
-            f"record {number}: the signature of record {number - 1} is not by key {anchor.key}; "
-            f"{_stretch(found, number)}"
-        )
-    found.signed, found.overdue, found.doubtful = anchor, None, None
+    def take(self, record: Record, content: Mapping[str, Any]) -> None:
+        """Take the next record; BrokenChainError or OutsideError when it is not what was signed."""
+        found = self._found
+        if found is None:
+            self._begin(record, content)
+            return
+        if record.number in self._wanted:
+            self._hashes[record.number] = record.hash
+        event = content.get("event")
+        if "desk" in content:  # a checkpoint: a shoe has ended
+            found.doubtful = record.number
+        if isinstance(event, dict):
+            self._take_event(found, record, event)
+        found.last, self._before = record, record.hash
+
+    def found(self) -> Found:
+        """Return what was found, once all records were taken and the trusted anchors fit them."""
+        if self._found is None:
+            raise BrokenChainError(0, "is not the header of a log")
+        self._compare(self._found)
+        return self._found
+
+    def _begin(self, head: Record, content: Mapping[str, Any]) -> None:
+        if not isinstance(content.get("log"), dict):
+            raise BrokenChainError(0, "is not the header of a log")
+        self._found = Found(content["log"], head.hash, head, self._first)
+        self._hashes[0] = head.hash
+        self._before = self._before or head.hash
+
+    def _take_event(self, found: Found, record: Record, event: Mapping[str, Any]) -> None:
+        found.events += 1
+        found.ended = event.get("at")
+        found.began = found.ended if found.began is None else found.began
+        if found.doubtful is not None and event.get("is") != Anchored.__name__:
+            found.overdue = found.overdue or found.doubtful
+        if event.get("is") == Stopped.__name__:
+            found.doubtful = record.number
+        if event.get("is") not in PROOFS:
+            return
+        try:
+            proof = event_from_json(event)
+        except ValueError as error:
+            raise OutsideError(f"record {record.number}: {error}") from error
+        if isinstance(proof, EvidenceKept):
+            found.kept.append(proof)
+        elif isinstance(proof, Anchored):
+            self._verify(found, record.number, proof)
+
+    def _verify(self, found: Found, number: int, anchor: Anchored) -> None:
+        """Hold an anchor of the log against the record before it and the keys."""
+        if (anchor.number, anchor.hash, anchor.log) != (number - 1, self._before, found.log_id):
+            raise _forged(found, anchor, number - 1)
+        found.anchors += 1
+        key = next((key for key in self._trust.keys if fingerprint(key) == anchor.key), None)
+        if key is None:
+            found.unproved[anchor.key] = found.unproved.get(anchor.key, 0) + 1
+            return
+        if not is_signed(anchor, found.site, found.table, key):
+            raise OutsideError(
+                f"record {number}: the signature of record {number - 1} is not by key "
+                f"{anchor.key}; {_stretch(found, number)}"
+            )
+        found.signed, found.overdue, found.doubtful = anchor, None, None
+
+    def _compare(self, found: Found) -> None:
+        """Hold the log against the anchors kept elsewhere."""
+        trust = self._trust
+        anchors = [
+            anchor
+            for site, table, anchor in trust.anchors
+            if anchor.log == found.log_id and _counts(anchor, site, table, trust.keys)
+        ]
+        if trust.anchors and not anchors:
+            raise OutsideError(
+                "the file of anchors holds none of this log: its first record was changed, the "
+                "log is another, or --anchors or --public-key is"
+            )
+        for anchor in sorted(anchors, key=lambda anchor: anchor.number):
+            if anchor.number < max(found.first, 1):
+                continue
+            if anchor.number > found.last.number:
+                raise OutsideError(
+                    f"record {found.last.number + 1} is missing: record {anchor.number} was "
+                    f"signed {iso(anchor.at)}, but the log ends before it"
+                )
+            if self._hashes.get(anchor.number, anchor.hash) != anchor.hash:
+                raise _forged(found, anchor, anchor.number)
+            found.elsewhere += 1
+            if trust.keys and (found.signed is None or found.signed.number < anchor.number):
+                found.signed = anchor
 
 
 def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
@@ -160,33 +203,6 @@ def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
 def _stretch(found: Found, number: int) -> str:
     since = found.first if found.signed is None else found.signed.number + 1
     return f"the first bad record lies in {since} to {number}"
-
-
-def _compare(found: Found, trust: Trust, hashes: Mapping[int, str]) -> None:
-    """Hold the log against the anchors kept elsewhere."""
-    anchors = [
-        anchor
-        for site, table, anchor in trust.anchors
-        if anchor.log == found.log_id and _counts(anchor, site, table, trust.keys)
-    ]
-    if trust.anchors and not anchors:
-        raise OutsideError(
-            "the file of anchors holds none of this log: its first record was changed, the log is "
-            "another, or --anchors or --public-key is"
-        )
-    for anchor in sorted(anchors, key=lambda one: one.number):
-        if anchor.number < max(found.first, 1):
-            continue
-        if anchor.number > found.last.number:
-            raise OutsideError(
-                f"record {found.last.number + 1} is missing: record {anchor.number} was signed "
-                f"{iso(anchor.at)}, but the log ends before it"
-            )
-        if hashes.get(anchor.number, anchor.hash) != anchor.hash:
-            raise _forged(found, anchor, anchor.number)
-        found.elsewhere += 1
-        if trust.keys and (found.signed is None or found.signed.number < anchor.number):
-            found.signed = anchor
 
 
 def _counts(anchor: Anchored, site: str, table: str, keys: tuple[Ed25519PublicKey, ...]) -> bool:

@@ -6,7 +6,6 @@ import socket
 import ssl
 import threading
 import time
-from types import TracebackType
 from typing import Self
 
 import uvicorn
@@ -102,12 +101,7 @@ class BoardServer:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

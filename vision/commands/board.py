@@ -57,11 +57,11 @@ def _check_broker(configs: list[TableConfig], paths: list[Path]) -> None:
 
 
 def _wait(feed: Feed) -> None:
-    """Stay, and say when the broker comes and goes."""
-    said = None
+    """Stay, and print when the broker comes and goes."""
+    shown = None
     while True:
         words = "broker connected" if feed.connected else feed.complaint
-        if words and words != said:
+        if words and words != shown:
             print(words, flush=True)
-            said = words
+            shown = words
         time.sleep(0.5)

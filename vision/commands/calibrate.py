@@ -16,10 +16,11 @@ import cv2
 import numpy as np
 from pydantic import ValidationError
 
-from vision.config.editor import TableFile, written_whole
+from vision.config.editor import TableFile
 from vision.config.errors import explain
 from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import write_whole
 from vision.setup.calibration.from_play import from_play
 from vision.setup.calibration.from_sheet import (
     Found,
@@ -87,7 +88,7 @@ def number(least: float) -> Callable[[str], float]:
 
 
 HELP = "find the table plane, the lens and the places, and write them into the table file"
-MOST_UNSURE_MM = 1.0
+MOST_UNSURE_MM = 1.0  # mm at a slot, beyond which people are warned: a few % of a card; chosen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -321,7 +322,7 @@ def _old_view(file: TableFile, folder: dict[str, Path]) -> ViewSection | None:
 
 def _print_sheet(path: Path) -> int:
     pdf = sheet_pdf(black_boxes(), SIZE_MM, LINE_MM)
-    written_whole(path, pdf)
+    write_whole(path, pdf)
     print(f"wrote {path}: print page 1 on A4 or page 2 on Letter, at 100 %, and check its line")
     return 0
 
@@ -330,4 +331,4 @@ def _write_picture(path: Path, image: Image) -> None:
     done, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 92])
     if not done:
         raise OutsideError(f"{path}: the picture could not be encoded")
-    written_whole(path, data.tobytes())
+    write_whole(path, data.tobytes())

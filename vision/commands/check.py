@@ -25,7 +25,7 @@ from vision.mqtt.endpoint import endpoint_of, probe
 from vision.secrets import masked
 from vision.sight.quality.view import blind_reason
 
-STALE_S = 10.0
+STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 HELP = "check a table file, the rules, the models, the camera, the log and the broker"
 
 
@@ -151,7 +151,7 @@ def _clock(_config: TableConfig) -> Iterator[str]:
 
 
 def _health(config: TableConfig) -> Iterator[str]:
-    """Say how the running reader is doing; one that hangs has figures that grow old."""
+    """Yield how the running reader is doing; the figures of a reader that hangs grow old."""
     metrics = config.metrics
     if not metrics.port:
         yield "not asked: the table file gives no [metrics] port"
@@ -159,13 +159,13 @@ def _health(config: TableConfig) -> Iterator[str]:
     if not _running(config):
         yield "no reader runs now"
         return
-    told = ask(metrics.host, metrics.port)
-    if told["health_age_s"] > STALE_S:
+    figures = ask(metrics.host, metrics.port)
+    if figures["health_age_s"] > STALE_S:
         raise OutsideError(
-            f"the reader has said nothing for {told['health_age_s']:.0f} s; look at its log, and "
-            "start it again"
+            f"the reader has said nothing for {figures['health_age_s']:.0f} s; look at its log, "
+            "and start it again"
         )
-    yield from health_lines(told)
+    yield from health_lines(figures)
 
 
 def _running(config: TableConfig) -> bool:
@@ -179,9 +179,9 @@ def _running(config: TableConfig) -> bool:
     return True
 
 
-def health_lines(told: dict[str, float]) -> Iterator[str]:
-    """Yield what the figures of a reader come to, for a person; what is amiss comes after."""
-    value = defaultdict(float, told)
+def health_lines(figures: dict[str, float]) -> Iterator[str]:
+    """Yield the figures of a reader in words; faults come last."""
+    value = defaultdict(float, figures)
     yield (
         f"{value['fps_in']:g} frames a second ({value['fps_looked']:g} looked at, "
         f"{value['fps_gated']:g} still); frame {value['frame_ms_p99']:g} ms, to durable message "

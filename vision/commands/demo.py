@@ -23,7 +23,7 @@ from typing import Any, get_args
 from vision import __version__
 from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.app.boards import Boards, address_of
-from vision.app.journal import Outputs
+from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.board.login.passwords import save_password
 from vision.cli import added_commands
@@ -35,7 +35,7 @@ from vision.game.outputs import CoupResult
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
-FAULT_EVERY = 5
+FAULT_EVERY = 5  # coups: often enough that a short demo shows some alerts
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +79,18 @@ def run(args: argparse.Namespace) -> int:
     # Each run has its own table file and log: another demo may be running on this machine.
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
     file = _own_table_file(dealt.folder, folder)
-    outputs = Outputs(folder / "demo.sqlite", folder / "demo.jsonl")
+    destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
     with ExitStack() as opened:
-        config, password = _with_people(_logged(load(file), outputs), folder)
+        config, password = _with_people(_logged(load(file), destinations), folder)
         config = _broker(opened, config)
         url = _board(opened, config, file)
         print(
-            f"log: {outputs.log}   messages: {outputs.messages}\n\n{_pages(url, password)}",
+            f"log: {destinations.log}   messages: {destinations.messages}\n\n"
+            f"{_pages(url, password)}",
             flush=True,
         )
         while True:
-            _round(config, outputs, dealt, 0.0 if args.fast else args.speed)
+            _round(config, destinations, dealt, 0.0 if args.fast else args.speed)
             if not args.loop:
                 break
         if sys.stdin.isatty():
@@ -138,9 +139,9 @@ def _own_table_file(film: Path, folder: Path) -> Path:
     return Path(shutil.copy(film / "table.toml", folder))
 
 
-def _logged(config: TableConfig, outputs: Outputs) -> TableConfig:
+def _logged(config: TableConfig, destinations: Destinations) -> TableConfig:
     """Return the settings with this run's log in them, where archives are taken from."""
-    log = config.log.model_copy(update={"path": str(outputs.log)})
+    log = config.log.model_copy(update={"path": str(destinations.log)})
     return config.model_copy(update={"log": log})
 
 
@@ -211,10 +212,10 @@ def _board(opened: ExitStack, config: TableConfig, file: Path) -> str:
     return boards.server.url
 
 
-def _round(config: TableConfig, outputs: Outputs, film: Film, speed: float) -> None:
+def _round(config: TableConfig, destinations: Destinations, film: Film, speed: float) -> None:
     """Read the film once, and say how the reading compares with what was dealt."""
     console = Console(total_s=film.seconds, fps=film.truth["fps"])
-    app = TableReader(config, outputs, console, speed=speed, new_shoe=True)
+    app = TableReader(config, destinations, console, speed=speed, new_shoe=True)
     try:
         app.run()
     finally:

@@ -22,7 +22,7 @@ from vision.setup.enrolment.gather import Showing
 from vision.sight.deck.captured import Captured
 
 HELP = "learn the house deck: show all 52 faces and the back once, in any order"
-ENLARGED = 4
+ENLARGED = 4  # times, so that a captured face can be judged by eye
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

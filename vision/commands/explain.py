@@ -1,7 +1,4 @@
-"""`shoe-reader explain`: what the tableau says of given cards, card by card.
-
-Reads the arguments and prints; the rules and the words are the game's.
-"""
+"""`shoe-reader explain`: what the tableau demands for given cards, card by card."""
 
 from __future__ import annotations
 
@@ -76,8 +73,8 @@ def _refuse_extra_copies(cards: list[Card], decks: int) -> None:
 
 
 def _explain(dealt: tuple[Dealt, ...], profile: Profile) -> None:
-    said = explain(dealt, profile.rules)
-    print("\n".join(said.lines))
-    if said.outcome is not None:
-        paid = winning_wagers(said.outcome, profile.betting)
+    explanation = explain(dealt, profile.rules)
+    print("\n".join(explanation.lines))
+    if explanation.outcome is not None:
+        paid = winning_wagers(explanation.outcome, profile.betting)
         print("Pays: " + "; ".join(f"{wager.name} {wager.odds}" for wager in paid) + ".")

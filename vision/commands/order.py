@@ -1,4 +1,4 @@
-"""`shoe-reader order`: give one signed order to a table and say what is answered.
+"""`shoe-reader order`: give a signed order to a table and print the answer.
 
 A client like any other: it goes through the broker, and the reader decides.
 """
@@ -29,7 +29,7 @@ from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, o
 from vision.wire.messages import PREFIX
 
 HELP = "give a table an order, signed with a user's key"
-ANSWER_S = 10.0
+ANSWER_S = 10.0  # seconds until a table counts as silent; it looks for orders at every frame
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         _make_folder(args.annotate)
     models = open_models(args.detector, args.classifier, args.corners, threads=args.threads)
     bad: list[str] = []
-    said = []
+    found = []
     for path in args.images:
         image = open_picture(path)
         if image is None:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             _write(args.annotate / f"{path.stem}.jpg", annotate(image, cards))
         if args.json:
             height, width = image.shape[:2]
-            said.append(
+            found.append(
                 {
                     "image": str(path),
                     "width": width,
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(f"{path}: {_words(cards)}")
     if args.json:
-        print(json.dumps(said, indent=1))
+        print(json.dumps(found, indent=1))
     if bad:
         raise ConfigurationError(
             f"not readable as pictures: {', '.join(bad)}; give JPEG, PNG, WebP or BMP files"

@@ -1,4 +1,4 @@
-"""`shoe-reader replay`: run a log through the rules again and say what they say."""
+"""`shoe-reader replay`: fold a log again and print its messages, or compare them with the past."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One event run again: its record, the digest of what was said then, what is said now."""
+    """An event folded again: its record, the digest of its messages then, the messages now."""
 
     number: int
     boot: str
-    said: str | None
+    digest: str | None
     lines: tuple[str, ...]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay the log; OutsideError at the first message that is not what was said."""
+    """Replay the log; OutsideError at the first message that differs from then."""
     try:
         if args.check == LOG_ITSELF:
             print(_agrees_with_itself(args.log))
@@ -74,16 +74,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def replayed(log: Path) -> Iterator[Replayed]:
-    """Yield every event of a log, run again.
+    """Yield every event of a log, folded again.
 
-    BrokenChainError where the log was changed; KeyError or ValueError where it holds what is not
-    known here.
+    BrokenChainError where the log was changed; KeyError or ValueError where it holds what this
+    version does not know.
     """
     start = desk = new_desk(header_of(read_log(log)))
     boot = ""
     for record, content in verified(read_log(log)):
         if "desk" in content:
-            # What the run went on with: after a gap, or after a start by another version.
+            # The run continued from here: after a gap, or after a start by another version.
             desk = desk_from_json(content["desk"], start)
         if "event" not in content:
             continue
@@ -110,7 +110,7 @@ def _agrees_with_itself(log: Path) -> str:
     count = 0
     for step in replayed(log):
         now = said_digest(step.lines) if step.lines else None
-        if now != step.said:
+        if now != step.digest:
             raise OutsideError(
                 f"{log}: record {step.number}: this version says something else than was said "
                 "then; replay it with the version that wrote it"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vision import logging_setup
-from vision.app.journal import Outputs
+from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.camera.source import is_live
 from vision.commands.printing.console import Console, LoggedConsole
@@ -57,10 +57,12 @@ def run(args: argparse.Namespace) -> int:
     if live and args.fast:
         raise ConfigurationError("--fast: a live source cannot be hurried; leave it out")
     publish = not args.no_broker and config.broker.kind != "none"
-    outputs = Outputs(args.log or _log(config, live=live), args.messages, publish=publish)
+    destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    app = TableReader(config, outputs, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
-    console.say(f"log: {outputs.log}")
+    app = TableReader(
+        config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live
+    )
+    console.say(f"log: {destinations.log}")
     broker = config.broker
     if publish and broker.kind == "embedded":
         with EmbeddedBroker(broker.port, broker.websocket_port):

@@ -6,7 +6,6 @@ beside it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +15,8 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from vision.config.table import load
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import ConfigurationError
+from vision.files import replacing, write_whole
 
 NEW = """\
 # Made by `shoe-reader calibrate`. Every key is explained in deploy/config.md.
@@ -56,29 +56,22 @@ class TableFile:
     def write(self, path: Path | None = None) -> Path | None:
         """Check and write the file; return where the old file is kept, if there was one.
 
-        ConfigurationError where it would not be a valid table file, OutsideError where it cannot be
+        ConfigurationError where it would not be a valid table file, WriteError where it cannot be
         written; in both cases nothing has changed.
         """
         target = path or self.path
-        draft = target.with_name(f".{target.name}.new")
         kept = None
-        try:
-            draft.write_text(tomlkit.dumps(self._text), encoding="utf-8")
-            _checked(draft, target)
-            with draft.open("rb") as file:
-                os.fsync(file.fileno())
+        with replacing(target) as file:
+            file.write(tomlkit.dumps(self._text).encode())
+            file.flush()
+            _check(Path(file.name), target)
             if target.exists():
                 kept = target.with_name(f"{target.name}.bak")
-                kept.write_bytes(target.read_bytes())
-            draft.replace(target)
-        except OSError as error:
-            raise OutsideError(f"{target}: cannot be written: {error.strerror or error}") from error
-        finally:
-            draft.unlink(missing_ok=True)
+                write_whole(kept, target.read_bytes())
         return kept
 
 
-def _checked(draft: Path, target: Path) -> None:
+def _check(draft: Path, target: Path) -> None:
     """Load a draft as the reader would; errors name the file that it is to replace."""
     try:
         load(draft)
@@ -97,15 +90,3 @@ def _change(table: Table, values: Mapping[str, Any]) -> None:
             cast(Table, table[key]).add(tomlkit.nl())
         else:
             table[key] = value
-
-
-def written_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; OutsideError where it cannot be."""
-    draft = path.with_name(f".{path.name}.new")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except OSError as error:
-        raise OutsideError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import ConfigurationError
+from vision.files import replacing
 from vision.pictures import decode_picture
 from vision.sight.deck.captured import Captured
 from vision.sight.deck.classifier import Deck
@@ -126,7 +126,7 @@ class DeckFile:
 
 
 def save(path: Path, facts: Mapping[str, Any], arrays: Arrays, pictures: Sequence[Image]) -> str:
-    """Write a deck file and return the hash of its content; OutsideError where it cannot be."""
+    """Write a deck file and return the hash of its content; WriteError where it cannot be."""
     packed = [_jpeg(picture) for picture in pictures]
     content: dict[str, NDArray[Any]] = {
         **arrays,
@@ -135,16 +135,8 @@ def save(path: Path, facts: Mapping[str, Any], arrays: Arrays, pictures: Sequenc
         "jpeg_sizes": np.array([len(jpeg) for jpeg in packed], np.int64),
     }
     digest = _digest(content)
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **content, sha256=_bytes(digest.encode()))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OutsideError(f"{path}: the deck cannot be written: {error.strerror}") from error
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **content, sha256=_bytes(digest.encode()))
     return digest
 
 

@@ -1,7 +1,4 @@
-"""How the reader is doing: frames, cards, latencies and the share of the processor.
-
-Counts what it is told; it knows nothing of what the counts mean to a table.
-"""
+"""Count what a reader does: frames, cards, latencies, and its share of the processor."""
 
 from __future__ import annotations
 
@@ -9,11 +6,12 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from vision.metrics.time_sync import time_sync
 
-RECENT = 20_000
-WINDOW = 10  # of the last calls of `health`, one a second: the rates are over these
+RECENT = 20_000  # durations kept for p50 and p99: 20 minutes at 15 frames a second
+WINDOW = 10  # calls of `health`, one a second, over which the rates are taken; fewer make them jump
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +45,39 @@ def _rank(ordered: list[float], share: float) -> float:
     return round(1000 * ordered[max(0, math.ceil(share * len(ordered)) - 1)], 2)
 
 
+class Sight(Protocol):
+    """What sight counts itself, and is read from it when it is asked for."""
+
+    @property
+    def looked(self) -> int:
+        """Frames looked at closely."""
+
+    @property
+    def outages(self) -> int:
+        """How often the camera was lost."""
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing that was seen can be relied on."""
+
+    @property
+    def canary_failures(self) -> int:
+        """How often the test picture was misread."""
+
+    @property
+    def canary_complaint(self) -> str | None:
+        """How the test picture was misread last, `None` when it was read right."""
+
+
 @dataclass(slots=True)
 class Metrics:
     """The counts of one run; `frame` and `event` are durations in seconds."""
 
+    sight: Sight
     frames: int = 0
-    looked: int = 0
     cards_out: int = 0
     cards_read: int = 0
     cards_unread: int = 0
-    outages: int = 0
-    blind: bool = False
-    canary_failures: int = 0
-    canary_complaint: str | None = None
     frame: Durations = field(default_factory=Durations)
     event: Durations = field(default_factory=Durations)
     _began_s: float = field(default_factory=time.monotonic)
@@ -76,7 +94,7 @@ class Metrics:
 
     def _rates(self) -> dict[str, object]:
         """Return frames that came in, were looked at closely and were gated, a second, of late."""
-        now = (time.monotonic(), self.frames, self.looked)
+        now = (time.monotonic(), self.frames, self.sight.looked)
         first = self._marks[0] if self._marks else (self._began_s, 0, 0)
         self._marks.append(now)
         seconds = max(now[0] - first[0], 1e-6)
@@ -93,19 +111,22 @@ class Metrics:
         return round((time.process_time() - self._began_cpu_s) / max(self.wall_s(), 1e-6), 2)
 
     def health(self) -> dict[str, object]:
-        """Return the figures that the topic `health` tells; the outbox's is added by its owner."""
+        """Return the figures of the topic `health`; the journal adds those of the outbox."""
         frame, event = self.frame.spread(), self.event.spread()
         return {
             "fps": self.fps(),
             "frames": self.frames,
-            "looked": self.looked,
+            "looked": self.sight.looked,
             "cards_out": self.cards_out,
             "cards_read": self.cards_read,
             "cards_unread": self.cards_unread,
             "abstained": self.abstained(),
-            "outages": self.outages,
-            "blind": self.blind,
-            "canary": {"failures": self.canary_failures, "complaint": self.canary_complaint},
+            "outages": self.sight.outages,
+            "blind": self.sight.blind,
+            "canary": {
+                "failures": self.sight.canary_failures,
+                "complaint": self.sight.canary_complaint,
+            },
             "clock": time_sync().values(),
             **self._rates(),
             "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
@@ -118,7 +139,7 @@ class Metrics:
         frame, event = self.frame.spread(), self.event.spread()
         return (
             f"{self.frames} frames in {self.wall_s():.1f} s: {self.fps():g} a second, "
-            f"{self.looked} looked at closely; {self.cpu_share():.0%} of one core\n"
+            f"{self.sight.looked} looked at closely; {self.cpu_share():.0%} of one core\n"
             f"a frame took {frame.p50_ms:g} ms (p50), {frame.p99_ms:g} ms (p99)\n"
             f"from frame to durable message {event.p50_ms:g} ms (p50), {event.p99_ms:g} ms (p99), "
             f"{event.count} times\n"

@@ -1,7 +1,6 @@
-"""The figures of a reader for Prometheus, over HTTP; on loopback unless told otherwise.
+"""Serve the figures of a reader to Prometheus over HTTP, on loopback unless configured otherwise.
 
-It gives what `health` says, as numbers, and how old that is: a reader that hangs shows as figures
-that grow old. Knows nothing of what the figures mean, and takes no input.
+It serves the numbers of `health` and their age: a reader that hangs shows as figures that grow old.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from http.client import HTTPException
-from types import TracebackType
 from typing import Protocol, Self
 from urllib.request import urlopen
 from wsgiref.simple_server import WSGIServer
@@ -25,8 +23,8 @@ from vision.errors import OutsideError
 
 log = logging.getLogger(__name__)
 
-ASK_S = 3.0
-ANSWER_LIMIT = 1024 * 1024
+ASK_S = 3.0  # seconds until `check` gives up on a reader on the same machine
+ANSWER_LIMIT = 1024 * 1024  # bytes; a longer answer is not a reader's
 PREFIX = "shoe_reader_"
 # What only ever rises; all else is a gauge.
 COUNTERS = {
@@ -36,11 +34,11 @@ COUNTERS = {
 
 
 class Reader(Protocol):
-    """Whose figures they are; both are replaced as a whole, never changed."""
+    """Holds the figures; both are replaced as a whole, never changed."""
 
     @property
     def health(self) -> Mapping[str, object]:
-        """What the topic `health` said last."""
+        """The figures last published as `health`."""
 
     @property
     def health_at_s(self) -> float:
@@ -48,7 +46,7 @@ class Reader(Protocol):
 
 
 class MetricsServer:
-    """Serves the figures of one reader; port 0 takes a free one. A taken port is told, no more."""
+    """Serves the figures of a reader; port 0 takes a free port, a taken port is logged."""
 
     def __init__(self, host: str, port: int | None, labels: Mapping[str, str]) -> None:
         self.port = port
@@ -87,24 +85,19 @@ class MetricsServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 class _Figures(Collector):
-    """Makes metric families of what `health` says."""
+    """Makes metric families of the figures of `health`."""
 
     def __init__(self, reader: Reader, labels: Mapping[str, str]) -> None:
         self._reader = reader
         self._labels = labels
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        """Yield every number; what is not known, or a text, is left out."""
+        """Yield every number; unknown values and texts are left out."""
         age_s = round(time.monotonic() - self._reader.health_at_s, 3)
         for name, value in flat({**self._reader.health, "health_age_s": age_s}):
             kind = CounterMetricFamily if name in COUNTERS else GaugeMetricFamily

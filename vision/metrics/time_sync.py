@@ -1,7 +1,4 @@
-"""Whether this machine's clock is kept by a time service, as the kernel says.
-
-Only reads; it needs no rights and no network. Knows nothing of tables.
-"""
+"""Ask the kernel whether a time service keeps this machine's clock; needs no rights, no network."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ class _Timex(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class TimeSync:
-    """The state of the clock; `None` for what the kernel does not tell.
+    """The state of the clock; `None` for what the kernel does not know.
 
     `offset_ms` is what the time service still has to correct; `error_ms` bounds how wrong the clock
     may be, and means something only while it is synchronised.

@@ -1,7 +1,6 @@
-"""Signatures over the log: Ed25519 keys in files of their own, and the file of anchors.
+"""Sign a log with an Ed25519 key, and keep its signatures (anchors) in a file of their own.
 
-The key never enters the log's file, so whoever can write there cannot sign. It knows hashes and
-record numbers, nothing of what the records say.
+The key never enters the log's file, so write access to the log is not enough to sign it.
 """
 
 from __future__ import annotations
@@ -21,10 +20,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import write_new
 from vision.record.chain import canonical
 from vision.record.proofs import Anchored, anchor_content, signed_text
 
-KEY_DIGITS = 16
+KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 def make_keys(path: Path) -> Ed25519PublicKey:
     """Make a key in `path`, for its owner only, and its public half in `path`.pub.
 
-    ConfigurationError when either is there already, OutsideError when the disk refuses.
+    ConfigurationError when either is there already, WriteError when the disk refuses.
     """
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(
@@ -41,34 +41,13 @@ def make_keys(path: Path) -> Ed25519PublicKey:
         serialization.NoEncryption(),
     )
     public = path.with_name(path.name + ".pub")
-    for place, content, mode in (
-        (path, private, 0o600),
-        (public, public_pem(key.public_key()), 0o644),
-    ):
-        _write_new(place, content, mode)
+    write_new(path, private, mode=0o600)
+    write_new(public, public_pem(key.public_key()), mode=0o644)
     return key.public_key()
 
 
-def _write_new(path: Path, content: bytes, mode: int) -> None:
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise ConfigurationError(
-            f"{path} is there already and is not overwritten: what it signed could never be "
-            "verified again; give another name, or move it away"
-        ) from None
-    except OSError as error:
-        raise OutsideError(
-            f"cannot write {path}: {error.strerror}; give a path in a folder that exists and is "
-            "writable"
-        ) from error
-
-
 def load_key(path: Path) -> Ed25519PrivateKey:
-    """Read a private key; ConfigurationError when it is none, or not its owner's alone."""
+    """Read a private key; ConfigurationError when it is not a key, or others may read it."""
     try:
         mode = path.stat().st_mode
         content = path.read_bytes()
@@ -92,7 +71,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
 
 
 def load_public(path: Path) -> Ed25519PublicKey:
-    """Read a public key; ConfigurationError when it is none."""
+    """Read a public key; ConfigurationError when it is not a key."""
     try:
         key = serialization.load_pem_public_key(path.read_bytes())
     except OSError as error:
@@ -134,7 +113,7 @@ def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) ->
 
 
 class LogSigner:
-    """Signs the log of one table: when its shoe changes, each day (UTC), and every so often."""
+    """Signs the log of a table: at a change of shoe, each day (UTC), and every `every_s`."""
 
     def __init__(self, key: Path, file: Path, site: str, table: str, every_s: float) -> None:
         """Load the key; ConfigurationError. Anchors are also added to `file`."""
@@ -161,14 +140,14 @@ class LogSigner:
         return ""
 
     def sign(self, anchor: Anchored) -> Anchored:
-        """Return the anchor with key and signature; the next is reckoned from it."""
+        """Return the anchor with key and signature; the next is due `every_s` after it."""
         self._last = (anchor.at, anchor.shoe)
         named = replace(anchor, key=self._name)
         signature = self._key.sign(signed_text(self._site, self._table, named)).hex()
         return replace(named, signature=signature)
 
     def note(self, anchor: Anchored) -> None:
-        """Add an anchor to the file; one that cannot be written waits for the next."""
+        """Add an anchor to the file; an anchor that cannot be written waits for the next."""
         self._unwritten.append(anchor_line(self._site, self._table, anchor))
         try:
             with self._file.open("ab+") as file:
@@ -214,7 +193,7 @@ def anchor_line(site: str, table: str, anchor: Anchored) -> str:
 
 
 def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
-    """Yield site, table and anchor of each line, and warn of a line that is none.
+    """Yield site, table and anchor of each line, and warn of a line that holds none.
 
     OutsideError when the file cannot be read.
     """
@@ -230,7 +209,7 @@ def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
 
 
 def anchor_from(data: dict[str, object]) -> tuple[str, str, Anchored]:
-    """Return site, table and anchor of an object; ValueError, KeyError or TypeError if not one."""
+    """Return site, table and anchor of an object; ValueError, KeyError or TypeError."""
     words = {name: data[name] for name in ("log", "hash", "shoe", "why", "key", "signature")}
     site, table, at, number = (data[name] for name in ("site", "table", "at", "record"))
     if not all(isinstance(word, str) for word in (*words.values(), site, table)):

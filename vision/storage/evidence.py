@@ -1,7 +1,7 @@
-"""The evidence of one table on its disk: pictures and films, a folder a day.
+"""Keep the evidence of a table on its disk: pictures and films, a folder a day.
 
 Each is written whole or not at all, under its name and the beginning of its hash, and is given out
-only while it is what it was. It knows files; not why they were kept.
+only while it is unchanged.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vision.files import make_folder, write_whole
 from vision.record.proofs import EvidenceKept, Medium
 from vision.wire.messages import Message
 
-DELETED_AT_ONCE = 200
-PART = ".part"
+DELETED_AT_ONCE = 200  # files a minute, so that the table never waits; it writes fewer than 20
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class Limits:
 
 
 def folder_of(log: Path) -> Path:
-    """Return where the evidence of a log lies unless the table file says otherwise."""
+    """Return the folder of the evidence of a log unless the table file names another."""
     return log.with_suffix(".evidence")
 
 
@@ -52,40 +51,28 @@ def _day(at: int) -> str:
 
 
 class EvidenceStore:
-    """The folder of evidence of one table."""
+    """The folder of evidence of a table."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sizes: dict[str, int] = {}
 
     def keep(self, kept: EvidenceKept, content: bytes) -> EvidenceKept:
-        """Write a piece; return it with its hash once it is sure to be there. OSError."""
+        """Write a piece; return it with its hash once it is sure to be there. WriteError."""
         digest = hashlib.sha256(content).hexdigest()
         kept = replace(kept, sha256=digest, size=len(content))
         path = self._folder / file_name(kept)
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True)
-            _settle(self._folder)
-        part = path.with_name(path.name + PART)
-        try:
-            with part.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise
-        _settle(path.parent)
+        make_folder(path.parent)
+        write_whole(path, content)
         day = path.parent.name
         if day in self._sizes:
             self._sizes[day] += len(content)
         return kept
 
     def filled(self, message: Message) -> Message:
-        """Return the message as it is to be sent: what stands for a picture gives way to it.
+        """Return the message as it is sent: with the picture for which it stands, if any.
 
-        One that is gone or was changed since is sent empty; its hash has been told.
+        A picture that is gone or was changed since is sent empty; its hash is published.
         """
         level = message.topic.split("/")[-2]
         if level not in {medium.level for medium in Medium}:
@@ -149,12 +136,3 @@ class EvidenceStore:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
-
-
-def _settle(folder: Path) -> None:
-    """Have the names in a folder on the disk too."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,18 +1,21 @@
 """The log of a table and the outbox of its messages, in one SQLite file.
 
-An input event and everything said because of it are written in one transaction and are on the
-disk before anything is sent. It knows records, messages and disks; nothing of rules or brokers.
+An input event and the messages it comes to are written in one transaction and are on the disk
+before anything is sent. Records are chained by their hashes and cut into segments by checkpoints.
+Every message carries a sum of its own, so that a byte that the disk has turned over is never
+published; `unsent` are those the broker has not acknowledged, `standing` those that are retained.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from vision.errors import ConfigurationError, OutsideError
@@ -25,35 +28,73 @@ from vision.record.chain import (
     header_of,
     identity,
     said_digest,
+    seal,
     verified,
     verified_from,
 )
 from vision.record.codec import event_from_json, event_to_json
-from vision.storage import outbox, retention
-from vision.storage.outbox import ROW, STANDING, DamagedMessageError
-from vision.storage.retention import NEWEST, Checkpoint, Limits
+from vision.storage import retention
+from vision.storage.retention import Limits
 from vision.storage.sqlite import Database
 from vision.wire.messages import Message, message_line
 
-RECENT = 5_000  # records in which to look for orders that must not be given twice
+# Records in which to look for orders that must not be given twice: about 250 coups, far more than
+# the seconds for which an order is fresh. Fewer could let an order through a second time.
+RECENT = 5_000
 CHUNK = 500  # records read at a time, so that a long log neither fills memory nor holds the lock
 MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
+SUM_BYTES = 16  # of SHA-256: enough against a failing disk; the chain guards against people
 
-TABLES = retention.TABLES + outbox.TABLES
+TABLES = """
+CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
+CREATE TABLE IF NOT EXISTS segment (
+    n INTEGER PRIMARY KEY, at INTEGER NOT NULL, seq INTEGER NOT NULL,
+    pruned INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS message (
+    seq INTEGER PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL,
+    qos INTEGER NOT NULL, retain INTEGER NOT NULL, sum BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS unsent (seq INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS standing (topic TEXT PRIMARY KEY, seq INTEGER NOT NULL);
+"""
+FIRST_SEGMENT = "INSERT INTO segment (n, at, seq) VALUES (1, 0, 0)"
+NEWEST = "SELECT max(n) FROM segment"
+MESSAGES = "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m"
+STANDING = (
+    "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m "
+    "JOIN standing s USING (seq) WHERE m.topic NOT IN "
+    "(SELECT u.topic FROM message u JOIN unsent USING (seq) WHERE u.retain) ORDER BY seq"
+)
+
+
+class DamagedMessageError(Exception):
+    """A message is not what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The state after a step, from which the log can be taken up again without what is before.
+
+    `seq` is the last message's.
+    """
+
+    at: int
+    seq: int
+    desk: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One step: the input event and what was said because of it."""
+    """A step: the input event and the messages it came to."""
 
     event: Event
     messages: tuple[Message, ...]
     checkpoint: Checkpoint | None = None
-    order: Mapping[str, object] | None = None  # as a person signed it: the proof
+    order: Mapping[str, object] | None = None  # as the person signed it
 
 
 class Store:
-    """The log and the outbox of one table; safe to use from several threads."""
+    """The log and the outbox of a table; safe to use from several threads."""
 
     def __init__(
         self, path: Path, header: Mapping[str, object], *, has_outbox: bool = True
@@ -86,18 +127,18 @@ class Store:
         number, head, marked = self._number, self._head, self._marked
         with self._db.transaction() as db:
             for entry in entries:
-                head = retention.write(db, number := number + 1, head, _content(entry))
+                head = write_record(db, number := number + 1, head, _content(entry))
                 for message in entry.messages:
-                    outbox.keep(db, message, unsent=self._has_outbox)
+                    _write_message(db, message, unsent=self._has_outbox)
                 if entry.checkpoint is not None:
                     marked = number = number + 1
-                    head = retention.mark(db, number, head, entry.checkpoint)
+                    head = write_checkpoint(db, number, head, entry.checkpoint)
         self._number, self._head, self._marked = number, head, marked
 
     def mark(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint between two steps; OutsideError when it could not be written."""
         with self._db.transaction() as db:
-            head = retention.mark(db, self._number + 1, self._head, checkpoint)
+            head = write_checkpoint(db, self._number + 1, self._head, checkpoint)
         self._number, self._head = self._number + 1, head
         self._marked = self._number
 
@@ -153,7 +194,7 @@ class Store:
 
     @property
     def last_seq(self) -> int:
-        """The number of the last message ever said."""
+        """The number of the last message ever made."""
         return int(self._db.first("SELECT coalesce(max(seq), 0) FROM message"))
 
     @property
@@ -174,21 +215,21 @@ class Store:
     def pending(self, after: int, limit: int) -> list[Message]:
         """Return at most `limit` unacknowledged messages with `seq` above `after`, in order."""
         return self._messages(
-            f"{ROW} JOIN unsent USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
+            f"{MESSAGES} JOIN unsent USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
         )
 
     def retained(self) -> list[Message]:
         """Return the latest retained message of every topic, those still unsent left out."""
         return self._messages(STANDING)
 
-    def count_said(self, first: int, last: int) -> int:
+    def count_messages(self, first: int, last: int) -> int:
         """Return how many of the messages from `seq` first to last are kept."""
         query = "SELECT count(*) FROM message WHERE seq BETWEEN ? AND ?"
         return int(self._db.first(query, (first, last)))
 
-    def said(self, first: int, last: int) -> list[Message]:
-        """Return the messages from `seq` first to last, as they were said; pruned ones not."""
-        return self._messages(f"{ROW} WHERE seq BETWEEN ? AND ? ORDER BY seq", (first, last))
+    def messages(self, first: int, last: int) -> list[Message]:
+        """Return the messages from `seq` first to last as they were; pruned ones are left out."""
+        return self._messages(f"{MESSAGES} WHERE seq BETWEEN ? AND ? ORDER BY seq", (first, last))
 
     def acknowledge(self, seqs: Iterable[int]) -> None:
         """Take messages out of the outbox: the broker has them.
@@ -196,12 +237,12 @@ class Store:
         Losing this in a power cut only repeats them, so it does not wait for the disk.
         """
         with self._db.transaction(synchronous="NORMAL") as db:
-            outbox.forget_unsent(db, seqs)
+            db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
     def prune(self, limits: Limits, now: int, marked: Sequence[int] = ()) -> bool:
-        """Let old messages go, and at most one segment of the log; say whether one went.
+        """Delete old messages and at most one segment of the log; return whether a segment went.
 
-        `now` and the `marked` moments, of which nothing is pruned, are Unix time in milliseconds.
+        `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds.
         """
         with self._db.transaction() as db:
             segment = retention.next_to_go(db, limits, now, marked)
@@ -210,8 +251,8 @@ class Store:
                 before = max(before, segment.seq)
                 retention.remove(db, segment)
                 content = {"pruned": retention.gaps(db)}
-                head = retention.write(db, self._number + 1, self._head, content)
-            outbox.prune(db, before, MESSAGES_AT_ONCE)
+                head = write_record(db, self._number + 1, self._head, content)
+            retention.delete_messages(db, before, MESSAGES_AT_ONCE)
         if segment is None:
             return False
         self._number, self._head = self._number + 1, head
@@ -229,10 +270,8 @@ class Store:
         last = self._db.read("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1")
         if not last:
             with self._db.transaction() as db:
-                db.execute(retention.FIRST_SEGMENT)
-                return 0, retention.write(
-                    db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}}
-                )
+                db.execute(FIRST_SEGMENT)
+                return 0, write_record(db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
         if self._db.first("SELECT count(*) FROM sqlite_master WHERE name = 'outbox'"):
             raise ConfigurationError(
                 f"[log] path: {self._db.path} was written by version 0.1.0; move it away to begin "
@@ -255,7 +294,7 @@ class Store:
 
     def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
         try:
-            return outbox.read(self._db.read(query, values))
+            return messages_from(self._db.read(query, values))
         except DamagedMessageError as error:
             self._damage = (
                 f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "
@@ -277,12 +316,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -290,3 +324,57 @@ def _content(entry: Entry) -> dict[str, object]:
     said = said_digest(map(message_line, entry.messages)) if entry.messages else None
     content: dict[str, object] = {"event": event_to_json(entry.event), "said": said}
     return content if entry.order is None else {**content, "order": entry.order}
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def write_record(
+    db: sqlite3.Connection, number: int, previous: str, content: Mapping[str, object]
+) -> str:
+    """Write one record and return its hash."""
+    record = seal(number, previous, content)
+    row = (record.number, record.body, record.hash)
+    db.execute("INSERT INTO log (n, body, hash) VALUES (?, ?, ?)", row)
+    return record.hash
+
+
+def write_checkpoint(
+    db: sqlite3.Connection, number: int, previous: str, checkpoint: Checkpoint
+) -> str:
+    """Write a checkpoint, where a new segment of the log begins, and return its hash."""
+    row = (number, checkpoint.at, checkpoint.seq)
+    db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
+    return write_record(db, number, previous, {"desk": checkpoint.desk})
+
+
+def _write_message(db: sqlite3.Connection, message: Message, *, unsent: bool) -> None:
+    row = (message.seq, message.topic, message.payload, message.qos, message.retain)
+    db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?, ?)", (*row, _sum(message)))
+    if unsent:
+        db.execute("INSERT INTO unsent VALUES (?)", (message.seq,))
+    if message.retain and message.payload:
+        values = (message.topic, message.seq)
+        db.execute("INSERT OR REPLACE INTO standing VALUES (?, ?)", values)
+    elif message.retain:
+        db.execute("DELETE FROM standing WHERE topic = ?", (message.topic,))
+
+
+def messages_from(rows: Iterable[Sequence[Any]]) -> list[Message]:
+    """Return the messages of rows of MESSAGES; DamagedMessageError where one is not as written."""
+    found = []
+    for topic, payload, qos, retain, seq, digest in rows:
+        try:
+            message = Message(topic, bytes(payload), qos, bool(retain), seq)
+            is_whole = _sum(message) == digest
+        except (UnicodeDecodeError, AttributeError, TypeError):
+            is_whole = False
+        if not is_whole:
+            raise DamagedMessageError(f"message {seq} is not what was written")
+        found.append(message)
+    return found
+
+
+def _sum(message: Message) -> bytes:
+    text = f"{message.seq} {message_line(message)}"
+    return hashlib.sha256(text.encode()).digest()[:SUM_BYTES]

@@ -1,7 +1,4 @@
-"""Logs read without changing them: a table's SQLite file, or its export as JSON lines.
-
-It tells the two apart by their first bytes. It knows records and files; not what they mean.
-"""
+"""Read logs without changing them: a table's SQLite file, or its export as JSON lines."""
 
 from __future__ import annotations
 
@@ -9,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vision.errors import OutsideError
+from vision.files import replacing
 from vision.record.chain import Record, record_from_line, record_line
 from vision.storage.sqlite import explained, open_for_reading
 
-SQLITE_MAGIC = b"SQLite format 3\0"
+SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
 
 
 def read_log(path: Path) -> Iterator[Record]:
@@ -36,18 +34,12 @@ def read_log(path: Path) -> Iterator[Record]:
 
 
 def write_export(path: Path, records: Iterable[Record]) -> int:
-    """Write the records as JSON lines and return how many; OutsideError when the disk refuses."""
+    """Write the records as JSON lines and return how many; WriteError when the disk refuses."""
     count = 0
-    try:
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            for record in records:
-                file.write(record_line(record) + "\n")
-                count += 1
-    except OSError as error:
-        raise OutsideError(
-            f"cannot write the export {path}: {error.strerror}; give a path in a folder that "
-            "exists, is writable and has room"
-        ) from error
+    with replacing(path) as file:
+        for record in records:
+            file.write(f"{record_line(record)}\n".encode())
+            count += 1
     return count
 
 

@@ -1,14 +1,9 @@
-"""The messages file: every message this run says, one JSON object a line.
-
-It is the black-box interface for tests and a plain record for people. It knows the form of a
-message and nothing of brokers, events or rules.
-"""
+"""Write every message of a run to a file, one JSON object a line: for tests and for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from vision.errors import OutsideError
@@ -16,7 +11,7 @@ from vision.wire.messages import Message, message_line
 
 
 class MessagesFile:
-    """Writes messages to a file, each flushed to the system as soon as it is said."""
+    """Writes messages to a file, each flushed to the system at once."""
 
     def __init__(self, path: Path) -> None:
         """Create or empty the file; OutsideError when that cannot be done."""
@@ -54,10 +49,5 @@ class MessagesFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

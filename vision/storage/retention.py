@@ -1,58 +1,17 @@
-"""What leaves the log of a table when it grows old or large, and how the rest stays verifiable.
+"""Choose and delete the part of a log that is too old or too much, and list the gaps it leaves.
 
 A log is cut at its checkpoints into segments, a shoe each; a segment goes as a whole. In its place
-stays the hash of its last record, and a new record of the chain lists all such gaps. It knows
-numbers, ages and sizes, not what the records mean.
+stays the hash of its last record, and a new record of the chain lists all such gaps.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from vision.record.chain import seal
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS log (n INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS stub ON log (n) WHERE body = '';
-CREATE TABLE IF NOT EXISTS segment (
-    n INTEGER PRIMARY KEY, at INTEGER NOT NULL, seq INTEGER NOT NULL,
-    pruned INTEGER NOT NULL DEFAULT 0);
-"""
-FIRST_SEGMENT = "INSERT INTO segment (n, at, seq) VALUES (1, 0, 0)"
-NEWEST = "SELECT max(n) FROM segment"
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The state after a step, from which the log can be taken up again without what is before.
-
-    `seq` is the last message's.
-    """
-
-    at: int
-    seq: int
-    desk: Mapping[str, object]
-
-
-def write(db: sqlite3.Connection, number: int, previous: str, content: Mapping[str, object]) -> str:
-    """Write one record and return its hash."""
-    record = seal(number, previous, content)
-    row = (record.number, record.body, record.hash)
-    db.execute("INSERT INTO log (n, body, hash) VALUES (?, ?, ?)", row)
-    return record.hash
-
-
-def mark(db: sqlite3.Connection, number: int, previous: str, checkpoint: Checkpoint) -> str:
-    """Write a checkpoint, where a new segment of the log begins, and return its hash."""
-    row = (number, checkpoint.at, checkpoint.seq)
-    db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
-    return write(db, number, previous, {"desk": checkpoint.desk})
-
-
-DAY_MS = 86_400_000
+DAY_MS = 86_400_000  # milliseconds of a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +34,7 @@ class Segment:
     seq: int
 
     def holds(self, moments: Iterable[int]) -> bool:
-        """Whether one of the moments (Unix ms) lies in its time, its end and beginning included."""
+        """Whether any of the moments (Unix ms) lies in its time, both ends included."""
         return any(self.since <= moment <= self.until for moment in moments)
 
 
@@ -103,7 +62,7 @@ def next_to_go(
 ) -> Segment | None:
     """Return the oldest segment that is to go: too old, or the file too large.
 
-    Never one with unsent messages, nor one of a `marked` moment.
+    Never a segment with unsent messages, nor that of a `marked` moment.
     """
     too_large = used_bytes(db) > limits.max_mb * 1_000_000
     oldest = now - limits.keep_days * DAY_MS
@@ -139,3 +98,13 @@ def messages_before(db: sqlite3.Connection, limits: Limits, now: int) -> int:
     oldest = now - limits.messages_days * DAY_MS
     ended = [segment.seq for segment in segments(db) if segment.until < oldest]
     return max(ended, default=0)
+
+
+def delete_messages(db: sqlite3.Connection, before: int, most: int) -> None:
+    """Delete at most `most` messages with `seq` below `before` that are sent and do not stand."""
+    db.execute(
+        "DELETE FROM message WHERE seq IN (SELECT seq FROM message WHERE seq < ? "
+        "AND seq NOT IN (SELECT seq FROM unsent) AND seq NOT IN (SELECT seq FROM standing) "
+        "ORDER BY seq LIMIT ?)",
+        (before, most),
+    )

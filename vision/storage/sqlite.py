@@ -1,7 +1,4 @@
-"""What SQLite needs from the disk: the lock of a log, its opening, and words for its failures.
-
-It knows files and SQLite's error codes; nothing of records or messages.
-"""
+"""Open and lock a log's SQLite file, and turn SQLite's errors into messages with a cure."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class Database:
 
 
 APPLICATION_ID = 0x53686F65  # "Shoe", written in the header of the file
-BUSY_MS = 2000
+BUSY_MS = 2000  # a backup or a shell may hold the file for moments; longer would delay the table
 
 CURES = {
     sqlite3.SQLITE_FULL: "the disk is full; make room (df -h shows it), then start again",
@@ -84,7 +81,7 @@ CURES = {
 
 
 def explain(error: sqlite3.Error, doing: str, path: Path) -> OutsideError:
-    """Say what failed, where, and how it is mended."""
+    """Return an error that names what failed, where, and the cure."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     cure = CURES.get(code, f"SQLite says: {error}")
     return OutsideError(f"cannot {doing} the log {path}: {cure}")

@@ -70,11 +70,20 @@ def new_desk(header: Mapping[str, Any]) -> Desk:
 
 def advance(desk: Desk, event: Event) -> Step:
     """Return what the event comes to."""
+    return with_messages(desk.line, event, *apply_event(desk.table, event))
+
+
+def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
+    """Return the table after the event, and the outputs; evidence and anchors change no table."""
+    return (table, ()) if isinstance(event, EvidenceKept | Anchored) else step(table, event)
+
+
+def with_messages(line: Line, event: Event, table: Table, outputs: tuple[Output, ...]) -> Step:
+    """Return the step of an event that `apply_event` was given, with the messages it comes to."""
     if isinstance(event, EvidenceKept | Anchored):
-        line, messages = tell_proof(desk.line, event)
-        return Step(replace(desk, line=line), (), messages)
-    table, outputs = step(desk.table, event)
-    line, messages = tell(desk.line, event, outputs)
+        line, messages = tell_proof(line, event)
+    else:
+        line, messages = tell(line, event, outputs)
     return Step(Desk(table, line), outputs, messages)
 
 

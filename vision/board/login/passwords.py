@@ -15,8 +15,8 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from vision.access.users import Users, load_users
-from vision.board.login.private_file import save_private
 from vision.errors import ConfigurationError
+from vision.files import write_json
 
 # Bytes of a passwords file that are read: thousands of people at about 120 bytes each.
 FILE_LIMIT = 1024 * 1024
@@ -57,14 +57,14 @@ def save_password(path: Path, name: str, password: str) -> None:
             f"a password has {SHORTEST} to {LONGEST} characters; take a few words"
         )
     known = load_passwords(path) if path.exists() else {}
-    save_private(path, {**known, name: PasswordHasher().hash(password)})
+    write_json(path, {**known, name: PasswordHasher().hash(password)}, mode=0o600)
 
 
 def drop_password(path: Path, name: str) -> None:
     """Take a name's password out of the file, if it is there."""
     if path.exists():
         known = load_passwords(path)
-        save_private(path, {key: value for key, value in known.items() if key != name})
+        write_json(path, {key: value for key, value in known.items() if key != name}, mode=0o600)
 
 
 class _Kept(Generic[T]):

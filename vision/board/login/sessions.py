@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vision.board.login.private_file import save_private
 from vision.errors import OutsideError
+from vision.files import write_json
 
 # Random bytes of a token: 256 bits cannot be guessed.
 TOKEN_BYTES = 32
@@ -107,9 +107,8 @@ class Sessions:
         if self._path is None:
             return
         try:
-            save_private(
-                self._path, {key: asdict(session) for key, session in self._sessions.items()}
-            )
+            sessions = {key: asdict(session) for key, session in self._sessions.items()}
+            write_json(self._path, sessions, mode=0o600)
         except OutsideError as error:
             log.warning("a restart will log everybody out: %s; see to that folder", error)
 

@@ -1,7 +1,4 @@
-"""What a run prints: a line for each coup and alert, and one line of progress on a terminal.
-
-Knows the happenings; it knows no messages and nothing of how they came about.
-"""
+"""Print a run: a line for each coup and alert, and a line of progress on a terminal."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ from vision.wire.session import Step
 log = logging.getLogger(__name__)
 
 NAMES = {Winner.PUNTO: "Punto", Winner.BANCO: "Banco", Winner.EGALITE: "Egalite"}
-PROGRESS_EVERY_S = 0.25
+PROGRESS_EVERY_S = 0.25  # seconds; faster than people read only costs time
 
 
 class Console:
@@ -50,7 +47,7 @@ class Console:
         self._due_s = 0.0
         self.results: dict[int, CoupResult] = {}
 
-    def told(self, step: Step) -> None:
+    def take(self, step: Step) -> None:
         """Print what a step came to."""
         for happening in step.outputs:
             if isinstance(happening, CoupResult):

@@ -17,7 +17,7 @@ from vision.game.betting.odds import Counts, Edge
 from vision.game.profile.parse import Profile
 from vision.game.rule_sheets.published_odds import Figure, percent
 
-DIGITS = 10
+DIGITS = 10  # decimals; published tables have four to ten
 CONVENTION = (
     "House edge: the share of the stake that the house keeps on average, odds to 1. Per bet made "
     "counts every bet; per bet resolved leaves out those that an Egalite returns."
@@ -102,39 +102,41 @@ def probabilities(counts: Counts) -> Table:
     )
 
 
-def edge_table(found: Iterable[Edge]) -> Table:
+def edge_table(edges: Iterable[Edge]) -> Table:
     """Return the house edge of each bet under both conventions, in per cent to four decimals."""
     rows = []
-    for one in found:
-        terms = one.offer.terms
-        if one.share is not None:
-            terms += f", Egalite pays {float(one.share * 100):g} %"
+    for edge in edges:
+        terms = edge.offer.terms
+        if edge.share is not None:
+            terms += f", Egalite pays {float(edge.share * 100):g} %"
         rows.append(
             (
-                one.offer.name,
+                edge.offer.name,
                 terms,
-                ten_digits(one.wins),
-                f"{percent(one.per_bet, 4)} %",
-                f"{percent(one.per_resolved, 4)} %",
+                ten_digits(edge.wins),
+                f"{percent(edge.per_bet, 4)} %",
+                f"{percent(edge.per_resolved, 4)} %",
             )
         )
     return Table(("bet", "pays", "wins", "per bet made", "per bet resolved"), tuple(rows))
 
 
 def _guide_lines(
-    profile: Profile, decks: int, found: tuple[Edge, ...]
+    profile: Profile, decks: int, edges: tuple[Edge, ...]
 ) -> tuple[str, Table, tuple[str, ...]]:
     rows = tuple(
         (
-            one.offer.name
-            + (f" at {float(one.share * 100):g} % Double Chance" if one.share is not None else ""),
-            one.offer.terms,
-            f"{percent(one.per_bet, 2)} %",
+            edge.offer.name
+            + (
+                f" at {float(edge.share * 100):g} % Double Chance" if edge.share is not None else ""
+            ),
+            edge.offer.terms,
+            f"{percent(edge.per_bet, 2)} %",
         )
-        for one in found
+        for edge in edges
     )
     notes = [f"From {decks} decks, per bet made: every bet counts, odds are to 1."]
-    means = _double_chance_means(found)
+    means = _double_chance_means(edges)
     if len(means) == 2:
         low, high = sorted(means)
         notes.append(
@@ -145,24 +147,24 @@ def _guide_lines(
     return title, Table(("Wager", "Pays", "House edge"), rows), tuple(notes)
 
 
-def _double_chance_means(found: tuple[Edge, ...]) -> list[Fraction]:
-    shares = sorted({one.share for one in found if one.share is not None})
+def _double_chance_means(edges: tuple[Edge, ...]) -> list[Fraction]:
+    shares = sorted({edge.share for edge in edges if edge.share is not None})
     means = []
     for share in shares:
-        both = [one.per_bet for one in found if one.share == share]
+        both = [edge.per_bet for edge in edges if edge.share == share]
         means.append(sum(both, Fraction(0)) / len(both))
     return means
 
 
-def guide_markdown(profile: Profile, decks: int, found: tuple[Edge, ...]) -> str:
+def guide_markdown(profile: Profile, decks: int, edges: tuple[Edge, ...]) -> str:
     """Return the Guide to the House Edge of a profile in Markdown."""
-    title, table, notes = _guide_lines(profile, decks, found)
+    title, table, notes = _guide_lines(profile, decks, edges)
     return "\n\n".join((f"# {title}", EXPLANATION, table.markdown(), *notes)) + "\n"
 
 
-def guide_html(profile: Profile, decks: int, found: tuple[Edge, ...]) -> str:
+def guide_html(profile: Profile, decks: int, edges: tuple[Edge, ...]) -> str:
     """Return the Guide to the House Edge of a profile as a page of HTML."""
-    title, table, notes = _guide_lines(profile, decks, found)
+    title, table, notes = _guide_lines(profile, decks, edges)
     words = escape(title)
     body = "\n".join(
         (

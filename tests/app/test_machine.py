@@ -1,0 +1,60 @@
+"""A slow disk and a clock that leaps are reported, and that they are over."""
+
+from __future__ import annotations
+
+from vision.app.machine import GOOD_IN_A_ROW, ClockWatch, SlowDisk
+from vision.clock import SteadyClock
+from vision.game.events import Noticed
+
+
+class Hand:
+    """A clock that is set by hand, in seconds."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.wall_s = 1_000_000.0
+
+    def pass_s(self, seconds: float) -> None:
+        """Let time pass on both clocks."""
+        self.now_s += seconds
+        self.wall_s += seconds
+
+
+def write(disk: SlowDisk, hand: Hand, seconds: float) -> None:
+    """Write something that takes so long."""
+    with disk.timed():
+        hand.pass_s(seconds)
+
+
+def test_slow_disk_is_reported_once_and_once_more_when_it_is_quick_again() -> None:
+    """It is over only when many writes in a row were quick."""
+    hand = Hand()
+    disk = SlowDisk(lambda: hand.now_s)
+    write(disk, hand, 0.01)
+    assert disk.reports(1) == ()
+    write(disk, hand, 1.3)
+    assert disk.reports(2) == (Noticed(2, "LOG", detail="The disk is slow: 1.3 s a write."),)
+    for _ in range(GOOD_IN_A_ROW - 1):
+        write(disk, hand, 0.01)
+        assert disk.reports(3) == ()
+    write(disk, hand, 0.01)
+    assert disk.reports(4) == (Noticed(4, "LOG", over=True),)
+    assert disk.writes.spread().count == GOOD_IN_A_ROW + 2
+
+
+def test_each_leap_of_the_clock_is_reported_and_that_the_clocks_agree_again() -> None:
+    """Two leaps are two reports; a quiet table follows a clock that is ahead at once."""
+    hand = Hand()
+    clock = SteadyClock(lambda: round(1000 * hand.wall_s), lambda: hand.now_s)
+    watch = ClockWatch(clock)
+    assert watch.reports(1, quiet=False) == ()
+    for leap in ("+5.0", "+3.0"):
+        hand.pass_s(1)
+        hand.wall_s += float(leap)
+        (report,) = watch.reports(2, quiet=False)
+        assert (report.code, report.over) == ("CLOCK", False)  # type: ignore[attr-defined]
+        assert leap in report.detail  # type: ignore[attr-defined]
+    hand.pass_s(1)
+    assert watch.reports(3, quiet=False) == ()
+    assert watch.reports(4, quiet=True) == (Noticed(4, "CLOCK", over=True),)
+    assert watch.reports(5, quiet=True) == ()

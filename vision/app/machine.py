@@ -1,0 +1,74 @@
+"""Faults of the machine that a table must hear of: its disk is slow, its clock has leapt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from vision.clock import AGREED_MS, SteadyClock
+from vision.game.conditions import Condition
+from vision.game.events import Event
+from vision.metrics.counters import Durations
+
+# Seconds that a write may take. Chosen: a healthy disk syncs in tens of milliseconds, and people
+# notice a second. Lower reports every hiccup, higher reports a dying disk too late.
+SLOW_S = 1.0
+GOOD_IN_A_ROW = 20  # quick writes, about one coup's, before a slow disk counts as mended
+WRITES_KEPT = 1000  # of which `writes` gives the spread
+
+
+class SlowDisk:
+    """Times writes; its condition holds from a slow one until many in a row were quick."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._slow = Condition("LOG")
+        self._slow_s = 0.0
+        self._good = 0
+        self.writes = Durations(WRITES_KEPT)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Time the write in the block, also one that fails."""
+        began_s = self._clock()
+        try:
+            yield
+        finally:
+            self._note(self._clock() - began_s)
+
+    def _note(self, took_s: float) -> None:
+        self.writes.add(took_s)
+        self._good = self._good + 1 if took_s < SLOW_S else 0
+        if took_s >= SLOW_S:
+            self._slow_s = took_s
+
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms)."""
+        if self._slow.reason is not None and self._good >= GOOD_IN_A_ROW:
+            self._slow_s = 0.0
+        words = f"The disk is slow: {self._slow_s:.1f} s a write."
+        return self._slow.take(words if self._slow_s else None, at)
+
+
+class ClockWatch:
+    """Reports each leap of the wall clock, and that it agrees with the clock of the run again."""
+
+    def __init__(self, clock: SteadyClock) -> None:
+        self._clock = clock
+        self._leapt = Condition("CLOCK")
+
+    def reports(self, at: int, *, quiet: bool) -> tuple[Event, ...]:
+        """Return the reports at `at` (Unix ms); `quiet`: the table waits for nothing.
+
+        A wall clock that is ahead is followed at once when the table is quiet, one that is behind
+        bit by bit.
+        """
+        leap = self._clock.leap_ms()
+        if quiet:
+            self._clock.catch_up()
+        if leap:
+            words = f"The clock of this machine leapt by {leap / 1000:+.1f} s."
+            return self._leapt.report(words, at)
+        agrees = abs(self._clock.offset_ms) < AGREED_MS
+        return self._leapt.take(None if agrees else self._leapt.reason, at)

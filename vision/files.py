@@ -1,0 +1,113 @@
+"""Write a file whole or not at all, so that a power cut never leaves half of it.
+
+The content goes to a draft beside the file and to the disk, the draft takes the file's name, and
+the folder goes to the disk too: a reader sees the file before or the file after.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from vision.errors import ConfigurationError, OutsideError
+
+DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
+
+
+class WriteError(OutsideError):
+    """A file could not be written; `reason` is what the system says, without path and cure."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Replace a file in one step, with the permissions `mode` if given; WriteError."""
+    with replacing(path, mode=mode) as file:
+        file.write(content)
+
+
+def write_json(path: Path, content: Mapping[str, object], *, mode: int | None = None) -> None:
+    """Replace a file by a JSON object, one key a line, as `write_whole` does; WriteError."""
+    write_whole(path, (json.dumps(content, indent=1, sort_keys=True) + "\n").encode(), mode=mode)
+
+
+def write_new(path: Path, content: bytes, *, mode: int) -> None:
+    """Write a file that must not be there yet: ConfigurationError when it is; WriteError."""
+    try:
+        with open(path, "xb", opener=_opener(mode)) as file:
+            file.write(content)
+            _sync(file)
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise ConfigurationError(
+            f"{path} is there already and is not overwritten; give another name, or move it away"
+        ) from None
+    except OSError as error:
+        raise _write_error(path, error) from error
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
+    """Give the draft of a file to write to, which replaces the file at the end of the block.
+
+    The draft's path is its `name`. When the block raises, the file stays as it was. WriteError for
+    an OSError in the block too.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")
+    try:
+        with open(draft, "wb", opener=_opener(mode)) as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)  # also where the umask is narrower
+            yield file
+            _sync(file)
+        draft.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    finally:
+        with suppress(OSError):  # what made the writing fail, and is reported, may make this fail
+            draft.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where it is not there yet, on the disk too; WriteError."""
+    if folder.is_dir():
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sync_folder(folder.parent)
+    except OSError as error:
+        raise _write_error(folder, error) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _opener(mode: int | None) -> Callable[[str, int], int]:
+    return lambda name, flags: os.open(name, flags, 0o666 if mode is None else mode)
+
+
+def _sync(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _write_error(path: Path, error: OSError) -> WriteError:
+    reason = error.strerror or str(error)
+    return WriteError(
+        f"cannot write {path}: {reason}; give a path in a folder that exists, is writable and has "
+        "room",
+        reason,
+    )

@@ -12,12 +12,12 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.dealing.motions import Pose
-from datasets.dealing.stage import Stage
-from datasets.dealing.table_places import Camera, card_corners
-from datasets.faces.registry import Deck
-from datasets.render.hands import FRAME_MM, frame_quad, hand
-from datasets.render.paint import Image, Points, inks, lay, paste, pyramid, shadow
+from ..faces.registry import Deck
+from ..render.hands import FRAME_MM, frame_quad, hand
+from ..render.paint import Image, Points, inks, lay, paste, pyramid, shadow
+from .motions import Pose
+from .stage import Stage
+from .table_places import Camera, card_corners
 
 Rng = np.random.Generator
 CUT_FACE = "cut"

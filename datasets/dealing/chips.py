@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from datasets.dealing.stage import Stage
-from datasets.dealing.table_places import SPOTS
-from datasets.render import clutter
-from datasets.render.paint import Image, Points, inks, lay, shadow
+from ..render import clutter
+from ..render.paint import Image, Points, inks, lay, shadow
+from .stage import Stage
+from .table_places import SPOTS
 
 Rng = np.random.Generator
 _AROUND = np.linspace(0, 2 * np.pi, 24, endpoint=False)

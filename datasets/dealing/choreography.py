@@ -12,10 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from datasets.dealing.deal import BURN, BURN_FACE, CUT, Coup, Drawn
-from datasets.dealing.motions import Leg, Pose
-from datasets.dealing.scenario import Dealing, Scenario
-from datasets.dealing.table_places import (
+from .deal import BURN, BURN_FACE, CUT, Coup, Drawn
+from .motions import Leg, Pose
+from .scenario import Dealing, Scenario
+from .table_places import (
     CARD_MM,
     FIELD_MM,
     LEAVING_TURN,
@@ -27,7 +27,7 @@ from datasets.dealing.table_places import (
     WAY,
     toward,
 )
-from datasets.dealing.timeline import Act, Carried, Guest
+from .timeline import Act, Carried, Guest
 
 Rng = np.random.Generator
 AWAY = Pose(615.0, -190.0)

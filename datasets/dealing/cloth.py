@@ -11,7 +11,9 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from datasets.dealing.table_places import (
+from ..render.paint import Image, Points
+from ..render.surfaces import felt
+from .table_places import (
     FIELD_MM,
     RINGS_MM,
     SEATS_MM,
@@ -20,8 +22,6 @@ from datasets.dealing.table_places import (
     on_ring,
     slot_polygon,
 )
-from datasets.render.paint import Image, Points
-from datasets.render.surfaces import felt
 
 Rng = np.random.Generator
 Colour = tuple[float, float, float]

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.dealing.dealer_mistakes import BY_CHANCE, MOST, Laid, Moment, lay_out
-from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK, Card, points_of
 from vision.game.events import Slot
+
+from .dealer_mistakes import BY_CHANCE, MOST, Laid, Moment, lay_out
+from .scenario import Dealing, Plan, Scenario, Slip
 
 Rng = np.random.Generator
 CUT = "CUT"

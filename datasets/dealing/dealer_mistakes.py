@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from datasets.dealing.scenario import Slip
 from vision.game.cards import Card, points_of
 from vision.game.events import Slot
 from vision.game.tableau import DEAL_ORDER, next_slot
+
+from .scenario import Slip
 
 Moment = Literal["out", "placed", "face", "removed"]
 MOST = 8

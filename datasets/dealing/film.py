@@ -13,7 +13,9 @@ from functools import partial
 import cv2
 import numpy as np
 
-from datasets.dealing.actors import (
+from ..faces.registry import cut_card, load_back, load_deck
+from ..render.paint import Image, Points, paste
+from .actors import (
     CUT_FACE,
     Arm,
     Pack,
@@ -23,14 +25,12 @@ from datasets.dealing.actors import (
     paint_card,
     warped,
 )
-from datasets.dealing.chips import Chips
-from datasets.dealing.film_settings import Look
-from datasets.dealing.motions import Leg, Pose, is_moving, pose_at
-from datasets.dealing.stage import Stage, set_stage
-from datasets.dealing.table_places import SHOULDER, Camera, toward
-from datasets.dealing.timeline import Act, Carried
-from datasets.faces.registry import cut_card, load_back, load_deck
-from datasets.render.paint import Image, Points, paste
+from .chips import Chips
+from .film_settings import Look
+from .motions import Leg, Pose, is_moving, pose_at
+from .stage import Stage, set_stage
+from .table_places import SHOULDER, Camera, toward
+from .timeline import Act, Carried
 
 Window = tuple[int, int, int, int]
 _SHUTTER_S = 1 / 60

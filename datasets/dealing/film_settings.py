@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from datasets.dealing.cloth import TABLES
-from datasets.dealing.table_places import Camera
-from datasets.faces.designs import DESIGNS
-from datasets.faces.registry import back_names, deck_names
 from vision.errors import ConfigurationError
+
+from ..faces.designs import DESIGNS
+from ..faces.registry import back_names, deck_names
+from .cloth import TABLES
+from .table_places import Camera
 
 
 @dataclass(frozen=True, slots=True)

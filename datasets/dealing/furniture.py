@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from datasets.dealing.table_places import (
+from ..render.paint import Image, Points, fill, lay, shadow
+from .table_places import (
     ACROSS,
     CARD_MM,
     LIP,
@@ -20,7 +21,6 @@ from datasets.dealing.table_places import (
     WAY,
     Camera,
 )
-from datasets.render.paint import Image, Points, fill, lay, shadow
 
 Rng = np.random.Generator
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from datasets.dealing.table_places import CARD_MM, card_corners
-from datasets.render.paint import Points
+from ..render.paint import Points
+from .table_places import CARD_MM, card_corners
 
 
 @dataclass(frozen=True, slots=True)

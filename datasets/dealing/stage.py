@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.dealing import furniture
-from datasets.dealing.cloth import TABLES, printed
-from datasets.dealing.table_places import Camera
-from datasets.render.exposure import glare, lit
-from datasets.render.paint import Image, Points
+from ..render.exposure import glare, lit
+from ..render.paint import Image, Points
+from . import furniture
+from .cloth import TABLES, printed
+from .table_places import Camera
 
 Rng = np.random.Generator
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from datasets.render.paint import Points
+from ..render.paint import Points
 
 FIELD_MM = (1200.0, 675.0)
 CARD_MM = (63.0, 88.0)

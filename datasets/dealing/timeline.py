@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from datasets.dealing.deal import Coup, Drawn
-from datasets.dealing.motions import Leg, Pose, pose_at
-from datasets.render.paint import Points
+from ..render.paint import Points
+from .deal import Coup, Drawn
+from .motions import Leg, Pose, pose_at
 
 
 @dataclass(slots=True)

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from datasets.dealing.deal import CUT, Mistake
-from datasets.dealing.film import frame_count, frame_ms
-from datasets.dealing.film_settings import Look
-from datasets.dealing.motions import Leg, is_moving, pose_at
-from datasets.dealing.table_places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
-from datasets.dealing.timeline import Act, Carried
-from datasets.faces.registry import load_deck
-from datasets.render.paint import Points
 from vision.game.cards import points_of
 from vision.sight.geometry.polygons import shared_area
+
+from ..faces.registry import load_deck
+from ..render.paint import Points
+from .deal import CUT, Mistake
+from .film import frame_count, frame_ms
+from .film_settings import Look
+from .motions import Leg, is_moving, pose_at
+from .table_places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
+from .timeline import Act, Carried
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
 _HAND = np.array(

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import cv2
 
-from datasets.render.paint import Image
 from vision.errors import OutsideError
+
+from ..render.paint import Image
 
 Frames = Iterator[tuple[Image, int]]
 _JPEG_QUALITY = 95

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from datasets.faces.courts import Color
-from datasets.faces.glyphs import Image, Points, pip, rounded_mask
 from vision.errors import ConfigurationError
+
+from .courts import Color
+from .glyphs import Image, Points, pip, rounded_mask
 
 CUT_COLORS: dict[str, Color] = {
     "yellow": (30, 205, 240),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from datasets.faces.glyphs import Image, Points, fill, outline, pip
+from .glyphs import Image, Points, fill, outline, pip
 
 Color = tuple[int, int, int]  # BGR
 STYLES = ("classic", "ornate", "modern")

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from datasets.faces.courts import STYLES, Color, Court
-from datasets.faces.faces import FOUR_COLORS, TWO_COLORS, Design
-from datasets.faces.glyphs import Pen
+from .courts import STYLES, Color, Court
+from .faces import FOUR_COLORS, TWO_COLORS, Design
+from .glyphs import Pen
 
 _BRIDGE = (57.0, 88.0)
 _SANS = Pen(0.14, 0.14)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from datasets.faces.courts import Color, Court, court_figure
-from datasets.faces.faces import Design, Sheet
-from datasets.faces.glyphs import Image, Pen, glyph, outline, rounded_mask
+from .courts import Color, Court, court_figure
+from .faces import Design, Sheet
+from .glyphs import Image, Pen, glyph, outline, rounded_mask
 
 _WIDTH, _HEIGHT = 63.0, 88.0
 _BRIGHT: tuple[Color, ...] = ((50, 50, 210), (200, 120, 30), (60, 160, 50), (40, 200, 240))

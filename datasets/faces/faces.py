@@ -12,9 +12,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.courts import Color, Court, court_figure
-from datasets.faces.glyphs import Image, Pen, glyph, pip, rounded_mask
 from vision.game.cards import DECK
+
+from .courts import Color, Court, court_figure
+from .glyphs import Image, Pen, glyph, pip, rounded_mask
 
 _BLACK: Color = (26, 22, 22)
 _RED: Color = (38, 24, 200)

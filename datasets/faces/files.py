@@ -7,8 +7,9 @@ from pathlib import Path
 
 import cv2
 
-from datasets.faces.glyphs import Image
 from vision.errors import ConfigurationError
+
+from .glyphs import Image
 
 
 def picture(text: str) -> Path:

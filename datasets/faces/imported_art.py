@@ -15,9 +15,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.glyphs import Image, rounded_mask
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
+
+from .glyphs import Image, rounded_mask
 
 SUFFIXES = (".svg", ".svgz", ".png", ".jpg", ".jpeg", ".webp")
 CARD_HEIGHT_MM = 88.0

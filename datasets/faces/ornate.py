@@ -9,8 +9,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from datasets.faces.glyphs import Image
-from datasets.render.clutter import suit_outline
+from ..render.clutter import suit_outline
+from .glyphs import Image
 
 Rng = np.random.Generator
 SPADE = 3

@@ -11,8 +11,8 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.render.clutter import FONTS, colour, print_suit
-from datasets.render.paint import Image, pyramid
+from ..render.clutter import FONTS, colour, print_suit
+from ..render.paint import Image, pyramid
 
 Rng = np.random.Generator
 _BANK = {"train": 72, "test": 24}

@@ -21,13 +21,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces import courts, designs, faces, glyphs, imported_art, reindex, svg_sheets
-from datasets.faces.backs import back_names, cut_card, load_back
-from datasets.faces.drawn_non_cards import foreign_faces
-from datasets.faces.files import picture, save
-from datasets.faces.glyphs import Image
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
+
+from . import courts, designs, faces, glyphs, imported_art, reindex, svg_sheets
+from .backs import back_names, cut_card, load_back
+from .drawn_non_cards import foreign_faces
+from .files import picture, save
+from .glyphs import Image
 
 __all__ = [
     "Deck",

@@ -15,11 +15,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.courts import Color
-from datasets.faces.designs import random_design
-from datasets.faces.faces import Design, Sheet, index_mark, stamp_indices
-from datasets.faces.glyphs import Image
 from vision.game.cards import DECK, Suit
+
+from .courts import Color
+from .designs import random_design
+from .faces import Design, Sheet, index_mark, stamp_indices
+from .glyphs import Image
 
 _WASH = (0.185, 0.265)  # part of width and height taken up by the old index
 _FONTS = Path("/usr/share/fonts")

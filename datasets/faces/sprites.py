@@ -10,11 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from datasets.faces import registry
-from datasets.faces.ornate import ornate_ace
-from datasets.render.paint import Image, pyramid
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
+
+from ..render.paint import Image, pyramid
+from . import registry
+from .ornate import ornate_ace
 
 Rng = np.random.Generator
 Levels = tuple[Image, ...]

@@ -14,10 +14,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.glyphs import Image
-from datasets.faces.imported_art import draw, finish, size_mm
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
+
+from .glyphs import Image
+from .imported_art import draw, finish, size_mm
 
 _ACE_LOW = "A23456789TJQK"
 _ACE_HIGH = "AKQJT98765432"

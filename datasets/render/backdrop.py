@@ -8,8 +8,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from datasets.render.paint import Image, Points, shadow
-from datasets.render.surfaces import background
+from .paint import Image, Points, shadow
+from .surfaces import background
 
 Rng = np.random.Generator
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.render.paint import Points
+from .paint import Points
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.render.paint import Image, pyramid
+from .paint import Image, pyramid
 
 Rng = np.random.Generator
 Colour = tuple[float, float, float]

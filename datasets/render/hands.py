@@ -13,7 +13,7 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from datasets.render.paint import Image, Points, fill, pyramid
+from .paint import Image, Points, fill, pyramid
 
 Rng = np.random.Generator
 FRAME_MM = (320.0, 860.0)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from datasets.render.camera import View
-from datasets.render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
-from datasets.render.paint import Image, shadow
+from .camera import View
+from .exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from .paint import Image, shadow
 
 Rng = np.random.Generator
 _CELLS = 16

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.render.exposure import Image, Pair, blurred, glare, jpeg, lit, motion_blurred, noisy
+from .exposure import Image, Pair, blurred, glare, jpeg, lit, motion_blurred, noisy
 
 __all__ = [
     "Footprint", "Image", "Points", "blurred", "fill", "glare", "inks", "jpeg", "lay", "level_for",

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.render.paint import Image
+from .paint import Image
 
 Field = NDArray[Any]
 Rng = np.random.Generator

@@ -10,9 +10,9 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.render.camera import View
-from datasets.render.clutter import FONTS, colour, suit_outline
-from datasets.render.paint import Image, Points, fill, lay, pyramid
+from .camera import View
+from .clutter import FONTS, colour, suit_outline
+from .paint import Image, Points, fill, lay, pyramid
 
 Rng = np.random.Generator
 _WORDS = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.render.paint import Points
+from ..render.paint import Points
 
 Rng = np.random.Generator
 Extent = tuple[float, float]

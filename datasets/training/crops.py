@@ -13,10 +13,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.sprites import Pack, hands_of, packs
-from datasets.render.paint import Image, Points
-from datasets.training.snapshot import CORNERS, Snapshot, snapshot
 from vision.sight.geometry.plane import rectify
+
+from ..faces.sprites import Pack, hands_of, packs
+from ..render.paint import Image, Points
+from .snapshot import CORNERS, Snapshot, snapshot
 
 Rng = np.random.Generator
 UNREADABLE = 52

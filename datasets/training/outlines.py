@@ -12,11 +12,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.render.paint import Image, Points
-from datasets.training.crops import smallest_box
-from datasets.training.scene import Label, stills
 from vision.sight.detection.corners import UNIT, grown
 from vision.sight.geometry.plane import rectify
+
+from ..render.paint import Image, Points
+from .crops import smallest_box
+from .scene import Label, stills
 
 # A picture shows GROWTH times the card's width and height: room for the shifts of training.
 GROWTH = 1.75

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 import cv2
 import numpy as np
 
-from datasets.dealing.actors import card_quad
-from datasets.dealing.film import Shot
-from datasets.dealing.film_settings import look_for
-from datasets.dealing.scenario import Dealing, Scenario
-from datasets.dealing.simulate import rehearse
-from datasets.dealing.table_places import Camera
-from datasets.dealing.timeline import Act, Carried
-from datasets.faces.registry import deck_names
-from datasets.render.paint import Image
-from datasets.training.scene import Label, Still
+from ..dealing.actors import card_quad
+from ..dealing.film import Shot
+from ..dealing.film_settings import look_for
+from ..dealing.scenario import Dealing, Scenario
+from ..dealing.simulate import rehearse
+from ..dealing.table_places import Camera
+from ..dealing.timeline import Act, Carried
+from ..faces.registry import deck_names
+from ..render.paint import Image
+from .scene import Label, Still
 
 Rng = np.random.Generator
 _SEED_FAMILY = {"train": 1, "test": 2}

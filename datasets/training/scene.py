@@ -13,16 +13,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.random_non_cards import oddment
-from datasets.faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face, hands_of, packs
-from datasets.render import clutter, hands
-from datasets.render.backdrop import ground, strand
-from datasets.render.camera import View, view
-from datasets.render.lighting import finished, lighted
-from datasets.render.paint import Image, Points, fill, inks, lay, shadow
-from datasets.render.surfaces import recolour
-from datasets.render.table_print import print_layout, turned
-from datasets.training.arrange import Spot, coup, spots
+from ..faces.random_non_cards import oddment
+from ..faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face, hands_of, packs
+from ..render import clutter, hands
+from ..render.backdrop import ground, strand
+from ..render.camera import View, view
+from ..render.lighting import finished, lighted
+from ..render.paint import Image, Points, fill, inks, lay, shadow
+from ..render.surfaces import recolour
+from ..render.table_print import print_layout, turned
+from .arrange import Spot, coup, spots
 
 Rng = np.random.Generator
 SEED_FAMILY = {"train": 1, "test": 2}

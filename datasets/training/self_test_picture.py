@@ -17,8 +17,9 @@ from typing import Any
 import cv2
 import numpy as np
 
-from datasets.dealing import simulate
 from vision.sight.geometry.frame import Image, Points
+
+from ..dealing import simulate
 
 SEED = 602
 FPS = 10

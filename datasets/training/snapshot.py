@@ -13,15 +13,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.random_non_cards import oddment
-from datasets.faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face
-from datasets.render import clutter, hands
-from datasets.render.backdrop import ground
-from datasets.render.camera import View, view
-from datasets.render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
-from datasets.render.paint import Image, Points, fill, inks, lay, shadow
-from datasets.render.surfaces import recolour
-from datasets.render.table_print import turned
+from ..faces.random_non_cards import oddment
+from ..faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face
+from ..render import clutter, hands
+from ..render.backdrop import ground
+from ..render.camera import View, view
+from ..render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from ..render.paint import Image, Points, fill, inks, lay, shadow
+from ..render.surfaces import recolour
+from ..render.table_print import turned
 
 Rng = np.random.Generator
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -17,9 +17,9 @@ import torch
 
 from datasets.faces.registry import deck_names
 from datasets.training.crops import crops
-from models.evaluate.classifier import export, seconds_per_card
+from models.evaluate.classifier import seconds_per_card
 from models.networks.classifier import WIDTHS, onnx_runner
-from models.train.classifier import RUNS, Training, bank_of, make, measure
+from models.train.classifier import RUNS, Training, bank_of, export, make, measure
 from models.train.loop import parser
 from models.train.real_photographs import COPIES, crops_of
 from models.train.sample_bank import Bank, fill

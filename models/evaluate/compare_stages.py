@@ -22,12 +22,11 @@ import torch
 
 from datasets.training.scene import Label, stills
 from models.evaluate.ablations import Small, Variant, stock
-from models.evaluate.classifier import export
 from models.evaluate.detector import LEAST_OVERLAP, SETTINGS
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import HERE
+from models.networks.model_card import SHIPPED
 from models.train import detector
-from models.train.classifier import bank_of, make
+from models.train.classifier import bank_of, export, make
 from models.train.loop import parser
 from vision.game.cards import Card
 from vision.inference.load import open_models
@@ -60,7 +59,7 @@ def one_stage(arguments: argparse.Namespace) -> Ways:
     """Train the detector of all faces; return what names the cards of a picture, by input size."""
     for split, count in (("train", arguments.stills), ("test", 40)):
         detector.make(FOLDER, split, first=0, count=count, class_of=class_of)
-    arguments.resume, arguments.rate = HERE / "detector.onnx", 0.0015
+    arguments.resume, arguments.rate = SHIPPED / "detector.onnx", 0.0015
     data = detector.describe(FOLDER, CLASSES)
     checkpoint = detector.train(data, arguments, FOLDER)
     exported = detector.export(checkpoint, FOLDER / "faces.onnx", CLASSES)

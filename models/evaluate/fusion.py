@@ -83,7 +83,7 @@ def _written_ms(content: bytes) -> float:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser("measure_evidence", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path, metavar="TABLE.toml")
     for line in measured(load(parser.parse_args().table)):
         print(line)

@@ -23,7 +23,7 @@ from datasets.training.crops import crops
 from datasets.training.scene import stills
 from models.evaluate.detector import SIZE
 from models.networks.classifier import CardNet, CornerNet, onnx_runner
-from models.networks.model_card import HERE, checkpoint_file
+from models.networks.model_card import SHIPPED, checkpoint_file
 from models.networks.restore import restore
 from models.networks.yolo_obb import QuickOBB
 from models.train.detector import NETWORK
@@ -40,7 +40,7 @@ CHECKPOINTS = {
     "corners": "runs/corners/corners.pt",
     "classifier": "runs/classifier/classifier.pt",
 }
-FILES = {network: HERE / f"{network}.onnx" for network in CHECKPOINTS}
+FILES = {network: SHIPPED / f"{network}.onnx" for network in CHECKPOINTS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from datasets.faces.sprites import hands_of, packs
 from datasets.training.crops import cut, in_sight, label_of
 from datasets.training.snapshot import Snapshot, series
 from models.evaluate.classifier import Outcome, calibration_error
-from models.networks.model_card import HERE
+from models.networks.model_card import SHIPPED
 from vision.game.cards import DECK
 from vision.inference.onnx_model import load
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
@@ -229,7 +229,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cards", type=int, default=2_000)
     parser.add_argument("--looks", type=int, default=10)
-    parser.add_argument("--model", type=Path, default=HERE / "classifier.onnx")
+    parser.add_argument("--model", type=Path, default=SHIPPED / "classifier.onnx")
     parser.add_argument("--out", type=Path, default=Path("runs/report"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

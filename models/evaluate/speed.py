@@ -83,7 +83,7 @@ def rows(config: TableConfig, cores: int, most: int) -> Iterator[str]:
 
 def main() -> int:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser("measure_speed", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path, metavar="TABLE.toml")
     parser.add_argument("--frames", type=int, default=1000, help="frames of the film to use")
     arguments = parser.parse_args()

@@ -1,7 +1,6 @@
 """The cards of a simulated shoe: what leaves it, where each card is laid, and what goes wrong.
 
-Deals by the tableau of the game, or against it where a slip is asked for. Must not know of time,
-millimetres or pictures.
+Deals by the tableau of the game, or against it where a mistake is asked for.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ Rng = np.random.Generator
 CUT = "CUT"
 BURN_FACE = "BURN_FACE"
 BURN = "BURN"
+# Draws of a shoe in search of cards that fit a scenario; then it is called impossible.
 _TRIES = 5000
 
 

@@ -1,7 +1,7 @@
 """The film of a simulated shoe: acts drawn frame by frame, as a camera over the table sees them.
 
 Keeps a picture of what lies still; a frame is a copy of it with the moving things painted over
-their own part, then sensor noise. Must not know of files, codecs or truth.
+their own part, then sensor noise.
 """
 
 from __future__ import annotations
@@ -25,18 +25,22 @@ from .actors import (
     paint_card,
     warped,
 )
-from .chips import Chips
 from .film_settings import Look
-from .motions import Leg, Pose, is_moving, pose_at
-from .stage import Stage, set_stage
+from .stage import Chips, Stage, set_stage
 from .table_places import SHOULDER, Camera, toward
-from .timeline import Act, Carried
+from .timeline import Act, Carried, Leg, Pose, is_moving, pose_at
 
 Window = tuple[int, int, int, int]
+# Longest exposure, s; at a high frame rate it is half the time between two frames.
 _SHUTTER_S = 1 / 60
+# Motion blur: the exposure is drawn in steps of at most this many px, and at most so many steps.
+# Larger steps show as ghosts, more steps cost time.
 _STEP_PX = 6.0
 _MOST_STEPS = 8
+# Room for the shadow about a moving thing, px at 1 px a millimetre.
 _SHADOW_PX = 26.0
+# The noise picture is larger than the frame by this, px, and shifted at random frame by frame:
+# drawing fresh noise would take longer than all else.
 _NOISE_ROOM = 96
 # The camera looks on for a while: a table is seen to be empty only after the last card has left.
 _LAST_LOOK_S = 2.0

@@ -1,7 +1,4 @@
-"""How a simulated film looks, chosen or drawn by a seed.
-
-Knows which decks, backs and tables there are; nothing of the game or of drawing them.
-"""
+"""How a simulated film looks: deck, back, table, camera and noise, chosen or drawn by a seed."""
 
 from __future__ import annotations
 

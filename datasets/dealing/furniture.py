@@ -1,7 +1,4 @@
-"""What stands on the simulated table: chip rack, bets, discard tray and shoe, drawn on a picture.
-
-Must not know of cards' faces, light or time.
-"""
+"""What stands on the simulated table, drawn by the camera: chip rack, discard tray and shoe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Writing a film: frames to a video or a folder, text to a file, never a half-written one.
-
-Must not know what is filmed.
-"""
+"""Writing a film: frames to a video or a folder, text to a file, never a half-written one."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from vision.errors import OutsideError
 from ..render.paint import Image
 
 Frames = Iterator[tuple[Image, int]]
+# JPEG quality of single frames: no visible loss.
 _JPEG_QUALITY = 95
 
 

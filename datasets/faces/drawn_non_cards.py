@@ -1,6 +1,6 @@
 """Faces that are no playing card of the 52: jokers, tarot-like, game, blank and visiting cards.
 
-Negatives for training: the reader must leave them unread. Knows nothing of decks or scenes.
+Negatives for training: the reader must leave them unread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from .courts import Color, Court, court_figure
 from .faces import Design, Sheet
 from .glyphs import Image, Pen, glyph, outline, rounded_mask
 
+# A poker card, mm.
 _WIDTH, _HEIGHT = 63.0, 88.0
+# BGR.
 _BRIGHT: tuple[Color, ...] = ((50, 50, 210), (200, 120, 30), (60, 160, 50), (40, 200, 240))
 
 

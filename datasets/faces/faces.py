@@ -1,7 +1,4 @@
-"""Card faces of our own: a design is a handful of numbers, and every card follows from it.
-
-Knows nothing of decks as files, of splits or of scenes.
-"""
+"""Card faces of our own: a design is a handful of numbers, and every card follows from it."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from vision.game.cards import DECK
 from .courts import Color, Court, court_figure
 from .glyphs import Image, Pen, glyph, pip, rounded_mask
 
+# Inks of the suits, BGR.
 _BLACK: Color = (26, 22, 22)
 _RED: Color = (38, 24, 200)
 TWO_COLORS = {"c": _BLACK, "d": _RED, "h": _RED, "s": _BLACK}

@@ -1,7 +1,7 @@
 """Aces of spades as makers print them: one large engraved spade, a name, a line of small print.
 
 Nearly every real deck has one and no two are alike, so they are drawn at random over the ace of any
-design. Knows nothing of scenes.
+design.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..render.clutter import suit_outline
 from .glyphs import Image
 
 Rng = np.random.Generator
+# Index of spades among the suits.
 SPADE = 3
 _NAMES = (
     "MERIDIAN",

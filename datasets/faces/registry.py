@@ -1,7 +1,7 @@
 """The decks there are: a registry of face designs, each with its split and licence.
 
-`load_deck` draws a deck once and keeps it in a cache folder; later loads map the file into
-memory. Knows nothing of scenes. Which designs are held out, and why: ART.md.
+`load_deck` draws a deck once and keeps it in a cache folder; later loads map the file into memory.
+Which designs are held out, and why: ART.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from vision.game.cards import DECK
 from . import courts, designs, faces, glyphs, imported_art, reindex, svg_sheets
 from .backs import back_names, cut_card, load_back
 from .drawn_non_cards import foreign_faces
-from .files import picture, save
 from .glyphs import Image
 
 __all__ = [
@@ -237,6 +236,25 @@ def contact_sheet(faces_shown: Sequence[Image], *, height: int = 140) -> Image:
         alpha = small[:, :, 3:] / 255.0
         spot[:] = small[:, :, :3] * alpha + spot * (1 - alpha)
     return sheet
+
+
+def picture(text: str) -> Path:
+    """Return the path of a picture to be written, for `argparse`: checked before anything is made.
+
+    ArgumentTypeError if OpenCV writes no such files or the folder is not there.
+    """
+    path = Path(text)
+    if not cv2.haveImageWriter(text):
+        raise argparse.ArgumentTypeError(f"{text}: no picture's name; end it in .png or .jpg")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{path.parent}: no folder; make it first")
+    return path
+
+
+def save(path: Path, image: Image) -> None:
+    """Write a picture; ConfigurationError if it cannot be."""
+    if not cv2.imwrite(str(path), image):
+        raise ConfigurationError(f"{path}: cannot be written; is the folder yours, the disk full?")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

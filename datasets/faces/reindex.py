@@ -1,7 +1,6 @@
 """Art under other indices: corners washed clean, then stamped in our glyphs or a system font.
 
-For training only; fonts are whatever the machine has, read with Pillow. Knows nothing of where
-the art came from.
+For training only; fonts are whatever the machine has, read with Pillow.
 """
 
 from __future__ import annotations

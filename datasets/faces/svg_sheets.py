@@ -1,7 +1,7 @@
 """The freely licensed decks of Debian's packages: one SVG sheet holds a whole deck.
 
-Knows where the packages put them and how their cards are laid out; of these designs those with
-the letters A J Q K and usual suit colours are named here, the others left out on purpose.
+Only designs with the letters A J Q K and usual suit colours are named; the others are left out on
+purpose.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .imported_art import draw, finish, size_mm
 
 _ACE_LOW = "A23456789TJQK"
 _ACE_HIGH = "AKQJT98765432"
+# Cards of a suit lie in one row.
 _COLUMNS = 13
 
 
@@ -73,6 +74,7 @@ _SMALL_INDEX = (
     "orell",
     "paris",
 )
+# The last number is the rows of cards, 0 where they lie apart.
 _ALL = {
     **{f"gnome-{name}": Sheet(_GNOME / f"{name}.svgz", _GPL3) for name in _GNOME_NAMES},
     "kde-standard": Sheet(_KDE / "svg-standard/standard.svgz", _GPL2, "shcd", _ACE_HIGH, 4),

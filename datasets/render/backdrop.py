@@ -1,7 +1,4 @@
-"""What a whole picture stands on: one surface, or two with an edge between them.
-
-Must not know of cards or labels.
-"""
+"""What a whole picture stands on: one surface, or two with an edge between them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Light and camera of a whole still: lamps, sun and shade, glare, exposure, blur, noise, JPEG.
-
-Must not know what the picture shows.
-"""
+"""Light and camera of a whole still: lamps, sun and shade, glare, exposure, blur, noise, JPEG."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from .exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
 from .paint import Image, shadow
 
 Rng = np.random.Generator
+# A light field is drawn on a grid this fine and enlarged: light changes slowly.
 _CELLS = 16
 
 

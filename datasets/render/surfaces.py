@@ -1,7 +1,7 @@
 """Surfaces a card may lie on: felts, woods, carpets, cloths, stone, tiles, paper; all procedural.
 
 Train and test surfaces come from disjoint seeds, and the families `marble`, `herringbone` and
-`speckle` are kept for testing. Must not know of cards, labels or cameras.
+`speckle` are kept for testing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from .paint import Image
 
 Field = NDArray[Any]
 Rng = np.random.Generator
+# Side of a stored surface, px.
 BANK_PX = 640
+# How many are made a split.
 _BANK = {"train": 160, "test": 40}
+# Seeds begin here, apart for train and test, so that no sprite of one is in the other.
 _SEED = {"train": 71_000, "test": 92_000}
 
 

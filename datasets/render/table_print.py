@@ -1,6 +1,6 @@
 """What is printed on a gaming table: lines, boxes, arcs, words, numbers and suits.
 
-Drawn through a view, so that print lies in the table's plane. Must not know of cards.
+Drawn through a view, so that print lies in the table's plane.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where cards lie: spreads, fans, rows, piles and baccarat hands, in card widths about the origin.
 
-An arrangement is a list of spots from the lowest card to the topmost. Must not know of pixels.
+An arrangement is a list of spots from the lowest card to the topmost.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..render.paint import Points
 
 Rng = np.random.Generator
 Extent = tuple[float, float]
+# Height of a card in widths (88 / 63).
 _TALL = 1.4
 
 
@@ -135,6 +136,7 @@ def _single(rng: Rng, _: Extent) -> list[Spot]:
 
 _Style = Callable[[Rng, Extent], list[Spot]]
 _STYLES: tuple[_Style, ...] = (_scatter, _grid, _row, _fan, _heap, _single, coup)
+# How often each style is drawn: loose and single cards are what a table shows most.
 _WEIGHTS = (0.3, 0.14, 0.16, 0.14, 0.07, 0.07, 0.12)
 
 

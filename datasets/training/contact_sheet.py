@@ -13,11 +13,12 @@ import numpy as np
 
 from vision.game.cards import Card
 
-from ..faces.files import picture, save
+from ..faces.registry import picture, save
 from ..render.paint import Image
 from .crops import UNREADABLE, crops
 from .scene import Still, stills
 
+# BGR.
 _INKS = {"face": (60, 220, 60), "back": (240, 120, 40), "cut": (40, 200, 240)}
 
 

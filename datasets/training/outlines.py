@@ -1,7 +1,7 @@
 """Cards as a detector finds them, for the network that finds their true corners.
 
 A picture is cut out round a card with much of what lies about it; its label is where the four
-corners truly are. Must not train anything.
+corners truly are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Stills for the detector: cards among other things, through one view, with exact labels.
 
-Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. Every quad is
-the card's true projected corners, clockwise, edge 0 to 1 a short side. Must not train anything.
+Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. Every quad is the
+card's true projected corners, clockwise, edge 0 to 1 a short side.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from ..render.table_print import print_layout, turned
 from .arrange import Spot, coup, spots
 
 Rng = np.random.Generator
+# Part of every seed, so that train and test draw other numbers.
 SEED_FAMILY = {"train": 1, "test": 2}
+# Width of a poker card, mm.
 _WIDTH_MM = 63.0
+# A card less of which is in sight has no label: a detector would learn to guess.
 _LEAST_VISIBLE = 0.12
 
 

@@ -1,7 +1,6 @@
 """One card photographed with little around it: the raw material of a classifier crop.
 
-Keeps what decides whether a person could read it: what covers it and how sharp it is. Must not
-know of labels or of the network.
+Keeps what decides whether a person could read it: what covers it and how sharp it is.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from ..render.surfaces import recolour
 from ..render.table_print import turned
 
 Rng = np.random.Generator
+# Corners of a card as shares of its sides, and its width in mm.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 _WIDTH_MM = 63.0
 # How often something lies on the card, how often that is other cards, and how often the picture's

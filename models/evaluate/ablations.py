@@ -26,6 +26,7 @@ from models.train.sample_bank import Bank, fill
 from vision.inference.load import open_models
 from vision.sight.detection.classifier import CROP_SIZE
 
+# Numbers of designs trained on.
 DESIGNS = (5, 10, 20, 40)
 PIXELS_OF = ("blur", "glare", "hands")
 

@@ -1,10 +1,9 @@
-"""Compare one network that finds and names cards with two.
+"""Compare one network that finds and names cards with two: `-m models.evaluate.compare_stages`.
 
-`python -m models.evaluate.compare_stages`.
 Both begin with the shipped detector. For the same minutes one goes on as a detector of all 52
-faces, while of the other the detector stays as it is and a classifier is trained from nothing.
-Both are then measured on the same held-out stills, 1,248 pixels wide as a table camera has them,
-exported, on one thread of ONNX Runtime; the one network at several sizes of its input.
+faces, while the other keeps the detector as it is and trains a classifier from nothing. Both are
+then measured on the same held-out stills, 1,248 pixels wide as a table camera has them, exported,
+on one thread of ONNX Runtime; the one network at several sizes of its input.
 """
 
 from __future__ import annotations
@@ -38,7 +37,9 @@ from vision.sight.geometry.polygons import overlap
 FOLDER = Path("runs/stages")
 FACES = [str(Card.of(number)) for number in range(52)]
 CLASSES = [*FACES, *(kind for kind in KINDS if kind is not Kind.FACE), "foreign"]
+# Side of the held-out stills, px, and their seed: another one than any training's.
 SIDE, SEED = 1248, 90_001
+# Threshold of the one network: that of the shipped detector.
 LEAST_SURE = 0.4
 
 # The smallest costs what two stages do for a few cards, the largest sees every pixel.

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from datasets.dealing.actors import Pack, paint_card
 from datasets.dealing.film import Shot
 from datasets.dealing.film_settings import look_for
-from datasets.dealing.motions import Pose
 from datasets.dealing.table_places import Camera
+from datasets.dealing.timeline import Pose
 from datasets.faces.registry import Deck, back_names, cut_card, deck_names, load_back, load_deck
 from datasets.faces.sprites import NAMES
 from datasets.render.exposure import blurred, jpeg, noisy

@@ -25,6 +25,7 @@ from vision.storage.avi import pictures_of
 from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore
 
+# Pictures of the film that are used; looks and stills that are timed.
 SHOWN = 60
 LOOKS = 900
 STILLS = 50

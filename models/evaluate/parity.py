@@ -33,7 +33,9 @@ from vision.sight.detection.detector import KINDS, Detection, Detector, Letterbo
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.polygons import overlap
 
+# Seed of the pictures.
 SEED = 80_001
+# Shifts of corners, as shares of the picture, that count as the same.
 SAME_SHIFT = 1e-4
 CHECKPOINTS = {
     "detector": "runs/detector/train/weights/best.pt",

@@ -32,9 +32,13 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+# Seed of the held-out cards: another one than any training's.
 SEED = 90_001
+# Error bounds at which naming is measured, the last one that of the reader.
 BOUNDS = (0.02, 1e-3, 1e-4, 1e-5)
+# Copies of each face left in a full shoe of eight decks.
 COPIES = np.full(FACES, 8.0)
+# How many of the worst crops are shown; and the share in sight from which a card is open.
 WORST = 60
 WHOLE = 0.99
 

@@ -23,6 +23,7 @@ from vision.errors import OutsideError
 from vision.inference.load import open_models
 from vision.sight.geometry.frame import Frame, Image
 
+# First frames, which are not timed: memory is laid out in them.
 WARM_UP = 10
 
 

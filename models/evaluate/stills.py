@@ -25,10 +25,15 @@ from vision.sight.detection.detector import Kind
 from vision.sight.geometry.polygons import overlap
 from vision.sight.stills.reader import PASSES, StillCard, read_still
 
+# Seed of the held-out stills: another one than any training's.
 SEED = 80_001
+# The error bound of `shoe-reader read`.
 BOUND = 0.02
+# A name belongs to the card that its outline overlaps by this share (of both together).
 LEAST_OVERLAP = 0.3
+# Cards with less in sight or narrower than this, px, are not counted.
 LEAST_VISIBLE, LEAST_PX = 0.15, 20
+# Classes of the card's width and of the share in sight, from each of these up.
 WIDTHS_PX = (20, 35, 60, 120)
 SHARES = (0.15, 0.5, 0.98)
 

@@ -1,8 +1,9 @@
-"""Weights back out of an exported file: training goes on from what is shipped.
+"""Restore weights from an exported ONNX file, so that training goes on from what is shipped.
 
 Export folds each batch normalisation into the convolution before it. Here the convolutions get the
 folded weights and each normalisation is set so that, on the pictures given, it changes nothing.
-A wider network takes over the weights of a narrower one and says the same until it learns more.
+A wider network takes over the weights of a narrower one and gives the same answers until it learns
+more.
 """
 
 from __future__ import annotations

@@ -21,9 +21,13 @@ from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import rectify
 from vision.sight.stills.reader import passes_for
 
+# An outline is taken where it overlaps the label by this share (of both together).
 LEAST_AGREEMENT = 0.7
+# Crops made of each card, each with other corners.
 COPIES = 8
+# How far the corners of a crop are off, in card widths (standard deviation).
 LOOSE = 0.015
+# Threshold of the detector: low, since the label confirms what it finds.
 THRESHOLD = 0.1
 
 

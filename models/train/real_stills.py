@@ -18,6 +18,7 @@ from vision.inference.load import ModelSet
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.stills.reader import StillCard, read_still
 
+# The error bound of `shoe-reader read`.
 BOUND = 0.02
 # Labels are drawn by eye, some round the part in sight only.
 LEAST_AGREEMENT = 0.4

@@ -16,6 +16,7 @@ from vision.sight.geometry.frame import Image
 
 Rng = np.random.Generator
 WIDTH, HEIGHT = CROP_SIZE
+# Middle and corners of a crop, px.
 MIDDLE = np.array([WIDTH / 2, HEIGHT / 2])
 CORNERS = np.array([[0, 0], [WIDTH, 0], [WIDTH, HEIGHT], [0, HEIGHT]], np.float32)
 # How far the box of a detector is off, as a share of the card's height (standard deviation).

@@ -22,7 +22,6 @@ from vision.sight.geometry.lens import Lens
 from vision.sight.geometry.polygons import distance_inside, shared_area
 
 POKER_MM = (63.0, 88.0)
-BRIDGE_MM = (57.0, 88.0)
 MIN_SLOT_SHARE = 0.35
 
 

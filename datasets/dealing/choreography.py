@@ -207,8 +207,8 @@ class _Director:
         return card.moved(toward(card.centre, SHOULDER) * (_FINGERS_MM + 18.0))
 
 
-def _distance(one: Pose, two: Pose) -> float:
-    return float(np.hypot(*(one.centre - two.centre)))
+def _distance(first: Pose, second: Pose) -> float:
+    return float(np.hypot(*(first.centre - second.centre)))
 
 
 def _has_left(origin: Pose, now: Pose) -> bool:

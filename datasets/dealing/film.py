@@ -237,7 +237,8 @@ def _around(quads: Sequence[Points], size: tuple[int, int], margin: float) -> Wi
     return int(low[0]), int(low[1]), int(high[0]), int(high[1])
 
 
-def _joined(one: Window | None, two: Window) -> Window:
-    if one is None:
-        return two
-    return min(one[0], two[0]), min(one[1], two[1]), max(one[2], two[2]), max(one[3], two[3])
+def _joined(window: Window | None, more: Window) -> Window:
+    if window is None:
+        return more
+    left, top, right, bottom = window
+    return min(left, more[0]), min(top, more[1]), max(right, more[2]), max(bottom, more[3])

@@ -187,7 +187,7 @@ def _write(show: Show, args: argparse.Namespace) -> None:
     picture = FRAMES if args.frames else VIDEO
     if args.frames and (out / FRAMES).exists():
         raise ConfigurationError(f"{out / FRAMES}: is there already; choose another folder")
-    # The extension stays: it tells the writer which container to make.
+    # The extension stays: the writer chooses the container by it.
     partial = out / f"partial-{picture}"
     try:
         out.mkdir(parents=True, exist_ok=True)

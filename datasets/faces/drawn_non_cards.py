@@ -44,11 +44,11 @@ def _card(sheet: Sheet) -> Image:
 def _words(sheet: Sheet, text: str, at: tuple[float, float], *, size: float, color: Color) -> None:
     """Write text, left end of its baseline at a point in mm, `size` mm high."""
     scale = size * sheet.scale / 22
-    place = (round(at[0] * sheet.scale), round(at[1] * sheet.scale))
+    corner = (round(at[0] * sheet.scale), round(at[1] * sheet.scale))
     cv2.putText(
         sheet.image,
         text,
-        place,
+        corner,
         cv2.FONT_HERSHEY_TRIPLEX,
         scale,
         color,
@@ -61,9 +61,9 @@ def _joker(height: int, number: int) -> Image:
     ink: Color = ((40, 30, 190), (30, 26, 26), (120, 40, 110))[number % 3]
     sheet = _sheet(height)
     for turned in (False, True):
-        for place, letter in enumerate("JOKER"):
+        for number, letter in enumerate("JOKER"):
             mark = _letter(letter, sheet)
-            sheet.stamp(mark, (5.0, 8 + 6.2 * place), ink, turned=turned)
+            sheet.stamp(mark, (5.0, 8 + 6.2 * number), ink, turned=turned)
     paints = tuple(_BRIGHT[(number + i) % 4] for i in range(3))
     style = ("classic", "modern")[number % 2]
     figure = court_figure(

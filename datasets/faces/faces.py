@@ -41,7 +41,7 @@ PIP_PLACES: dict[str, tuple[tuple[tuple[float, float], ...], tuple[tuple[float, 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """All that sets one deck apart from another; lengths in mm unless said otherwise."""
+    """All that sets one deck apart from another; lengths in mm unless noted."""
 
     size: tuple[float, float] = (63.0, 88.0)
     pen: Pen = field(default_factory=Pen)
@@ -210,7 +210,7 @@ def index_mark(sheet: Sheet, rank: str) -> Image:
 
 
 def stamp_indices(sheet: Sheet, suit: str, *, mark: Image, halo: bool) -> None:
-    """Stamp rank (a mask) and suit in all corners the design says, on a halo of paper or not."""
+    """Stamp rank (a mask) and suit in all corners of the design, on a halo of paper or not."""
     d = sheet.design
     w, ink = d.size[0], dict(d.inks)[suit]
     small = pip(suit, sheet.px(d.index_suit), sheet.px(d.index_suit * 0.9), d.pip_family)

@@ -70,7 +70,7 @@ def card_files(folder: Path) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     inside = [p for p in folder.iterdir() if p.is_dir() and card_of_file(p.name)]
-    for path in sorted(p for place in (folder, *inside) for p in place.iterdir()):
+    for path in sorted(p for holder in (folder, *inside) for p in holder.iterdir()):
         card = card_of_file(path.stem) if path.suffix.lower() in SUFFIXES else None
         if card:
             found.setdefault(card, path)

@@ -32,7 +32,7 @@ _FONTS = (cv2.FONT_HERSHEY_DUPLEX, cv2.FONT_HERSHEY_TRIPLEX, cv2.FONT_HERSHEY_CO
 
 
 def ornate_ace(face: Image, rng: Rng) -> Image:
-    """Return the face (BGRA) of an ace of spades with its middle drawn anew; indices stay."""
+    """Return the face (BGRA) of an ace of spades with another middle; indices stay."""
     ace = face.copy()
     height, width = ace.shape[:2]
     paper = np.median(ace[height // 8 : height // 5, width // 3 : 2 * width // 3, :3], axis=(0, 1))

@@ -193,7 +193,7 @@ def _folder_entry(folder: Path) -> _Entry:
 
 @cache
 def _code(*modules: ModuleType) -> str:
-    """Return the text of drawing modules: what they drew is drawn anew when they change."""
+    """Return the text of drawing modules: what they drew is drawn again when they change."""
     return "".join(Path(str(m.__file__)).read_text("utf-8") for m in modules)
 
 
@@ -228,10 +228,10 @@ def contact_sheet(faces_shown: Sequence[Image], *, height: int = 140) -> Image:
     width = round(height * 0.75)
     rows = -(-len(faces_shown) // 13)
     sheet = np.full((rows * (height + 4), 13 * (width + 4), 3), 96, np.uint8)
-    for place, face in enumerate(faces_shown):
+    for number, face in enumerate(faces_shown):
         size = (min(round(height * face.shape[1] / face.shape[0]), width), height)
         small = cv2.resize(face, size, interpolation=cv2.INTER_AREA)
-        y, x = place // 13 * (height + 4), place % 13 * (width + 4)
+        y, x = number // 13 * (height + 4), number % 13 * (width + 4)
         spot = sheet[y : y + size[1], x : x + size[0]]
         alpha = small[:, :, 3:] / 255.0
         spot[:] = small[:, :, :3] * alpha + spot * (1 - alpha)

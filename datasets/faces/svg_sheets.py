@@ -30,7 +30,7 @@ _COLUMNS = 13
 class Sheet:
     """One file with a whole deck: a row for each suit, a column for each rank.
 
-    `rows` says how many rows of cards the picture is high; 0 where cards lie apart from each
+    `rows` is how many rows of cards the picture is high; 0 where cards lie apart from each
     other, and are found one by one.
     """
 

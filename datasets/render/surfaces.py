@@ -234,9 +234,9 @@ def _coloured(value: Field, colour: tuple[float, ...]) -> Image:
     return cv2.merge([cv2.convertScaleAbs(flat, alpha=c) for c in colour])
 
 
-def _mixed(mix: Field, one: tuple[float, ...], two: tuple[float, ...], spread: float) -> Image:
+def _mixed(mix: Field, first: tuple[float, ...], second: tuple[float, ...], spread: float) -> Image:
     """Blend two colours by a (h, w) mix 0 to 1; `spread` is how far the second differs."""
-    low = np.asarray(one, np.float32)
-    step = (np.asarray(two, np.float32) - low) * np.float32(spread)
+    low = np.asarray(first, np.float32)
+    step = (np.asarray(second, np.float32) - low) * np.float32(spread)
     blend: Image = np.clip(low + mix[:, :, None].astype(np.float32) * step, 0, 255).astype(np.uint8)
     return blend

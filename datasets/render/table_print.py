@@ -65,8 +65,8 @@ def _frames(rng: Rng, image: Image, view: View, *, middle: Points, ink: tuple[fl
     gap = rng.uniform(1.05, 1.5)
     if rng.random() < 0.3:
         size = size[0] * 3, size[1]
-    for place in range(int(rng.integers(1, 5))):
-        corners = turned(size, middle + np.array([place * size[0] * gap, 0]), 0.0)
+    for number in range(int(rng.integers(1, 5))):
+        corners = turned(size, middle + np.array([number * size[0] * gap, 0]), 0.0)
         dense = np.concatenate([
             np.linspace(corners[k], corners[(k + 1) % 4], 6, endpoint=False) for k in range(4)
         ])  # fmt: skip

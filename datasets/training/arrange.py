@@ -48,10 +48,10 @@ def coup(rng: Rng, extent: Extent) -> list[Spot]:
     jitter = rng.uniform(0.0, 0.12)
     found = []
     for side in (-1, 1):
-        for place in range(int(rng.choice([1, 2, 2, 3, 3]))):
-            x = side * (apart / 2 + 0.5 + place * gap)
+        for number in range(int(rng.choice([1, 2, 2, 3, 3]))):
+            x = side * (apart / 2 + 0.5 + number * gap)
             y, angle = 0.0, 0.0
-            if place == 2:
+            if number == 2:
                 x = side * (apart / 2 + 0.5 + 2 * gap + 0.25) if rng.random() < 0.7 else (
                     side * (apart / 2 + 0.5 + gap / 2))  # fmt: skip
                 y = 0.0 if abs(x) > apart / 2 + 0.6 + gap else -1.35

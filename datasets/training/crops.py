@@ -34,7 +34,7 @@ _FLAWED, _CLEAR = 17.0, 22.0
 # How far corners are off, in widths, and how often so far where the card is in sight or covered.
 _LOOSE = (0.006, 0.014, 0.028, 0.06)
 _EXACT, _GUESSED = (0.25, 0.35, 0.3, 0.1), (0.1, 0.25, 0.35, 0.3)
-# How often an outline is not the card's, and is to be told from one that is.
+# How often an outline is not the card's, and the network must learn to see that.
 _AMISS = 0.05
 
 

@@ -27,7 +27,7 @@ _LEAST_VISIBLE = 0.15
 _LEAST_PX = 20.0
 # Cards quite in sight are the most and the easiest: of them this share is kept.
 _IN_SIGHT, _KEPT = 0.98, 0.5
-# How far off the box of a card is of which nothing is in sight, in shares of its sides: the
+# How far off the box of a card wholly out of sight is, in shares of its sides: the
 # detector's boxes are further off the more of a card is covered.
 _ADRIFT = 0.2
 

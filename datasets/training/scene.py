@@ -196,7 +196,7 @@ class _Canvas:
         cv2.fillPoly(self._owner, [np.round(outline).astype(np.int32)], 0)
 
     def labels(self) -> tuple[Label, ...]:
-        """Return the cards enough of which is in sight, the lowest first."""
+        """Return the cards that are enough in sight, the lowest first."""
         seen = np.bincount(self._owner.ravel(), minlength=len(self._cards) + 1)
         found = []
         for number, (kind, quad, name) in enumerate(self._cards, start=1):

@@ -143,8 +143,8 @@ class _Shot:
         if chance < _BY_CARDS:
             step = rng.normal(0, 0.12) if rng.random() < 0.7 else rng.uniform(-np.pi, np.pi)
             reach = rng.uniform(10, 75)
-            for place in range(1, int(rng.integers(2, 4))):
-                self._neighbour(decks, tint, out * reach * place, turn + step * place, over=True)
+            for number in range(1, int(rng.integers(2, 4))):
+                self._neighbour(decks, tint, out * reach * number, turn + step * number, over=True)
         elif chance < 0.82 and "hands" not in self._without:
             tip = out * rng.uniform(10, 48)
             towards = np.arctan2(-out[0], out[1]) + rng.normal(0, 0.5)

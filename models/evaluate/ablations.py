@@ -2,7 +2,7 @@
 
 Each is trained from nothing for the same number of steps on as many crops, and measured on the same
 held-out crops and, where photographs are named, on every second of them, which no run has seen.
-The figures say which thing matters; they are far below those of a whole training.
+The figures show which difference matters; they are far below those of a whole training.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _words(off: Vector) -> str:
 
 
 def shifts() -> None:
-    """Print how exactly a push of the camera is told during play, and how often falsely."""
+    """Print how exactly a push of the camera is measured during play, and the false reports."""
     slots = {Slot[name]: slot_polygon(name).astype(np.float32) for name in SLOTS}
     rng = np.random.default_rng(11)
     errors: dict[float, list[float]] = {mm: [] for mm in MOVES_MM}
@@ -202,19 +202,19 @@ def shifts() -> None:
         for image in _frames(seed, table):
             for mm in MOVES_MM:
                 moved, way = _pushed(image, mm, plane, rng)
-                told = layout.shift(moved)
-                if told is None:
+                found = layout.shift(moved)
+                if found is None:
                     silent += 1
                     continue
                 errors[mm].append(
-                    max(float(np.hypot(*np.subtract(told.at[s], way[s]))) for s in slots)
+                    max(float(np.hypot(*np.subtract(found.at[s], way[s]))) for s in slots)
                 )
-                false += mm == 0 and told.worst_mm > ALARM_MM
-    print("\n| moved by | told | error mean / max, mm |\n|---|---|---|")
+                false += mm == 0 and found.worst_mm > ALARM_MM
+    print("\n| moved by | measured | error mean / max, mm |\n|---|---|---|")
     for mm, off in errors.items():
         print(f"| {mm:g} mm | {len(off)} | {np.mean(off):.2f} / {np.max(off):.2f} |")
     print(f"\n{silent} pictures gave no answer; {false} of {len(errors[0.0])} that had not moved "
-          f"were told to have by more than {ALARM_MM:g} mm")  # fmt: skip
+          f"were reported to have by more than {ALARM_MM:g} mm")  # fmt: skip
 
 
 def _frames(seed: int, table: str) -> Iterator[Image]:

@@ -105,12 +105,12 @@ def row(title: str, name: Callable[[Image], Named], count: int) -> str:
     times = []
     for still in itertools.islice(stills(SEED, split="test", size=(SIDE, SIDE)), count):
         begun = time.perf_counter()
-        said = name(still.image)
+        named = name(still.image)
         times.append(time.perf_counter() - begun)
         for label in still.labels:
             if label.kind != Kind.FACE or label.card is None or label.visible < 0.75:
                 continue
-            near = {face for quad, face in said if overlap(label.quad, quad) >= LEAST_OVERLAP}
+            near = {face for quad, face in named if overlap(label.quad, quad) >= LEAST_OVERLAP}
             tally["cards"] += 1
             tally["found"] += bool(near)
             tally["right"] += near == {label.card}

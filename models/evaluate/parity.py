@@ -167,7 +167,7 @@ def main() -> None:
     try:
         networks = None if arguments.restored else checkpoints(arguments)
     except argparse.ArgumentTypeError as error:
-        parser.error(f"{error}, or say --restored")
+        parser.error(f"{error}, or give --restored")
     scenes = [s.image for s in itertools.islice(stills(SEED, split="test"), 20)]
     faces = [crop for crop, _ in itertools.islice(crops(SEED, split="test"), 200)]
     detector, corners, classifier = networks or shipped(scenes, faces)

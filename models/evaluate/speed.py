@@ -68,9 +68,9 @@ def rows(config: TableConfig, cores: int, most: int) -> Iterator[str]:
     """Yield a row of each step on so many cores of the processor."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     cv2.setNumThreads(cores)
-    eyes = open_models(threads=cores)
-    detector, classifier = Timed(eyes.detector), Timed(eyes.classifier)
-    timed = replace(eyes, detector=cast(Any, detector), classifier=cast(Any, classifier))
+    models = open_models(threads=cores)
+    detector, classifier = Timed(models.detector), Timed(models.classifier)
+    timed = replace(models, detector=cast(Any, detector), classifier=cast(Any, classifier))
     fast = config.models.model_copy(update={"looks_per_s": 1000.0})
     watcher = SightPipeline(config.model_copy(update={"models": fast}), timed, decks=8)
     watcher.begin_shoe(1)

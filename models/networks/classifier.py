@@ -69,7 +69,8 @@ class CardNet(nn.Module):
                 layers.append(Residual(width, width))
             inputs = width
         self.features = nn.Sequential(*layers)
-        # Mean says how much of a thing there is (pips), maximum that it is there (an index).
+        # The mean measures how much of a thing there is (pips), the maximum whether it is there (an
+        # index).
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * inputs, OUTPUTS))
 
     def forward(self, x: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ def as_lines(tables: dict[str, dict[str, Any]]) -> str:
 def ship(model: Path, card: dict[str, Any]) -> Path:
     """Put a model file into `models/` under its card's name, and write the card; return its path.
 
-    A file that lies there already keeps what its card says of the training, unless that is given.
+    A file that lies there already keeps the `trained` line of its card, unless a new one is given.
     """
     target = SHIPPED / f"{card['name']}.onnx"
     if model.resolve() != target.resolve():

@@ -48,8 +48,8 @@ def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
 def _alike(wanted: list[tuple[int, ...]], stored: list[tuple[int, ...]]) -> bool:
     """Whether the layers are the same ones, none of them narrower than what is stored."""
     return len(wanted) == len(stored) and all(
-        len(one) == len(other) and one[2:] == other[2:] and min(np.subtract(one, other)) >= 0
-        for one, other in zip(wanted, stored, strict=True)
+        len(wide) == len(narrow) and wide[2:] == narrow[2:] and min(np.subtract(wide, narrow)) >= 0
+        for wide, narrow in zip(wanted, stored, strict=True)
     )
 
 

@@ -89,7 +89,7 @@ class Training(Loop):
         return loss_of(found, truth)
 
     def measured(self) -> str:
-        """Return how many held-out crops are read right, and told readable or not."""
+        """Return how many held-out crops are read right, and rightly called readable or not."""
         right, gate = measure(self.average.module, self.held_out, self.device)
         return f"held-out right {right:.2%}  readability {gate:.2%}"
 

@@ -83,13 +83,13 @@ class Loop(ABC):
 
     def run(self, path: Path) -> Path:
         """Train for the given minutes or steps, saving to `path` as it goes; return it."""
-        begun = said = time.monotonic()
+        begun = printed = time.monotonic()
         losses: list[float] = []
         while (share := self._share(spent := (time.monotonic() - begun) / 60)) < 1:
             losses.append(self.step(share))
-            if time.monotonic() - said > self.arguments.every:
-                said = time.monotonic()
-                self._say(spent, sum(losses) / len(losses))
+            if time.monotonic() - printed > self.arguments.every:
+                printed = time.monotonic()
+                self._print(spent, sum(losses) / len(losses))
                 losses.clear()
                 torch.save(self.average.module.state_dict(), path)
         torch.save(self.average.module.state_dict(), path)
@@ -101,7 +101,7 @@ class Loop(ABC):
             return float(self.steps / self.arguments.steps)
         return float(spent / self.arguments.minutes)
 
-    def _say(self, spent: float, loss: float) -> None:
+    def _print(self, spent: float, loss: float) -> None:
         rate = self.steps * self.arguments.batch / (60 * spent)
         print(
             f"{spent:6.1f} min  step {self.steps}  bank {self.bank.ready()}  loss {loss:.4f}  "

@@ -31,7 +31,7 @@ LOOSE = 0.015
 THRESHOLD = 0.1
 
 
-def crops_of(folder: Path, eyes: ModelSet) -> Iterator[tuple[Image, int]]:
+def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, int]]:
     """Yield several crops (136 x 96 x 3, BGR) with class numbers of every card that is found.
 
     `folder` holds `images/` and `labels/` (YOLO text: class, centre, size as shares).
@@ -42,7 +42,7 @@ def crops_of(folder: Path, eyes: ModelSet) -> Iterator[tuple[Image, int]]:
         if image is None:
             continue
         picture = np.asarray(image, np.uint8)
-        found = eyes.detector(picture, passes_for(picture), threshold=THRESHOLD)
+        found = models.detector(picture, passes_for(picture), threshold=THRESHOLD)
         quads = [d.quad for d in found if d.kind is Kind.FACE]
         for card, box in labels_of(folder / "labels" / f"{path.stem}.txt", picture):
             agreeing = [(agreement(q, box), number) for number, q in enumerate(quads)]

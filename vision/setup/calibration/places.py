@@ -58,7 +58,7 @@ def places_of(view: View) -> Places:
 def aligned(plane: Homography, view: View, shift: Shift | None) -> tuple[Homography, float]:
     """Return a new plane in the frame of a table file, and how far the two disagree, mm.
 
-    The camera may have moved since: `shift` tells where the slots are now seen by the old plane.
+    The camera may have moved since: `shift` has where the slots are now seen by the old plane.
     """
     old = view.plane()
     here = {slot: np.mean(area, axis=0) for slot, area in view.slots_mm.items()}

@@ -38,7 +38,7 @@ ROOM_MM = 8.0
 # The mouth reaches this far back from where cards come into sight, ahead of it, and to each side,
 # mm: cards are first seen when they are half out. Too large ahead, it reaches into slots.
 MOUTH_BACK_MM, MOUTH_AHEAD_MM, MOUTH_HALF_MM = 170, 40, 65
-# The share of dealt cards, seen earliest on their way, that say where the mouth is; and the least
+# The share of dealt cards, seen earliest on their way, that show where the mouth is; and the least
 # way, mm, by which a card shows a direction at all.
 EARLY, FAR_MM = 0.4, 80.0
 # Half the side of the proposed discard, mm: a pile of cards as they are thrown.
@@ -195,7 +195,7 @@ def _mouth(play: Play, plane: Homography, slots: Mapping[Slot, Points]) -> tuple
             "picture and watch longer (--minutes), or mark it with --place MOUTH=X,Y"
         )
     along = np.sum(ways, axis=0) / float(np.linalg.norm(np.sum(ways, axis=0)))
-    # A card is often seen late; those seen first tell best where they come from.
+    # A card is often seen late; those seen first show best where they come from.
     early = np.argsort(np.array(starts) @ along)[: max(2, round(EARLY * len(starts)))]
     middle = np.median([starts[i] for i in early], axis=0)
     along = np.sum([ways[i] for i in early], axis=0)

@@ -1,7 +1,7 @@
 """Reading with an enrolled deck: the classifier's looks, and whether a card is of that deck at all.
 
 The faces are read by the generic classifier. Each readable face is then compared with the captured
-face it was read as, and each back with the captured back: the look says how unlike they are.
+face it was read as, and each back with the captured back: the look holds how unlike they are.
 """
 
 from __future__ import annotations

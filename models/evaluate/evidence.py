@@ -1,6 +1,6 @@
 """What evidence costs the reader: milliseconds a picture, and megabytes of memory and disk.
 
-`python -m models.evaluate.fusion DIR/table.toml` with a film of `shoe-reader simulate DIR`. Times
+`python -m models.evaluate.evidence DIR/table.toml` with a film of `shoe-reader simulate DIR`. Times
 are of the processor, so that other work does not count; the film is shown over and over.
 """
 

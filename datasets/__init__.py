@@ -1,1 +1,4 @@
-"""Card faces, scenes and dealt videos made by our own code; never imported by `vision`."""
+"""Card faces, scenes and dealt films drawn by our own code.
+
+`shoe-reader` finds this package as `vision.simulator`; the wheel holds it without `training`.
+"""

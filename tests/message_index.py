@@ -281,10 +281,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "a record was changed, taken out, put in or moved",
         "keep the file as evidence, compare it with a back-up or an export",
     ),
-    "`simulate` ended with": (
-        "the film could not be dealt; its own message stands above",
-        "do as that message says",
-    ),
     "did not start within": (
         "the machine is overloaded",
         "close other programs, and start again",

@@ -52,6 +52,7 @@ ROOMS = {
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),
         ("av", "cryptography", "cv2", "numpy", "starlette"),
     ),
+    "vision/simulator": Room(),
     "vision/commands": Room(ANY, ANY),
     "datasets": Room(ANY, ANY),
     "models": Room(ANY, ANY),
@@ -85,11 +86,23 @@ def imports_of(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
             known = {name_of(source) for source in SOURCES}
+            module = module_of(path, node)
             for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in known else str(node.module)
+                inner = f"{module}.{alias.name}"
+                yield inner if inner in known else module
+
+
+def module_of(path: Path, node: ast.ImportFrom) -> str:
+    """Return the full name of the module that names are imported from.
+
+    Relative imports are for `datasets/` only, whose modules are installed under another name.
+    """
+    if not node.level:
+        return str(node.module)
+    assert room_of(path) == "datasets", f"{path}: relative import"
+    above = path.relative_to(ROOT).parts[: -node.level]
+    return ".".join((*above, node.module) if node.module else above)
 
 
 def within(name: str, rooms: tuple[str, ...]) -> bool:

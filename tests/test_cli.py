@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -66,18 +65,6 @@ def test_main_error_becomes_exit_code_and_words(
     assert "Traceback" not in told
 
 
-def test_main_added_command_gets_its_own_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command of another package is run with what follows its name."""
-    entry = EntryPoint("double", f"{__name__}:count", "shoe_reader.commands")
-    monkeypatch.setattr(cli, "added_commands", lambda: {"double": entry})
-    assert cli.main(["double", "--a", "b"]) == 2
-
-
-def count(argv: list[str]) -> int:
-    """Answer with the number of arguments."""
-    return len(argv)
-
-
 @pytest.mark.parametrize("name", cli.command_names())
 def test_command_has_help_and_arguments(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command explains itself."""
@@ -96,6 +83,6 @@ def test_start_up_without_command_imports_no_slow_library() -> None:
 
 def test_parser_is_named_as_the_command() -> None:
     """Usage lines show the command as people type it."""
-    parser = cli._parser((), {})
+    parser = cli._parser(())
     assert isinstance(parser, argparse.ArgumentParser)
     assert parser.prog == "shoe-reader"

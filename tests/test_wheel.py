@@ -1,8 +1,10 @@
 """The wheel: everything that running needs travels in it, and nothing of training does."""
 
+import os
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,22 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.slow
-def test_wheel_holds_models_pages_schemas_and_profiles(tmp_path: Path) -> None:
-    """Installed in an empty folder it can run the demo: all its data is inside."""
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel and return its path."""
+    folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT],
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT],
         check=True,
         capture_output=True,
     )
-    (wheel,) = tmp_path.glob("shoe_reader-*.whl")
+    (built,) = folder.glob("shoe_reader-*.whl")
+    return built
+
+
+@pytest.mark.slow
+def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
+    """Installed in an empty folder it can run the demo: all its data is inside."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         entry_points = next(n for n in names if n.endswith("entry_points.txt"))
@@ -35,7 +44,23 @@ def test_wheel_holds_models_pages_schemas_and_profiles(tmp_path: Path) -> None:
         here = {p.relative_to(ROOT).as_posix() for p in (ROOT / folder).rglob(f"*{ending}")}
         assert here, f"{folder} holds no {ending}"
         assert here <= names
-    assert "datasets/dealing/simulate.py" in names
     assert "shoe-reader = vision.cli:main" in commands
-    assert "simulate = datasets.dealing.simulate:main" in commands
-    assert not [n for n in names if n.startswith(("models/", "tests/")) or n.endswith(".pt")]
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == {"vision"}, "the wheel installs one top-level package"
+    assert not [n for n in names if n.endswith(".pt")]
+
+
+@pytest.mark.slow
+def test_installed_simulator_lies_inside_vision_and_deals(wheel: Path, tmp_path: Path) -> None:
+    """The installed command films a coup with the simulator of the wheel, not of the checkout."""
+    installed = tmp_path / "installed"
+    run = partial(subprocess.run, check=True, capture_output=True, text=True, cwd=tmp_path)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    run([*pip, "--target", installed, wheel])
+    assert not (installed / "datasets").exists()
+    code = "import sys; from vision.cli import main; code = main(sys.argv[1:]); "
+    code += "print(sys.modules['vision.simulator.dealing.simulate'].__file__); sys.exit(code)"
+    words = ["simulate", "film", "--coups", "1", "--size", "640x360", "--fps", "2", "--quiet"]
+    done = run([sys.executable, "-c", code, *words], env={**os.environ, "PYTHONPATH": installed})
+    assert done.stdout.strip() == str(installed / "vision/simulator/dealing/simulate.py")
+    assert (tmp_path / "film" / "deal.mp4").stat().st_size > 0

@@ -1,7 +1,6 @@
 """The `shoe-reader` command: finds the commands, runs one, turns errors into exit codes.
 
-Each module of `vision.commands` is a command (HELP, add_arguments, run); other packages add theirs
-through the entry-point group `shoe_reader.commands`. It knows no command by name.
+Each module of `vision.commands` is a command: HELP, add_arguments and run.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import pkgutil
 import signal
 import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
 import vision.commands
@@ -32,11 +30,6 @@ def command_names() -> tuple[str, ...]:
     """Return the names of the commands of this package."""
     found = pkgutil.iter_modules(vision.commands.__path__)
     return tuple(sorted(module.name for module in found if not module.ispkg))
-
-
-def added_commands() -> dict[str, EntryPoint]:
-    """Return the commands that installed packages add, by name: `main(argv) -> exit code`."""
-    return {entry.name: entry for entry in entry_points(group="shoe_reader.commands")}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -58,16 +51,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
-    added = added_commands()
     name = words[0] if words else ""
-    if name in added:
-        code: int = added[name].load()(words[1:])
-        return code
     # Only the command that is asked for is imported: the others may need slow libraries.
     if name in command_names():
-        parser = _parser((name,), {})
+        parser = _parser((name,))
     else:
-        parser = _parser((), {}) if name == "--version" else _parser(command_names(), added)
+        parser = _parser(() if name == "--version" else command_names())
     if not words:
         parser.print_help()
         return 0
@@ -76,7 +65,7 @@ def _dispatch(words: list[str]) -> int:
     return run(args)
 
 
-def _parser(names: tuple[str, ...], added: dict[str, EntryPoint]) -> argparse.ArgumentParser:
+def _parser(names: tuple[str, ...]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("shoe-reader", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"shoe-reader {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -85,14 +74,7 @@ def _parser(names: tuple[str, ...], added: dict[str, EntryPoint]) -> argparse.Ar
         sub = commands.add_parser(name, help=module.HELP, description=module.HELP)
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
-    for name, entry in sorted(added.items()):
-        commands.add_parser(name, help=_help_of(entry), add_help=False)
     return parser
-
-
-def _help_of(entry: EntryPoint) -> str:
-    words = getattr(importlib.import_module(entry.module), "HELP", "")
-    return str(words)
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

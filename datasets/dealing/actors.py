@@ -1,7 +1,4 @@
-"""What moves on the simulated table: cards in any pose and a dealer's hand, painted on a picture.
-
-Must not know of the game or of when things happen.
-"""
+"""What moves on the simulated table, painted on a picture: cards in any pose, a dealer's hand."""
 
 from __future__ import annotations
 
@@ -12,17 +9,18 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.dealing.motions import Pose
-from datasets.dealing.stage import Stage
-from datasets.dealing.table_places import Camera, card_corners
-from datasets.faces.registry import Deck
-from datasets.render.hands import FRAME_MM, frame_quad, hand
-from datasets.render.paint import Image, Points, inks, lay, paste, pyramid, shadow
+from ..faces.registry import Deck
+from ..render.hands import FRAME_MM, frame_quad, hand
+from ..render.paint import Image, Points, inks, lay, pyramid, shadow
+from .stage import Stage
+from .table_places import Camera, card_corners
+from .timeline import Pose
 
 Rng = np.random.Generator
 CUT_FACE = "cut"
 # A card on its edge is still drawn this share of its width wide.
 _THINNEST = 0.05
+# How dark a shadow is, 0 to 1, by eye.
 _SHADOW = 0.34
 
 
@@ -124,12 +122,6 @@ def warped(limb: Arm, quad: Points, window: tuple[int, int, int, int]) -> Image:
     corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, (quad - (x0, y0)).astype(np.float32))
     return cv2.warpPerspective(limb.picture, matrix, (x1 - x0, y1 - y0), flags=cv2.INTER_LINEAR)
-
-
-def paint_patch(image: Image, patch: Image, corner: Points, *, at: tuple[int, int]) -> None:
-    """Paint a premultiplied patch with its top left at `corner` px, as `paint_card` does."""
-    x, y = np.round(np.asarray(corner) - at).astype(int)
-    paste(image, patch, int(x), int(y))
 
 
 def _through(layer: Image) -> Image:

@@ -1,7 +1,6 @@
 """A coup in time: where every card and the dealer's hand are at each instant.
 
-Turns dealt coups into motions; the film draws them and the truth is read off them. Must not know
-of pixels, of faces' looks or of the rules.
+Turns dealt coups into motions; the film draws them and the truth is read off them.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from datasets.dealing.deal import BURN, BURN_FACE, CUT, Coup, Drawn
-from datasets.dealing.motions import Leg, Pose
-from datasets.dealing.scenario import Dealing, Scenario
-from datasets.dealing.table_places import (
+from .deal import BURN, BURN_FACE, CUT, Coup, Drawn
+from .scenario import Dealing, Scenario
+from .table_places import (
     CARD_MM,
     FIELD_MM,
     LEAVING_TURN,
@@ -27,15 +25,19 @@ from datasets.dealing.table_places import (
     WAY,
     toward,
 )
-from datasets.dealing.timeline import Act, Carried, Guest
+from .timeline import Act, Carried, Guest, Leg, Pose
 
 Rng = np.random.Generator
+# Where the dealer's hand is out of the picture and where it rests, mm.
 AWAY = Pose(615.0, -190.0)
 REST = Pose(612.0, 22.0)
 # From the grip of a hand to its fingertips, and how far in from its edge a card is held.
 _FINGERS_MM = 30.0
+# A card waits this far inside the lip of the shoe, mm.
 _IN_SHOE = LIP - WAY * 26.0
+# A card this far from where it lay has been taken away; the truth says so from then on.
 _REMOVED_MM = 20.0
+# The share of coups before which a guest changes a bet.
 _BETS = 0.6
 
 
@@ -205,8 +207,8 @@ class _Director:
         return card.moved(toward(card.centre, SHOULDER) * (_FINGERS_MM + 18.0))
 
 
-def _distance(one: Pose, two: Pose) -> float:
-    return float(np.hypot(*(one.centre - two.centre)))
+def _distance(first: Pose, second: Pose) -> float:
+    return float(np.hypot(*(first.centre - second.centre)))
 
 
 def _has_left(origin: Pose, now: Pose) -> bool:

@@ -1,7 +1,4 @@
-"""Cloths of the simulated table: felt and the printed layout, seen by the camera.
-
-Must not know of cards, furniture, light or time.
-"""
+"""Cloths of the simulated table: felt and the printed layout, seen by the camera."""
 
 from __future__ import annotations
 
@@ -11,7 +8,9 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from datasets.dealing.table_places import (
+from ..render.paint import Image, Points
+from ..render.surfaces import felt
+from .table_places import (
     FIELD_MM,
     RINGS_MM,
     SEATS_MM,
@@ -20,11 +19,11 @@ from datasets.dealing.table_places import (
     on_ring,
     slot_polygon,
 )
-from datasets.render.paint import Image, Points
-from datasets.render.surfaces import felt
 
 Rng = np.random.Generator
 Colour = tuple[float, float, float]
+# Pixels a millimetre at which the cloth's print is drawn before the camera sees it, and how far the
+# cloth goes on beyond the field, mm: a leaning camera sees more than the field.
 _PX_PER_MM = 2.0
 _MARGIN_MM = 70.0
 _ROWS = ("EGALITE", "BANCO", "PUNTO")
@@ -39,6 +38,7 @@ class Cloth:
     ink: Colour
 
 
+# Colours are BGR.
 TABLES: dict[str, Cloth] = {
     "jade": Cloth("test", (78, 104, 22), (190, 226, 236)),
     "plum": Cloth("test", (78, 34, 70), (150, 205, 235)),

@@ -1,7 +1,6 @@
 """The cards of a simulated shoe: what leaves it, where each card is laid, and what goes wrong.
 
-Deals by the tableau of the game, or against it where a slip is asked for. Must not know of time,
-millimetres or pictures.
+Deals by the tableau of the game, or against it where a mistake is asked for.
 """
 
 from __future__ import annotations
@@ -12,16 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.dealing.dealer_mistakes import BY_CHANCE, MOST, Laid, Moment, lay_out
-from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK, Card, points_of
 from vision.game.events import Slot
+
+from .dealer_mistakes import BY_CHANCE, MOST, Laid, Moment, lay_out
+from .scenario import Dealing, Plan, Scenario, Slip
 
 Rng = np.random.Generator
 CUT = "CUT"
 BURN_FACE = "BURN_FACE"
 BURN = "BURN"
+# Draws of a shoe in search of cards that fit a scenario; then it is called impossible.
 _TRIES = 5000
 
 

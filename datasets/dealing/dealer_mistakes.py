@@ -1,7 +1,6 @@
-"""The dealer's slips: which cards a slip needs, where the cards then lie, and the fault it is.
+"""Dealer mistakes: which cards a mistake needs, where the cards then lie, and the fault it is.
 
-Each slip leaves no doubt which fault it is: where two could be meant, other cards are asked for.
-Must not know of shoes, time or pictures.
+Each mistake leaves no doubt which fault it is: where two could be meant, other cards are asked for.
 """
 
 from __future__ import annotations
@@ -9,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from datasets.dealing.scenario import Slip
 from vision.game.cards import Card, points_of
 from vision.game.events import Slot
 from vision.game.tableau import DEAL_ORDER, next_slot
 
+from .scenario import Slip
+
 Moment = Literal["out", "placed", "face", "removed"]
+# Cards a coup may need: six by the rules, and two over-drawn.
 MOST = 8
 _PPBB = (Slot.PUNTO_1, Slot.PUNTO_2, Slot.BANCO_1, Slot.BANCO_2)
 # A fault's code, the index of the card that makes it (None: it is missing), the deciding moment.

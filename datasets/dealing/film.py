@@ -1,7 +1,7 @@
 """The film of a simulated shoe: acts drawn frame by frame, as a camera over the table sees them.
 
 Keeps a picture of what lies still; a frame is a copy of it with the moving things painted over
-their own part, then sensor noise. Must not know of files, codecs or truth.
+their own part, then sensor noise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from functools import partial
 import cv2
 import numpy as np
 
-from datasets.dealing.actors import (
+from ..faces.registry import cut_card, load_back, load_deck
+from ..render.paint import Image, Points, paste
+from .actors import (
     CUT_FACE,
     Arm,
     Pack,
@@ -23,20 +25,22 @@ from datasets.dealing.actors import (
     paint_card,
     warped,
 )
-from datasets.dealing.chips import Chips
-from datasets.dealing.film_settings import Look
-from datasets.dealing.motions import Leg, Pose, is_moving, pose_at
-from datasets.dealing.stage import Stage, set_stage
-from datasets.dealing.table_places import SHOULDER, Camera, toward
-from datasets.dealing.timeline import Act, Carried
-from datasets.faces.registry import cut_card, load_back, load_deck
-from datasets.render.paint import Image, Points, paste
+from .film_settings import Look
+from .stage import Chips, Stage, set_stage
+from .table_places import SHOULDER, Camera, toward
+from .timeline import Act, Carried, Leg, Pose, is_moving, pose_at
 
 Window = tuple[int, int, int, int]
+# Longest exposure, s; at a high frame rate it is half the time between two frames.
 _SHUTTER_S = 1 / 60
+# Motion blur: the exposure is drawn in steps of at most this many px, and at most so many steps.
+# Larger steps show as ghosts, more steps cost time.
 _STEP_PX = 6.0
 _MOST_STEPS = 8
+# Room for the shadow about a moving thing, px at 1 px a millimetre.
 _SHADOW_PX = 26.0
+# The noise picture is larger than the frame by this, px, and shifted at random frame by frame:
+# drawing fresh noise would take longer than all else.
 _NOISE_ROOM = 96
 # The camera looks on for a while: a table is seen to be empty only after the last card has left.
 _LAST_LOOK_S = 2.0
@@ -233,7 +237,8 @@ def _around(quads: Sequence[Points], size: tuple[int, int], margin: float) -> Wi
     return int(low[0]), int(low[1]), int(high[0]), int(high[1])
 
 
-def _joined(one: Window | None, two: Window) -> Window:
-    if one is None:
-        return two
-    return min(one[0], two[0]), min(one[1], two[1]), max(one[2], two[2]), max(one[3], two[3])
+def _joined(window: Window | None, more: Window) -> Window:
+    if window is None:
+        return more
+    left, top, right, bottom = window
+    return min(left, more[0]), min(top, more[1]), max(right, more[2]), max(bottom, more[3])

@@ -1,7 +1,4 @@
-"""How a simulated film looks, chosen or drawn by a seed.
-
-Knows which decks, backs and tables there are; nothing of the game or of drawing them.
-"""
+"""How a simulated film looks: deck, back, table, camera and noise, chosen or drawn by a seed."""
 
 from __future__ import annotations
 
@@ -10,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from datasets.dealing.cloth import TABLES
-from datasets.dealing.table_places import Camera
-from datasets.faces.designs import DESIGNS
-from datasets.faces.registry import back_names, deck_names
 from vision.errors import ConfigurationError
+
+from ..faces.designs import DESIGNS
+from ..faces.registry import back_names, deck_names
+from .cloth import TABLES
+from .table_places import Camera
 
 
 @dataclass(frozen=True, slots=True)

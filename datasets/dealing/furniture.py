@@ -1,7 +1,4 @@
-"""What stands on the simulated table: chip rack, bets, discard tray and shoe, drawn on a picture.
-
-Must not know of cards' faces, light or time.
-"""
+"""What stands on the simulated table, drawn by the camera: chip rack, discard tray and shoe."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from datasets.dealing.table_places import (
+from ..render.paint import Image, Points, fill, lay, shadow
+from .table_places import (
     ACROSS,
     CARD_MM,
     LIP,
@@ -20,7 +18,6 @@ from datasets.dealing.table_places import (
     WAY,
     Camera,
 )
-from datasets.render.paint import Image, Points, fill, lay, shadow
 
 Rng = np.random.Generator
 

@@ -1,7 +1,4 @@
-"""What is to be dealt: the scenario of a simulated shoe, from a TOML file or from arguments.
-
-Knows which words a scenario may hold and checks them; knows neither rules of drawing nor pictures.
-"""
+"""The scenario of a simulated shoe, from a TOML file or from arguments: what is to be dealt."""
 
 from __future__ import annotations
 
@@ -71,6 +68,7 @@ class Scenario:
     plans: dict[int, Plan] = field(default_factory=dict)
 
 
+# What the numbers of a scenario may be, both ends allowed.
 _LIMITS: dict[str, tuple[float, float]] = {
     "seed": (0, 2**63 - 1),
     "coups": (1, 200),

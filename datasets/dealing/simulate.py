@@ -1,7 +1,7 @@
-"""The command `shoe-reader simulate`: a dealing film with its truth and a table file.
+"""Deal a shoe on film: a table video with its ground truth and a table file, as files or frames.
 
-Also the way in for other code: `rehearse` gives frames and truth without files. Must not know how
-frames are drawn or cards dealt.
+The command `shoe-reader simulate` and `demo` write the files; other code takes frames and truth
+from `rehearse`, without files.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from datasets.dealing.choreography import choreograph
-from datasets.dealing.deal import deal
-from datasets.dealing.film import film, frame_count
-from datasets.dealing.film_settings import Look, look_for
-from datasets.dealing.scenario import Dealing, Scenario, load, with_changes
-from datasets.dealing.table_places import Camera
-from datasets.dealing.timeline import Act
-from datasets.dealing.truth import table_toml, truth
-from datasets.dealing.video_writer import Progress, write_folder, write_text, write_video
-from datasets.render.paint import Image
 from vision.errors import ConfigurationError, OutsideError
+
+from ..render.paint import Image
+from .choreography import choreograph
+from .deal import deal
+from .film import film, frame_count
+from .film_settings import Look, look_for
+from .scenario import Dealing, Scenario, load, with_changes
+from .table_places import Camera
+from .timeline import Act
+from .truth import table_toml, truth
+from .video_writer import Progress, write_folder, write_text, write_video
 
 HELP = "deal a shoe on film: a table video with its ground truth and a table file for it"
 VIDEO, FRAMES = "deal.mp4", "frames"
@@ -66,8 +67,14 @@ def rehearse(scenario: Scenario, look: Look) -> Show:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with its arguments; return its exit code."""
-    args = _parser().parse_args(argv)
+    """Run the command with the words of a command line; return its exit code."""
+    parser = argparse.ArgumentParser("shoe-reader simulate", description=HELP)
+    add_arguments(parser)
+    return run(parser.parse_args(argv))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Deal and film the shoe; return the exit code."""
     show = _show(args)
     if len(show.scenario.plans) and show.acts[-1].coup.number < max(show.scenario.plans):
         raise ConfigurationError("coup: the shoe ends before the last coup laid down; see `from`")
@@ -78,8 +85,8 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("shoe-reader simulate", description=HELP)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
     add = parser.add_argument
     add("out", type=Path, metavar="OUT_DIR", help=f"folder for {VIDEO}, truth.json, table.toml")
     add("--coups", type=int, help="how many coups to deal (12)")
@@ -110,7 +117,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--profile", default="punto-banco", help="house rules named in the table file")
     add("--frames", action="store_true", help=f"write a folder of frames, {FRAMES}, not a video")
     add("--quiet", action="store_true", help="no progress line")
-    return parser
 
 
 def picture_size(text: str) -> tuple[int, int]:
@@ -181,7 +187,7 @@ def _write(show: Show, args: argparse.Namespace) -> None:
     picture = FRAMES if args.frames else VIDEO
     if args.frames and (out / FRAMES).exists():
         raise ConfigurationError(f"{out / FRAMES}: is there already; choose another folder")
-    # The extension stays: it tells the writer which container to make.
+    # The extension stays: the writer chooses the container by it.
     partial = out / f"partial-{picture}"
     try:
         out.mkdir(parents=True, exist_ok=True)

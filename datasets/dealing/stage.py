@@ -1,6 +1,6 @@
-"""The simulated table as a picture without cards, the light that falls on it, and its covers.
+"""The simulated table without cards: its picture, its light, its covers, and the bets on it.
 
-Made once a film; covers are what cards slide under. Must not know of time or of the game.
+Picture, light and covers (what cards slide under) are made once a film; guests change the bets.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.dealing import furniture
-from datasets.dealing.cloth import TABLES, printed
-from datasets.dealing.table_places import Camera
-from datasets.render.exposure import glare, lit
-from datasets.render.paint import Image, Points
+from ..render import clutter
+from ..render.exposure import glare, lit
+from ..render.paint import Image, Points, inks, lay, shadow
+from . import furniture
+from .cloth import TABLES, printed
+from .table_places import SPOTS, Camera
 
 Rng = np.random.Generator
+# A chip is drawn with this many corners.
+_AROUND = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+_RIM = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +107,33 @@ def _shine(rng: Rng, camera: Camera) -> Image:
         radii = rng.uniform(45, 150, 2) * camera.scale
         glare(image, place.tolist(), radii.tolist(), float(rng.uniform(0.05, 0.32)))
     return np.ascontiguousarray(image[:, :, 0])
+
+
+class Chips:
+    """Which chip lies on which spot; spots are numbered as in `SPOTS`."""
+
+    def __init__(self, rng: Rng, split: str) -> None:
+        self._split = split
+        self._lying: dict[int, tuple[clutter.Sprite, Points]] = {}
+        for spot in range(len(SPOTS)):
+            if rng.random() < 0.3:
+                self.change(rng, spot)
+
+    def change(self, rng: Rng, spot: int) -> None:
+        """Take the chip away, or lay one where there is none."""
+        if self._lying.pop(spot, None) is None:
+            chip = clutter.sprite(rng, split=self._split, chips=True)
+            self._lying[spot] = (chip, SPOTS[spot] + rng.normal(0, 5, 2))
+
+    def paint(self, image: Image, stage: Stage) -> None:
+        """Paint all chips with their shadows on the whole picture."""
+        scale = stage.camera.scale
+        for chip, middle in self._lying.values():
+            half = np.array(chip.size_mm) / 2
+            square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half + middle
+            base, top = stage.camera.project(square), stage.camera.project(square, chip.height_mm)
+            offset = stage.sun * (1 + 0.4 * chip.height_mm)
+            disc = stage.camera.project(_RIM * half + middle)
+            shadow(image, disc, soft=4 * scale, strength=0.4, offset=offset)
+            light = stage.light_at(base.mean(axis=0))
+            lay(image, chip.levels, top, tint=inks(np.diag([light, light, light, 0.0])[:3]))

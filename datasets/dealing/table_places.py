@@ -1,6 +1,6 @@
 """Where things lie on the simulated table, in millimetres, and the camera that looks at it.
 
-x to the right, y down as seen, the dealer at the top. Must not know of cards, time or drawing.
+x to the right, y down as seen, the dealer at the top.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from datasets.render.paint import Points
+from ..render.paint import Points
 
+# The part of the table that the camera shows, mm, 16 to 9; and the size of a poker card.
 FIELD_MM = (1200.0, 675.0)
 CARD_MM = (63.0, 88.0)
 # Centre x, y and the turn of an upright card in degrees, clockwise as seen.
@@ -29,6 +30,7 @@ PLACES: dict[str, tuple[float, float, float]] = {
     "BURN": (556.0, 120.0, 0.0),
 }
 SLOTS = tuple(name for name in PLACES if name.endswith(("_1", "_2", "_3")))
+# A slot is larger than a card by this on every side, mm, as calibration proposes it.
 _SLOT_ROOM_MM = 8.0
 
 # The lip of the shoe, and the way a card goes as it leaves: to the left and down.
@@ -37,6 +39,7 @@ WAY = np.array([-np.cos(np.radians(28)), np.sin(np.radians(28))])
 ACROSS = np.array([-WAY[1], WAY[0]])
 # A card leaves the shoe long side first: its long axis lies across the way.
 LEAVING_TURN = -28.0
+# Size of the shoe and corners of the discard tray, mm.
 SHOE_WIDTH_MM = 116.0
 SHOE_LENGTH_MM = 330.0
 TRAY = np.array([[48.0, 60.0], [172.0, 60.0], [172.0, 200.0], [48.0, 200.0]])

@@ -1,15 +1,99 @@
-"""What a choreography gives: the cards and hands of a coup with their motions and instants.
-
-Must not know of pixels or of the rules.
-"""
+"""A coup in time: poses and smooth motions (mm, seconds), and the acts made of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from datasets.dealing.deal import Coup, Drawn
-from datasets.dealing.motions import Leg, Pose, pose_at
-from datasets.render.paint import Points
+import numpy as np
+
+from ..render.paint import Points
+from .deal import Coup, Drawn
+from .table_places import CARD_MM, card_corners
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Where a thing is: centre, turn in degrees clockwise, height above the table.
+
+    `flip` goes from 0, back up, to 1, face up.
+    """
+
+    x: float
+    y: float
+    turn: float = 0.0
+    flip: float = 0.0
+    height: float = 0.0
+
+    @property
+    def centre(self) -> Points:
+        """The centre, (2,) mm."""
+        return np.array([self.x, self.y])
+
+    def moved(self, offset: Points) -> Pose:
+        """Return the pose shifted by (2,) mm."""
+        return replace(self, x=self.x + float(offset[0]), y=self.y + float(offset[1]))
+
+    def corners(self, size_mm: tuple[float, float] = CARD_MM) -> Points:
+        """Return the outline (4, 2) mm of a card lying so, as if it lay flat."""
+        return card_corners(self.turn, size_mm) + self.centre
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One motion from `start` to `end` seconds, without jerk at either end.
+
+    `via` bends the way towards a point; the card is turned over between the shares of time
+    `turning`, and lifted by `arch` mm in the middle.
+    """
+
+    start: float
+    end: float
+    origin: Pose
+    target: Pose
+    via: tuple[float, float] | None = None
+    turning: tuple[float, float] = (0.0, 1.0)
+    arch: float = 0.0
+
+    def pose(self, at: float) -> Pose:
+        """Return the pose at a time, that of the nearer end outside the motion."""
+        share = (at - self.start) / (self.end - self.start)
+        along = eased(share)
+        first, last = self.turning
+        a, b = self.origin, self.target
+        via = np.array(self.via) if self.via else (a.centre + b.centre) / 2
+        back = 1 - along
+        x, y = back * back * a.centre + 2 * back * along * via + along * along * b.centre
+        return Pose(
+            float(x),
+            float(y),
+            a.turn + along * (b.turn - a.turn),
+            a.flip + eased((share - first) / (last - first)) * (b.flip - a.flip),
+            a.height + along * (b.height - a.height) + self.arch * 4 * along * back,
+        )
+
+
+def eased(share: float) -> float:
+    """Return the way covered after a share of the time: least jerk, 0 to 1."""
+    s = min(max(share, 0.0), 1.0)
+    return s * s * s * (10 + s * (6 * s - 15))
+
+
+def pose_at(legs: Sequence[Leg], at: float) -> Pose | None:
+    """Return the pose on a run of motions in order of time, None before the first."""
+    if not legs or at < legs[0].start:
+        return None
+    current = legs[0]
+    for leg in legs[1:]:
+        if leg.start > at:
+            break
+        current = leg
+    return current.pose(at)
+
+
+def is_moving(legs: Sequence[Leg], start: float, end: float) -> bool:
+    """Whether a motion falls into the time from `start` to `end`."""
+    return any(leg.start < end and leg.end > start for leg in legs)
 
 
 @dataclass(slots=True)

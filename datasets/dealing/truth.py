@@ -1,7 +1,6 @@
 """The truth about a simulated shoe: what a faultless reader would report, and its table file.
 
-Read off the acts alone, no picture needed. Times are ms from the start of the film. Must not know
-how frames are drawn.
+Read off the acts alone, no picture needed. Times are ms from the start of the film.
 """
 
 from __future__ import annotations
@@ -12,22 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from datasets.dealing.deal import CUT, Mistake
-from datasets.dealing.film import frame_count, frame_ms
-from datasets.dealing.film_settings import Look
-from datasets.dealing.motions import Leg, is_moving, pose_at
-from datasets.dealing.table_places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
-from datasets.dealing.timeline import Act, Carried
-from datasets.faces.registry import load_deck
-from datasets.render.paint import Points
 from vision.game.cards import points_of
 from vision.sight.geometry.plane import shared_area
+
+from ..faces.registry import load_deck
+from ..render.paint import Points
+from .deal import CUT, Mistake
+from .film import frame_count, frame_ms
+from .film_settings import Look
+from .table_places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
+from .timeline import Act, Carried, Leg, is_moving, pose_at
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
 _HAND = np.array(
     [[-62, -58], [62, -58], [80, 20], [66, 160], [110, 860], [-110, 860], [-66, 160], [-80, 20]],
     np.float64,
 )
+# A card of which more than this is under a hand is covered, mm2.
 _COVERED_MM2 = 25.0
 # Within this time around its instant a frame's exposure must be free of movement; s.
 _STILL_S = 0.02

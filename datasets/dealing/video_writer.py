@@ -1,7 +1,4 @@
-"""Writing a film: frames to a video or a folder, text to a file, never a half-written one.
-
-Must not know what is filmed.
-"""
+"""Writing a film: frames to a video or a folder, text to a file, never a half-written one."""
 
 from __future__ import annotations
 
@@ -12,10 +9,12 @@ from pathlib import Path
 
 import cv2
 
-from datasets.render.paint import Image
 from vision.errors import OutsideError
 
+from ..render.paint import Image
+
 Frames = Iterator[tuple[Image, int]]
+# JPEG quality of single frames: no visible loss.
 _JPEG_QUALITY = 95
 
 
@@ -26,16 +25,16 @@ class Progress:
         self.total = total
         self.quiet = quiet
         self.done = 0
-        self.began = self.told = time.monotonic()
+        self.began = self.printed = time.monotonic()
 
     def step(self) -> None:
-        """Count one more frame, and tell it when it is time."""
+        """Count one more frame, and print the progress twice a second."""
         self.done += 1
         now = time.monotonic()
         whole = self.done == self.total
-        if self.quiet or (now - self.told < 0.5 and not whole):
+        if self.quiet or (now - self.printed < 0.5 and not whole):
             return
-        self.told = now
+        self.printed = now
         speed = self.done / max(now - self.began, 1e-3)
         left = (self.total - self.done) / speed
         end = "\n" if whole else ""
@@ -72,7 +71,7 @@ def write_video(path: Path, frames: Frames, progress: Progress, *, fps: float) -
 
 
 def _check_whole(path: Path, frames: int) -> None:
-    """Raise OutsideError where the encoder lost frames; it does not say so itself."""
+    """Raise OutsideError where the encoder lost frames; it raises nothing itself."""
     film_back = cv2.VideoCapture(str(path))
     found = int(film_back.get(cv2.CAP_PROP_FRAME_COUNT))
     film_back.release()

@@ -1,7 +1,4 @@
-"""Card backs and cut cards of our own drawing.
-
-Knows nothing of faces or decks; every drawing follows from its name alone.
-"""
+"""Card backs and cut cards of our own drawing."""
 
 from __future__ import annotations
 
@@ -11,10 +8,12 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from datasets.faces.courts import Color
-from datasets.faces.glyphs import Image, Points, pip, rounded_mask
 from vision.errors import ConfigurationError
 
+from .courts import Color
+from .glyphs import Image, Points, pip, rounded_mask
+
+# Colours are BGR.
 CUT_COLORS: dict[str, Color] = {
     "yellow": (30, 205, 240),
     "red": (40, 30, 190),
@@ -23,6 +22,7 @@ CUT_COLORS: dict[str, Color] = {
     "blue": (170, 80, 20),
     "white": (240, 240, 240),
 }
+# A poker card, mm; then the inks of the backs, BGR.
 _WIDTH, _HEIGHT = 63.0, 88.0
 _RED, _BLUE, _GREEN, _BLACK = (40, 28, 165), (140, 62, 22), (70, 100, 20), (45, 40, 40)
 _PLUM, _TEAL, _ORANGE, _GOLD = (110, 30, 90), (120, 110, 10), (30, 100, 220), (60, 160, 200)
@@ -60,6 +60,7 @@ PATTERNS: dict[str, Callable[[Points, Points], Points]] = {
     "frames": lambda x, y: np.maximum(np.abs(x) + 12.5, np.abs(y)) % 4 > 1.2,
     "weave": lambda x, y: np.where((x // 5 + y // 5) % 2 > 0.5, x % 1.6 > 0.6, y % 1.6 > 0.6),
 }
+# `margin` is the white border, mm.
 BACKS: dict[str, Back] = {
     "lattice-red": Back("lattice", _RED),
     "lattice-blue": Back("lattice", _BLUE),

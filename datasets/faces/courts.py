@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from datasets.faces.glyphs import Image, Points, fill, outline, pip
+from .glyphs import Image, Points, fill, outline, pip
 
 Color = tuple[int, int, int]  # BGR
 STYLES = ("classic", "ornate", "modern")
+# Drawn this many times too large, then made smaller: smooth edges.
 _OVER = 2
+# BGR.
 _SKIN: Color = (196, 218, 240)
 
 

@@ -1,7 +1,6 @@
 """Our own deck designs by name, and endless ones drawn at random.
 
-Pure numbers: what a design looks like is up to `faces`. Names listed in HELD_OUT are never
-trained on.
+A design is numbers only, drawn by `faces`. Names listed in HELD_OUT are never trained on.
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from datasets.faces.courts import STYLES, Color, Court
-from datasets.faces.faces import FOUR_COLORS, TWO_COLORS, Design
-from datasets.faces.glyphs import Pen
+from .courts import STYLES, Color, Court
+from .faces import FOUR_COLORS, TWO_COLORS, Design
+from .glyphs import Pen
 
+# Width and height of a bridge card, mm; then pens by their width and height, as shares of the
+# height of a glyph.
 _BRIDGE = (57.0, 88.0)
 _SANS = Pen(0.14, 0.14)
 _BOLD = Pen(0.18, 0.17)
@@ -23,8 +24,10 @@ _SLAB = Pen(0.14, 0.12, serifs=True, square=True)
 _SQUARE = Pen(0.115, 0.10, square=True)
 _ITALIC = Pen(0.15, 0.08, serifs=True, slant=0.14)
 _FOUR = tuple(FOUR_COLORS.items())
+# Inks as BGR.
 _BRIGHT = tuple({**TWO_COLORS, "d": (50, 40, 225), "h": (50, 40, 225)}.items())
 
+# Lengths in mm; see `Design`.
 DESIGNS: dict[str, Design] = {
     "harbour": Design(pen=_SERIF, index=(9.0, 6.0)),
     "casino": Design(

@@ -1,6 +1,6 @@
 """Faces that are no playing card of the 52: jokers, tarot-like, game, blank and visiting cards.
 
-Negatives for training: the reader must leave them unread. Knows nothing of decks or scenes.
+Negatives for training: the reader must leave them unread.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from datasets.faces.courts import Color, Court, court_figure
-from datasets.faces.faces import Design, Sheet
-from datasets.faces.glyphs import Image, Pen, glyph, outline, rounded_mask
+from .courts import Color, Court, court_figure
+from .faces import Design, Sheet
+from .glyphs import Image, Pen, glyph, outline, rounded_mask
 
+# A poker card, mm.
 _WIDTH, _HEIGHT = 63.0, 88.0
+# BGR.
 _BRIGHT: tuple[Color, ...] = ((50, 50, 210), (200, 120, 30), (60, 160, 50), (40, 200, 240))
 
 
@@ -42,11 +44,11 @@ def _card(sheet: Sheet) -> Image:
 def _words(sheet: Sheet, text: str, at: tuple[float, float], *, size: float, color: Color) -> None:
     """Write text, left end of its baseline at a point in mm, `size` mm high."""
     scale = size * sheet.scale / 22
-    place = (round(at[0] * sheet.scale), round(at[1] * sheet.scale))
+    corner = (round(at[0] * sheet.scale), round(at[1] * sheet.scale))
     cv2.putText(
         sheet.image,
         text,
-        place,
+        corner,
         cv2.FONT_HERSHEY_TRIPLEX,
         scale,
         color,
@@ -59,9 +61,9 @@ def _joker(height: int, number: int) -> Image:
     ink: Color = ((40, 30, 190), (30, 26, 26), (120, 40, 110))[number % 3]
     sheet = _sheet(height)
     for turned in (False, True):
-        for place, letter in enumerate("JOKER"):
+        for number, letter in enumerate("JOKER"):
             mark = _letter(letter, sheet)
-            sheet.stamp(mark, (5.0, 8 + 6.2 * place), ink, turned=turned)
+            sheet.stamp(mark, (5.0, 8 + 6.2 * number), ink, turned=turned)
     paints = tuple(_BRIGHT[(number + i) % 4] for i in range(3))
     style = ("classic", "modern")[number % 2]
     figure = court_figure(

@@ -1,7 +1,4 @@
-"""Card faces of our own: a design is a handful of numbers, and every card follows from it.
-
-Knows nothing of decks as files, of splits or of scenes.
-"""
+"""Card faces of our own: a design is a handful of numbers, and every card follows from it."""
 
 from __future__ import annotations
 
@@ -12,10 +9,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.courts import Color, Court, court_figure
-from datasets.faces.glyphs import Image, Pen, glyph, pip, rounded_mask
 from vision.game.cards import DECK
 
+from .courts import Color, Court, court_figure
+from .glyphs import Image, Pen, glyph, pip, rounded_mask
+
+# Inks of the suits, BGR.
 _BLACK: Color = (26, 22, 22)
 _RED: Color = (38, 24, 200)
 TWO_COLORS = {"c": _BLACK, "d": _RED, "h": _RED, "s": _BLACK}
@@ -42,7 +41,7 @@ PIP_PLACES: dict[str, tuple[tuple[tuple[float, float], ...], tuple[tuple[float, 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """All that sets one deck apart from another; lengths in mm unless said otherwise."""
+    """All that sets one deck apart from another; lengths in mm unless noted."""
 
     size: tuple[float, float] = (63.0, 88.0)
     pen: Pen = field(default_factory=Pen)
@@ -211,7 +210,7 @@ def index_mark(sheet: Sheet, rank: str) -> Image:
 
 
 def stamp_indices(sheet: Sheet, suit: str, *, mark: Image, halo: bool) -> None:
-    """Stamp rank (a mask) and suit in all corners the design says, on a halo of paper or not."""
+    """Stamp rank (a mask) and suit in all corners of the design, on a halo of paper or not."""
     d = sheet.design
     w, ink = d.size[0], dict(d.inks)[suit]
     small = pip(suit, sheet.px(d.index_suit), sheet.px(d.index_suit * 0.9), d.pip_family)

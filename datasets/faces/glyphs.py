@@ -1,8 +1,7 @@
 """Indices, pips and card outlines as shapes of our own, drawn without any font.
 
-Shapes are masks, uint8 0 to 255, anti-aliased by drawing them too large. An index is a skeleton
-of strokes drawn with a pen that may be wider than high, which gives thick and thin strokes.
-Knows nothing of where on a card a shape goes.
+Shapes are masks, uint8 0 to 255, anti-aliased by drawing them too large. An index is a skeleton of
+strokes drawn with a pen that may be wider than high, which gives thick and thin strokes.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ Image = NDArray[Any]  # uint8: (h, w, 4) BGRA, (h, w, 3) BGR or (h, w) mask
 Points = NDArray[Any]  # float (n, 2)
 
 CORNER = 0.037  # corner radius of a card as a part of its height: about 3.2 mm of 88
+# Shapes are drawn this many times too large, then made smaller; and fractional bits of the
+# coordinates that OpenCV draws at.
 _OVER = 4
 _SHIFT = 4
 

@@ -1,7 +1,7 @@
 """Card faces read from other people's art: folders of card files and one-file SVG sheets.
 
-Turns files into BGRA faces of one size; draws with resvg (extra `train`), imported only when an
-SVG must be drawn. Knows nothing of which designs exist, of splits, nor of scenes.
+Turns files into BGRA faces of one size; draws with resvg (extra `train`), imported only when an SVG
+must be drawn.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.glyphs import Image, rounded_mask
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
+from .glyphs import Image, rounded_mask
+
 SUFFIXES = (".svg", ".svgz", ".png", ".jpg", ".jpeg", ".webp")
+# Height of a card, mm; art gives only its proportions.
 CARD_HEIGHT_MM = 88.0
 _TRIM = 0.011  # of the width, off each side: the hairline printed round most drawn cards
+# No more than this share of the width is cut off, whatever is printed there.
 _TRIM_MOST = 0.03
 _RANK_WORDS = {
     "A": "ace",
@@ -67,17 +70,11 @@ def card_files(folder: Path) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     inside = [p for p in folder.iterdir() if p.is_dir() and card_of_file(p.name)]
-    for path in sorted(p for place in (folder, *inside) for p in place.iterdir()):
+    for path in sorted(p for holder in (folder, *inside) for p in holder.iterdir()):
         card = card_of_file(path.stem) if path.suffix.lower() in SUFFIXES else None
         if card:
             found.setdefault(card, path)
     return found
-
-
-def back_file(folder: Path) -> Path | None:
-    """Return the first file of the folder whose name says it is a card back."""
-    names = (p for p in sorted(folder.iterdir()) if p.suffix.lower() in SUFFIXES)
-    return next((p for p in names if re.search("back", p.stem, re.IGNORECASE)), None)
 
 
 def draw(path: Path, *, height: int = 0, width: int = 0) -> Image:

@@ -1,7 +1,7 @@
 """Aces of spades as makers print them: one large engraved spade, a name, a line of small print.
 
 Nearly every real deck has one and no two are alike, so they are drawn at random over the ace of any
-design. Knows nothing of scenes.
+design.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from datasets.faces.glyphs import Image
-from datasets.render.clutter import suit_outline
+from ..render.clutter import suit_outline
+from .glyphs import Image
 
 Rng = np.random.Generator
+# Index of spades among the suits.
 SPADE = 3
 _NAMES = (
     "MERIDIAN",
@@ -31,7 +32,7 @@ _FONTS = (cv2.FONT_HERSHEY_DUPLEX, cv2.FONT_HERSHEY_TRIPLEX, cv2.FONT_HERSHEY_CO
 
 
 def ornate_ace(face: Image, rng: Rng) -> Image:
-    """Return the face (BGRA) of an ace of spades with its middle drawn anew; indices stay."""
+    """Return the face (BGRA) of an ace of spades with another middle; indices stay."""
     ace = face.copy()
     height, width = ace.shape[:2]
     paper = np.median(ace[height // 8 : height // 5, width // 3 : 2 * width // 3, :3], axis=(0, 1))

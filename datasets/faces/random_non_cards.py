@@ -1,7 +1,6 @@
-"""Random faces no reader should name: jokers, trumps, game cards, blanks, advertising.
+"""Random faces that no reader should name: jokers, trumps, game cards, blanks, advertising.
 
-Banked per split like other sprites, beside the drawn ones of `foreign`. Must not draw any of the
-52 faces.
+Stored per split like other sprites, beside those of `drawn_non_cards`. None is one of the 52 faces.
 """
 
 from __future__ import annotations
@@ -11,12 +10,15 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.render.clutter import FONTS, colour, print_suit
-from datasets.render.paint import Image, pyramid
+from ..render.clutter import FONTS, colour, print_suit
+from ..render.paint import Image, pyramid
 
 Rng = np.random.Generator
+# How many are made a split. More would show the network more kinds and take longer to load.
 _BANK = {"train": 72, "test": 24}
+# Seeds begin here, apart for train and test, so that no sprite of one is in the other.
 _SEED = {"train": 61_000, "test": 82_000}
+# Size of a sprite, px.
 _WIDTH, _HEIGHT = 190, 266
 _TRUMPS = ("0", "I", "II", "III", "V", "VI", "IX", "XI", "XIV", "XVII", "XX", "XXI")
 _JOKERS = ("JOKER", "JOLLY", "BUE", "Joker", "J O K E R", "RULES", "CASINO")

@@ -1,7 +1,7 @@
 """The decks there are: a registry of face designs, each with its split and licence.
 
-`load_deck` draws a deck once and keeps it in a cache folder; later loads map the file into
-memory. Knows nothing of scenes. Which designs are held out, and why: ART.md.
+`load_deck` draws a deck once and keeps it in a cache folder; later loads map the file into memory.
+Which designs are held out, and why: ART.md.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces import courts, designs, faces, glyphs, imported_art, reindex, svg_sheets
-from datasets.faces.backs import back_names, cut_card, load_back
-from datasets.faces.drawn_non_cards import foreign_faces
-from datasets.faces.files import picture, save
-from datasets.faces.glyphs import Image
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
+
+from . import courts, designs, faces, glyphs, imported_art, reindex, svg_sheets
+from .backs import back_names, cut_card, load_back
+from .drawn_non_cards import foreign_faces
+from .glyphs import Image
 
 __all__ = [
     "Deck",
@@ -193,7 +193,7 @@ def _folder_entry(folder: Path) -> _Entry:
 
 @cache
 def _code(*modules: ModuleType) -> str:
-    """Return the text of drawing modules: what they drew is drawn anew when they change."""
+    """Return the text of drawing modules: what they drew is drawn again when they change."""
     return "".join(Path(str(m.__file__)).read_text("utf-8") for m in modules)
 
 
@@ -228,14 +228,33 @@ def contact_sheet(faces_shown: Sequence[Image], *, height: int = 140) -> Image:
     width = round(height * 0.75)
     rows = -(-len(faces_shown) // 13)
     sheet = np.full((rows * (height + 4), 13 * (width + 4), 3), 96, np.uint8)
-    for place, face in enumerate(faces_shown):
+    for number, face in enumerate(faces_shown):
         size = (min(round(height * face.shape[1] / face.shape[0]), width), height)
         small = cv2.resize(face, size, interpolation=cv2.INTER_AREA)
-        y, x = place // 13 * (height + 4), place % 13 * (width + 4)
+        y, x = number // 13 * (height + 4), number % 13 * (width + 4)
         spot = sheet[y : y + size[1], x : x + size[0]]
         alpha = small[:, :, 3:] / 255.0
         spot[:] = small[:, :, :3] * alpha + spot * (1 - alpha)
     return sheet
+
+
+def picture(text: str) -> Path:
+    """Return the path of a picture to be written, for `argparse`: checked before anything is made.
+
+    ArgumentTypeError if OpenCV writes no such files or the folder is not there.
+    """
+    path = Path(text)
+    if not cv2.haveImageWriter(text):
+        raise argparse.ArgumentTypeError(f"{text}: no picture's name; end it in .png or .jpg")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{path.parent}: no folder; make it first")
+    return path
+
+
+def save(path: Path, image: Image) -> None:
+    """Write a picture; ConfigurationError if it cannot be."""
+    if not cv2.imwrite(str(path), image):
+        raise ConfigurationError(f"{path}: cannot be written; is the folder yours, the disk full?")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,6 @@
 """Art under other indices: corners washed clean, then stamped in our glyphs or a system font.
 
-For training only; fonts are whatever the machine has, read with Pillow. Knows nothing of where
-the art came from.
+For training only; fonts are whatever the machine has, read with Pillow.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.courts import Color
-from datasets.faces.designs import random_design
-from datasets.faces.faces import Design, Sheet, index_mark, stamp_indices
-from datasets.faces.glyphs import Image
 from vision.game.cards import DECK, Suit
+
+from .courts import Color
+from .designs import random_design
+from .faces import Design, Sheet, index_mark, stamp_indices
+from .glyphs import Image
 
 _WASH = (0.185, 0.265)  # part of width and height taken up by the old index
 _FONTS = Path("/usr/share/fonts")
@@ -76,8 +76,8 @@ def font_mark(rank: str, font: Path, height: int, width: int) -> Image:
 def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> NDArray[Any]:
     """Return faces (52, h, w, 4) in card order, their indices replaced by random ones.
 
-    Half of the courts are drawn as another court of their suit: what a card is called is for its
-    index to say, and one maker's queen looks like another's king.
+    Half of the courts are drawn as another court of their suit: its index alone names a card,
+    since one maker's queen looks like another's king.
     """
     rng = np.random.default_rng(seed)
     art = art[_courts_mixed(np.random.default_rng([seed, 1]))]
@@ -104,10 +104,10 @@ def reindex(art: NDArray[Any], size_mm: tuple[float, float], *, seed: int) -> ND
 
 def _courts_mixed(rng: np.random.Generator) -> NDArray[np.intp]:
     """Return whose art each of the 52 cards gets: jack, queen and king of some suits change."""
-    places = np.arange(len(DECK)).reshape(-1, len(Suit))
+    order = np.arange(len(DECK)).reshape(-1, len(Suit))
     for suit in Suit:
-        places[-3:, suit] = np.roll(places[-3:, suit], int(rng.choice([0, 0, 1, 2])))
-    return places.reshape(-1)
+        order[-3:, suit] = np.roll(order[-3:, suit], int(rng.choice([0, 0, 1, 2])))
+    return order.reshape(-1)
 
 
 def _ink(ace: Image) -> Color:

@@ -1,6 +1,6 @@
 """Decks made ready to be laid on pictures: pyramids of faces and backs, kept while in use.
 
-Train and test packs differ in face design and in backs. Must not know of scenes or labels.
+Train and test packs differ in face design and in backs.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ from functools import lru_cache
 
 import numpy as np
 
-from datasets.faces import registry
-from datasets.faces.ornate import ornate_ace
-from datasets.render.paint import Image, pyramid
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
+from ..render.paint import Image, pyramid
+from . import registry
+from .ornate import ornate_ace
+
 Rng = np.random.Generator
 Levels = tuple[Image, ...]
+# Height at which faces are kept, px: larger than cards are shown in most stills.
 HEIGHT_PX = 378
+# Decks in use at a time, and faces kept in memory: more vary the pictures and take more memory.
 _ACTIVE = 4
 _KEEP = 300
+# How many engraved aces of spades there are, and how often one takes the place of a plain one.
 _ORNATE, _ORNATE_SHARE = 400, 0.7
 ACE = "As"
 NAMES = tuple(str(card) for card in DECK)

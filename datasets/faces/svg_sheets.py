@@ -1,7 +1,7 @@
 """The freely licensed decks of Debian's packages: one SVG sheet holds a whole deck.
 
-Knows where the packages put them and how their cards are laid out; of these designs those with
-the letters A J Q K and usual suit colours are named here, the others left out on purpose.
+Only designs with the letters A J Q K and usual suit colours are named; the others are left out on
+purpose.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.glyphs import Image
-from datasets.faces.imported_art import draw, finish, size_mm
 from vision.errors import ConfigurationError
 from vision.game.cards import DECK
 
+from .glyphs import Image
+from .imported_art import draw, finish, size_mm
+
 _ACE_LOW = "A23456789TJQK"
 _ACE_HIGH = "AKQJT98765432"
+# Cards of a suit lie in one row.
 _COLUMNS = 13
 
 
@@ -28,7 +30,7 @@ _COLUMNS = 13
 class Sheet:
     """One file with a whole deck: a row for each suit, a column for each rank.
 
-    `rows` says how many rows of cards the picture is high; 0 where cards lie apart from each
+    `rows` is how many rows of cards the picture is high; 0 where cards lie apart from each
     other, and are found one by one.
     """
 
@@ -72,6 +74,7 @@ _SMALL_INDEX = (
     "orell",
     "paris",
 )
+# The last number is the rows of cards, 0 where they lie apart.
 _ALL = {
     **{f"gnome-{name}": Sheet(_GNOME / f"{name}.svgz", _GPL3) for name in _GNOME_NAMES},
     "kde-standard": Sheet(_KDE / "svg-standard/standard.svgz", _GPL2, "shcd", _ACE_HIGH, 4),

@@ -1,15 +1,12 @@
-"""What a whole picture stands on: one surface, or two with an edge between them.
-
-Must not know of cards or labels.
-"""
+"""What a whole picture stands on: one surface, or two with an edge between them."""
 
 from __future__ import annotations
 
 import cv2
 import numpy as np
 
-from datasets.render.paint import Image, Points, shadow
-from datasets.render.surfaces import background
+from .paint import Image, Points, shadow
+from .surfaces import background
 
 Rng = np.random.Generator
 

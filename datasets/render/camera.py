@@ -1,7 +1,6 @@
 """The camera of a still: table millimetres to pixels, with tilt and lens distortion.
 
-Everything is drawn through one `View`, so that labels are exact by construction. Must not know
-what is drawn.
+Everything is drawn through one `View`, so that labels are exact by construction.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.render.paint import Points
+from .paint import Points
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Things that lie on tables and are not cards: chips, papers, phones, books, cloths, pens, glasses.
 
 Each is drawn once as a flat BGRA sprite with a size in mm and then laid like a card. Chips bear
-suits and numbers, papers print, so that neither alone means a card. Must not know of decks.
+suits and numbers, papers print, so that neither alone means a card.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.render.paint import Image, pyramid
+from .paint import Image, pyramid
 
 Rng = np.random.Generator
 Colour = tuple[float, float, float]
+# How many are made a split.
 _BANK = {"train": 160, "test": 48}
+# Seeds begin here, apart for train and test, so that no sprite of one is in the other.
 _SEED = {"train": 11_000, "test": 22_000}
+# OpenCV's fonts by number, all but its script without capitals.
 FONTS = (0, 1, 2, 3, 4, 6, 7)
 
 

@@ -1,6 +1,6 @@
 """What light and camera do to a finished picture: light fields, glare, noise, blur, compression.
 
-Points are continuous pixels, as in `paint`. Must not know what the picture shows.
+Points are continuous pixels, as in `paint`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ Image = NDArray[Any]  # uint8: (h, w, 3) BGR, (h, w, 4) BGRA or (h, w) mask
 
 Pair = Sequence[float] | NDArray[Any]
 
+# Fractional bits of the coordinates that OpenCV draws at.
 _SHIFT = 4
+# Side of the stored noise, px; larger pictures repeat it.
 _NOISE_PX = 800
 
 

@@ -1,7 +1,7 @@
 """Hands with sleeves, drawn once as flat BGRA sprites and then laid on pictures like cards.
 
 A sprite is a pair of layers in one frame: `below` goes under a held card, `above` (the thumb, or
-nothing) over it. Must not know of cards, labels or cameras.
+nothing) over it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from datasets.render.paint import Image, Points, fill, pyramid
+from .paint import Image, Points, fill, pyramid
 
 Rng = np.random.Generator
+# Frame of a sprite, mm: a hand and the arm to the elbow.
 FRAME_MM = (320.0, 860.0)
 # The middle of a card held between thumb and fingers, in the frame.
 GRIP_MM = (160.0, 108.0)
+# How many are made a split, and where their seeds begin: apart for train and test.
 _BANK = {"train": 48, "test": 16}
 _SEED = {"train": 31_000, "test": 52_000}
 _SCALE = 0.8  # px per mm

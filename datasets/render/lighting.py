@@ -1,18 +1,16 @@
-"""Light and camera of a whole still: lamps, sun and shade, glare, exposure, blur, noise, JPEG.
-
-Must not know what the picture shows.
-"""
+"""Light and camera of a whole still: lamps, sun and shade, glare, exposure, blur, noise, JPEG."""
 
 from __future__ import annotations
 
 import cv2
 import numpy as np
 
-from datasets.render.camera import View
-from datasets.render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
-from datasets.render.paint import Image, shadow
+from .camera import View
+from .exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from .paint import Image, shadow
 
 Rng = np.random.Generator
+# A light field is drawn on a grid this fine and enlarged: light changes slowly.
 _CELLS = 16
 
 

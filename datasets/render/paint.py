@@ -1,7 +1,7 @@
 """Brush strokes of every rendering: cards laid on a picture, filled shapes, shadows.
 
 Points are continuous pixels: pixel (i, j) covers [i, i+1) x [j, j+1), so they scale with the
-picture. Must not know what a table, a hand of cards or a label is. Never mirrors a card.
+picture. Never mirrors a card.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.render.exposure import Image, Pair, blurred, glare, jpeg, lit, motion_blurred, noisy
+from .exposure import Image, Pair, blurred, glare, jpeg, lit, motion_blurred, noisy
 
 __all__ = [
     "Footprint", "Image", "Points", "blurred", "fill", "glare", "inks", "jpeg", "lay", "level_for",
@@ -23,9 +23,13 @@ __all__ = [
 Points = NDArray[Any]  # float (n, 2) px
 Footprint = tuple[int, int, int, int, Image]
 
+# Each level of a pyramid is smaller than the one before by this factor.
 _STEP = 2**-0.5
+# Coordinates are cut off here: OpenCV overflows beyond.
 _FAR = 1 << 28
+# Fractional bits of the coordinates that OpenCV draws at.
 _SHIFT = 4
+# Widest blur of a shadow, px: the time of a blur grows with its width.
 _SOFTEST = 80.0
 
 

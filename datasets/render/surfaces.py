@@ -1,7 +1,7 @@
 """Surfaces a card may lie on: felts, woods, carpets, cloths, stone, tiles, paper; all procedural.
 
 Train and test surfaces come from disjoint seeds, and the families `marble`, `herringbone` and
-`speckle` are kept for testing. Must not know of cards, labels or cameras.
+`speckle` are kept for testing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.render.paint import Image
+from .paint import Image
 
 Field = NDArray[Any]
 Rng = np.random.Generator
+# Side of a stored surface, px.
 BANK_PX = 640
+# How many are made a split.
 _BANK = {"train": 160, "test": 40}
+# Seeds begin here, apart for train and test, so that no sprite of one is in the other.
 _SEED = {"train": 71_000, "test": 92_000}
 
 
@@ -231,9 +234,9 @@ def _coloured(value: Field, colour: tuple[float, ...]) -> Image:
     return cv2.merge([cv2.convertScaleAbs(flat, alpha=c) for c in colour])
 
 
-def _mixed(mix: Field, one: tuple[float, ...], two: tuple[float, ...], spread: float) -> Image:
+def _mixed(mix: Field, first: tuple[float, ...], second: tuple[float, ...], spread: float) -> Image:
     """Blend two colours by a (h, w) mix 0 to 1; `spread` is how far the second differs."""
-    low = np.asarray(one, np.float32)
-    step = (np.asarray(two, np.float32) - low) * np.float32(spread)
+    low = np.asarray(first, np.float32)
+    step = (np.asarray(second, np.float32) - low) * np.float32(spread)
     blend: Image = np.clip(low + mix[:, :, None].astype(np.float32) * step, 0, 255).astype(np.uint8)
     return blend

@@ -1,6 +1,6 @@
 """What is printed on a gaming table: lines, boxes, arcs, words, numbers and suits.
 
-Drawn through a view, so that print lies in the table's plane. Must not know of cards.
+Drawn through a view, so that print lies in the table's plane.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from datasets.render.camera import View
-from datasets.render.clutter import FONTS, colour, suit_outline
-from datasets.render.paint import Image, Points, fill, lay, pyramid
+from .camera import View
+from .clutter import FONTS, colour, suit_outline
+from .paint import Image, Points, fill, lay, pyramid
 
 Rng = np.random.Generator
 _WORDS = (
@@ -65,8 +65,8 @@ def _frames(rng: Rng, image: Image, view: View, *, middle: Points, ink: tuple[fl
     gap = rng.uniform(1.05, 1.5)
     if rng.random() < 0.3:
         size = size[0] * 3, size[1]
-    for place in range(int(rng.integers(1, 5))):
-        corners = turned(size, middle + np.array([place * size[0] * gap, 0]), 0.0)
+    for number in range(int(rng.integers(1, 5))):
+        corners = turned(size, middle + np.array([number * size[0] * gap, 0]), 0.0)
         dense = np.concatenate([
             np.linspace(corners[k], corners[(k + 1) % 4], 6, endpoint=False) for k in range(4)
         ])  # fmt: skip

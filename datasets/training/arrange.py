@@ -1,6 +1,6 @@
 """Where cards lie: spreads, fans, rows, piles and baccarat hands, in card widths about the origin.
 
-An arrangement is a list of spots from the lowest card to the topmost. Must not know of pixels.
+An arrangement is a list of spots from the lowest card to the topmost.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.render.paint import Points
+from ..render.paint import Points
 
 Rng = np.random.Generator
 Extent = tuple[float, float]
+# Height of a card in widths (88 / 63).
 _TALL = 1.4
 
 
@@ -47,10 +48,10 @@ def coup(rng: Rng, extent: Extent) -> list[Spot]:
     jitter = rng.uniform(0.0, 0.12)
     found = []
     for side in (-1, 1):
-        for place in range(int(rng.choice([1, 2, 2, 3, 3]))):
-            x = side * (apart / 2 + 0.5 + place * gap)
+        for number in range(int(rng.choice([1, 2, 2, 3, 3]))):
+            x = side * (apart / 2 + 0.5 + number * gap)
             y, angle = 0.0, 0.0
-            if place == 2:
+            if number == 2:
                 x = side * (apart / 2 + 0.5 + 2 * gap + 0.25) if rng.random() < 0.7 else (
                     side * (apart / 2 + 0.5 + gap / 2))  # fmt: skip
                 y = 0.0 if abs(x) > apart / 2 + 0.6 + gap else -1.35
@@ -135,6 +136,7 @@ def _single(rng: Rng, _: Extent) -> list[Spot]:
 
 _Style = Callable[[Rng, Extent], list[Spot]]
 _STYLES: tuple[_Style, ...] = (_scatter, _grid, _row, _fan, _heap, _single, coup)
+# How often each style is drawn: loose and single cards are what a table shows most.
 _WEIGHTS = (0.3, 0.14, 0.16, 0.14, 0.07, 0.07, 0.12)
 
 

@@ -11,12 +11,14 @@ from itertools import islice
 import cv2
 import numpy as np
 
-from datasets.faces.files import picture, save
-from datasets.render.paint import Image
-from datasets.training.crops import UNREADABLE, crops
-from datasets.training.scene import Still, stills
 from vision.game.cards import Card
 
+from ..faces.registry import picture, save
+from ..render.paint import Image
+from .crops import UNREADABLE, crops
+from .scene import Still, stills
+
+# BGR.
 _INKS = {"face": (60, 220, 60), "back": (240, 120, 40), "cut": (40, 200, 240)}
 
 

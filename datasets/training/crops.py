@@ -1,7 +1,7 @@
 """Crops for the classifier: one card photographed small, then rectified as the reader does it.
 
 Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. A label is the
-card's class number, or `UNREADABLE` where a person could not tell. Must not train anything.
+card's class number, or `UNREADABLE` where a person could not tell.
 """
 
 from __future__ import annotations
@@ -13,21 +13,28 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.sprites import Pack, hands_of, packs
-from datasets.render.paint import Image, Points
-from datasets.training.snapshot import CORNERS, Snapshot, snapshot
 from vision.sight.geometry.plane import rectify
 
+from ..faces.sprites import Pack, hands_of, packs
+from ..render.paint import Image, Points
+from .snapshot import CORNERS, Snapshot, snapshot
+
 Rng = np.random.Generator
+# The class number after the 52 cards.
 UNREADABLE = 52
+# Size of a crop, px, as the reader cuts them (`vision.sight.detection.classifier`).
 CROP_SIZE = (96, 136)
+# Part of every seed, so that train and test draw other numbers.
 SEED_FAMILY = {"train": 1, "test": 2}
+# The corner with the index, as a share of the card.
 _INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
+# Sharp width of a card, px, under which a person reads nothing, and from which everything; crops
+# between are left out. Judged by eye on contact sheets.
 _FLAWED, _CLEAR = 17.0, 22.0
 # How far corners are off, in widths, and how often so far where the card is in sight or covered.
 _LOOSE = (0.006, 0.014, 0.028, 0.06)
 _EXACT, _GUESSED = (0.25, 0.35, 0.3, 0.1), (0.1, 0.25, 0.35, 0.3)
-# How often an outline is not the card's, and is to be told from one that is.
+# How often an outline is not the card's, and the network must learn to see that.
 _AMISS = 0.05
 
 

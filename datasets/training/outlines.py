@@ -1,7 +1,7 @@
 """Cards as a detector finds them, for the network that finds their true corners.
 
 A picture is cut out round a card with much of what lies about it; its label is where the four
-corners truly are. Must not train anything.
+corners truly are.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.render.paint import Image, Points
-from datasets.training.crops import smallest_box
-from datasets.training.scene import Label, stills
 from vision.sight.detection.detector import UNIT, grown
 from vision.sight.geometry.plane import rectify
+
+from ..render.paint import Image, Points
+from .crops import smallest_box
+from .scene import Label, stills
 
 # A picture shows GROWTH times the card's width and height: room for the shifts of training.
 GROWTH = 1.75
@@ -26,7 +27,7 @@ _LEAST_VISIBLE = 0.15
 _LEAST_PX = 20.0
 # Cards quite in sight are the most and the easiest: of them this share is kept.
 _IN_SIGHT, _KEPT = 0.98, 0.5
-# How far off the box of a card is of which nothing is in sight, in shares of its sides: the
+# How far off the box of a card wholly out of sight is, in shares of its sides: the
 # detector's boxes are further off the more of a card is covered.
 _ADRIFT = 0.2
 

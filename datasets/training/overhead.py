@@ -1,7 +1,7 @@
 """Stills of a whole table from above, taken out of simulated deals: what the reader will see.
 
-The other stills show cards anywhere; these teach what a table has that is no card: printed boxes
-of a card's size, a shoe, a tray, a dealer's arm. Must not train anything.
+The other stills show cards anywhere; these teach what a table has that is no card: printed boxes of
+a card's size, a shoe, a tray, a dealer's arm.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from collections.abc import Iterator, Sequence
 import cv2
 import numpy as np
 
-from datasets.dealing.actors import card_quad
-from datasets.dealing.film import Shot
-from datasets.dealing.film_settings import look_for
-from datasets.dealing.scenario import Dealing, Scenario
-from datasets.dealing.simulate import rehearse
-from datasets.dealing.table_places import Camera
-from datasets.dealing.timeline import Act, Carried
-from datasets.faces.registry import deck_names
-from datasets.render.paint import Image
-from datasets.training.scene import Label, Still
+from ..dealing.actors import card_quad
+from ..dealing.film import Shot
+from ..dealing.film_settings import look_for
+from ..dealing.scenario import Dealing, Scenario
+from ..dealing.simulate import rehearse
+from ..dealing.table_places import Camera
+from ..dealing.timeline import Act, Carried
+from ..faces.registry import deck_names
+from ..render.paint import Image
+from .scene import Label, Still
 
 Rng = np.random.Generator
+# Part of every seed, so that train and test draw other numbers.
 _SEED_FAMILY = {"train": 1, "test": 2}
+# Frames taken of one film: more are cheaper and more alike.
 _FRAMES_A_LOOK = 24
+# Grey of the letterbox, as the detector gets it.
 _GREY = 114
 # A card that has just left the mouth is mostly hidden by the shoe.
 _OUT_FOR_S = 0.06

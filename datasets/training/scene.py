@@ -1,7 +1,7 @@
 """Stills for the detector: cards among other things, through one view, with exact labels.
 
-Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. Every quad is
-the card's true projected corners, clockwise, edge 0 to 1 a short side. Must not train anything.
+Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. Every quad is the
+card's true projected corners, clockwise, edge 0 to 1 a short side.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.random_non_cards import oddment
-from datasets.faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face, hands_of, packs
-from datasets.render import clutter, hands
-from datasets.render.backdrop import ground, strand
-from datasets.render.camera import View, view
-from datasets.render.lighting import finished, lighted
-from datasets.render.paint import Image, Points, fill, inks, lay, shadow
-from datasets.render.surfaces import recolour
-from datasets.render.table_print import print_layout, turned
-from datasets.training.arrange import Spot, coup, spots
+from ..faces.random_non_cards import oddment
+from ..faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face, hands_of, packs
+from ..render import clutter, hands
+from ..render.backdrop import ground, strand
+from ..render.camera import View, view
+from ..render.lighting import finished, lighted
+from ..render.paint import Image, Points, fill, inks, lay, shadow
+from ..render.surfaces import recolour
+from ..render.table_print import print_layout, turned
+from .arrange import Spot, coup, spots
 
 Rng = np.random.Generator
+# Part of every seed, so that train and test draw other numbers.
 SEED_FAMILY = {"train": 1, "test": 2}
+# Width of a poker card, mm.
 _WIDTH_MM = 63.0
+# A card less of which is in sight has no label: a detector would learn to guess.
 _LEAST_VISIBLE = 0.12
 
 
@@ -193,7 +196,7 @@ class _Canvas:
         cv2.fillPoly(self._owner, [np.round(outline).astype(np.int32)], 0)
 
     def labels(self) -> tuple[Label, ...]:
-        """Return the cards enough of which is in sight, the lowest first."""
+        """Return the cards that are enough in sight, the lowest first."""
         seen = np.bincount(self._owner.ravel(), minlength=len(self._cards) + 1)
         found = []
         for number, (kind, quad, name) in enumerate(self._cards, start=1):

@@ -17,11 +17,15 @@ from typing import Any
 import cv2
 import numpy as np
 
-from datasets.dealing import simulate
 from vision.sight.geometry.frame import Image, Points
 
+from ..dealing import simulate
+
+# The coup that was chosen.
 SEED = 602
+# Frames a second of the film: enough to find the picture.
 FPS = 10
+# Cloth about the cards, px; JPEG quality: the file travels with the program.
 MARGIN_PX = 60
 QUALITY = 88
 

@@ -1,7 +1,6 @@
 """One card photographed with little around it: the raw material of a classifier crop.
 
-Keeps what decides whether a person could read it: what covers it and how sharp it is. Must not
-know of labels or of the network.
+Keeps what decides whether a person could read it: what covers it and how sharp it is.
 """
 
 from __future__ import annotations
@@ -13,17 +12,18 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.faces.random_non_cards import oddment
-from datasets.faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face
-from datasets.render import clutter, hands
-from datasets.render.backdrop import ground
-from datasets.render.camera import View, view
-from datasets.render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
-from datasets.render.paint import Image, Points, fill, inks, lay, shadow
-from datasets.render.surfaces import recolour
-from datasets.render.table_print import turned
+from ..faces.random_non_cards import oddment
+from ..faces.sprites import NAMES, Levels, Pack, cut_card, foreign_face
+from ..render import clutter, hands
+from ..render.backdrop import ground
+from ..render.camera import View, view
+from ..render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
+from ..render.paint import Image, Points, fill, inks, lay, shadow
+from ..render.surfaces import recolour
+from ..render.table_print import turned
 
 Rng = np.random.Generator
+# Corners of a card as shares of its sides, and its width in mm.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 _WIDTH_MM = 63.0
 # How often something lies on the card, how often that is other cards, and how often the picture's
@@ -143,8 +143,8 @@ class _Shot:
         if chance < _BY_CARDS:
             step = rng.normal(0, 0.12) if rng.random() < 0.7 else rng.uniform(-np.pi, np.pi)
             reach = rng.uniform(10, 75)
-            for place in range(1, int(rng.integers(2, 4))):
-                self._neighbour(decks, tint, out * reach * place, turn + step * place, over=True)
+            for number in range(1, int(rng.integers(2, 4))):
+                self._neighbour(decks, tint, out * reach * number, turn + step * number, over=True)
         elif chance < 0.82 and "hands" not in self._without:
             tip = out * rng.uniform(10, 48)
             towards = np.arctan2(-out[0], out[1]) + rng.normal(0, 0.5)

@@ -14,9 +14,9 @@ from functools import partial
 
 import cv2
 
-from datasets.training.crops import crops
-from datasets.training.outlines import outlines
-from datasets.training.scene import stills
+from .crops import crops
+from .outlines import outlines
+from .scene import stills
 
 KINDS: dict[str, Callable[[int], Iterator[object]]] = {
     "stills of 416 x 416 px, for the detector": stills,

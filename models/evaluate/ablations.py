@@ -2,7 +2,7 @@
 
 Each is trained from nothing for the same number of steps on as many crops, and measured on the same
 held-out crops and, where photographs are named, on every second of them, which no run has seen.
-The figures say which thing matters; they are far below those of a whole training.
+The figures show which difference matters; they are far below those of a whole training.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import torch
 
 from datasets.faces.registry import deck_names
 from datasets.training.crops import crops
-from models.evaluate.classifier import export, seconds_per_card
+from models.evaluate.classifier import seconds_per_card
 from models.networks.classifier import WIDTHS, onnx_runner
-from models.train.classifier import RUNS, Training, bank_of, make, measure
+from models.train.classifier import RUNS, Training, bank_of, export, make, measure
 from models.train.loop import parser
 from models.train.real_photographs import COPIES, crops_of
 from models.train.sample_bank import Bank, fill
 from vision.inference.load import open_models
 from vision.sight.detection.classifier import CROP_SIZE
 
+# Numbers of designs trained on.
 DESIGNS = (5, 10, 20, 40)
 PIXELS_OF = ("blur", "glare", "hands")
 

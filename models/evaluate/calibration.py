@@ -1,8 +1,8 @@
 """How exact the calibration is: `python -m models.evaluate.calibration`.
 
 Simulated cameras of every tilt, with and without a bent lens, over tables never trained on; the
-error is that of the slots' middles. Also how exactly a moved camera is told, and how often one is
-told that has not moved. Must not know how planes are fitted.
+error is that of the slots' middles. Also how exactly a moved camera is measured, and how often one
+is reported that has not moved.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from datasets.dealing.actors import Pack, paint_card
 from datasets.dealing.film import Shot
 from datasets.dealing.film_settings import look_for
-from datasets.dealing.motions import Pose
 from datasets.dealing.scenario import Scenario
 from datasets.dealing.simulate import rehearse
 from datasets.dealing.stage import Stage, set_stage
 from datasets.dealing.table_places import PLACES, SLOTS, Camera, mouth_polygon, slot_polygon
+from datasets.dealing.timeline import Pose
 from datasets.faces.registry import back_names, cut_card, deck_names, load_back, load_deck
 from datasets.render.paint import Image, lay, pyramid
 from vision.game.events import Slot
@@ -35,15 +35,21 @@ from vision.sight.detection.detector import Detector
 from vision.sight.geometry.plane import Homography, Lens, TableView
 from vision.sight.quality.camera_position import ReferenceLayout
 
+# A usual camera: picture size and focal length, px.
 SIZE = (1920, 1080)
 FOCAL_PX = 1.3 * SIZE[0]
 TABLES = ("jade", "plum", "slate")
+# Degrees from straight down, and first distortion factors of lenses.
 TILTS = (0.0, 12.0, 24.0, 35.0)
 K1 = (-0.25, 0.0, 0.1)
+# Pictures of the sheet, coups of play, and how exactly a person points (standard deviation).
 SHEETS, COUPS, CLICK_PX = 6, 4, 1.0
+# White about the printed board, and how finely the sheet is drawn.
 MARGIN_MM, SHEET_PX_PER_MM = 15, 8
+# How far the camera is pushed, and from where on a warning is false when it was not.
 MOVES_MM = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0)
 ALARM_MM = 3.0
+# Middles of the slots and corners of the field's clicked points, mm.
 MIDDLES = np.array([PLACES[name][:2] for name in SLOTS])
 CORNERS = np.array([[60.0, 50.0], [1140.0, 50.0], [1140.0, 630.0], [60.0, 630.0]])
 
@@ -181,7 +187,7 @@ def _words(off: Vector) -> str:
 
 
 def shifts() -> None:
-    """Print how exactly a push of the camera is told during play, and how often falsely."""
+    """Print how exactly a push of the camera is measured during play, and the false reports."""
     slots = {Slot[name]: slot_polygon(name).astype(np.float32) for name in SLOTS}
     rng = np.random.default_rng(11)
     errors: dict[float, list[float]] = {mm: [] for mm in MOVES_MM}
@@ -195,19 +201,19 @@ def shifts() -> None:
         for image in _frames(seed, table):
             for mm in MOVES_MM:
                 moved, way = _pushed(image, mm, plane, rng)
-                told = layout.shift(moved)
-                if told is None:
+                found = layout.shift(moved)
+                if found is None:
                     silent += 1
                     continue
                 errors[mm].append(
-                    max(float(np.hypot(*np.subtract(told.at[s], way[s]))) for s in slots)
+                    max(float(np.hypot(*np.subtract(found.at[s], way[s]))) for s in slots)
                 )
-                false += mm == 0 and told.worst_mm > ALARM_MM
-    print("\n| moved by | told | error mean / max, mm |\n|---|---|---|")
+                false += mm == 0 and found.worst_mm > ALARM_MM
+    print("\n| moved by | measured | error mean / max, mm |\n|---|---|---|")
     for mm, off in errors.items():
         print(f"| {mm:g} mm | {len(off)} | {np.mean(off):.2f} / {np.max(off):.2f} |")
     print(f"\n{silent} pictures gave no answer; {false} of {len(errors[0.0])} that had not moved "
-          f"were told to have by more than {ALARM_MM:g} mm")  # fmt: skip
+          f"were reported to have by more than {ALARM_MM:g} mm")  # fmt: skip
 
 
 def _frames(seed: int, table: str) -> Iterator[Image]:

@@ -1,8 +1,7 @@
-"""Export, calibrate and measure the card classifier, and write its card.
+"""Calibrate and measure an exported card classifier: `python -m models.evaluate.classifier [ONNX]`.
 
-`python -m models.evaluate.classifier [CHECKPOINT]`. Temperatures are fitted on one half of the
-held-out crops and everything is measured on the other, through ONNX Runtime. A file that is
-exported already (.onnx) is measured only.
+Temperatures are fitted on one half of the held-out crops and everything is measured on the other,
+through ONNX Runtime. With `--ship` the file goes to `models/` and its card is written.
 """
 
 from __future__ import annotations
@@ -14,26 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 from numpy.typing import NDArray
 
 from datasets.faces.registry import deck_names
-from models.networks.classifier import WIDTHS, CardNet, onnx_runner
-from models.networks.model_card import HERE, checkpoint_file, told, write_card
-from models.train.classifier import RUNS, bank_of, make
-from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
+from models.networks.classifier import onnx_runner
+from models.networks.model_card import SHIPPED, as_lines, ship
+from models.train.classifier import INPUT, LABELS, bank_of, make
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Infer, Tensor
 
-TARGET = HERE / "classifier.onnx"
+# Seed of the held-out crops: another one than any training's.
 SEED = 70_001
+# Classes of equal size over which the calibration error is summed.
 BINS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What the classifier said of N crops: confidence (N,), read (N,) and truth (N,), 52 = none."""
+    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = none."""
 
     confidence: NDArray[np.float64]
     read: NDArray[np.int64]
@@ -43,47 +41,6 @@ class Outcome:
     def right(self) -> NDArray[np.bool_]:
         """Whether each read is the truth; a read of an unreadable crop is wrong."""
         return np.equal(self.read, self.truth)
-
-
-class WithFeatures(torch.nn.Module):
-    """The classifier as it is shipped: its features too, for learning a house deck."""
-
-    def __init__(self, net: CardNet) -> None:
-        super().__init__()
-        self.net = net
-
-    def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return N x 18 logits and N x 384 features."""
-        features = self.net.pooled(crops)
-        return self.net.head(features), features
-
-
-def export(checkpoint: Path, target: Path, widths: tuple[int, ...] = WIDTHS) -> None:
-    """Write the ONNX file with its labels and preprocessing in the metadata."""
-    net = CardNet(widths)
-    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
-    net.eval()
-    names = ["crops", "logits", "features"]
-    torch.onnx.export(
-        WithFeatures(net),
-        (torch.rand(2, 3, 136, 96),),
-        str(target),
-        input_names=names[:1],
-        output_names=names[1:],
-        dynamic_axes={name: {0: "cards"} for name in names},
-        opset_version=17,
-        dynamo=False,
-    )
-    model = onnx.load(str(target))
-    facts = {
-        "labels": " ".join([*RANK_LETTERS, *SUIT_LETTERS, "readable"]),
-        "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
-        "licence": "Apache-2.0",
-    }
-    for key, value in facts.items():
-        entry = model.metadata_props.add()
-        entry.key, entry.value = key, value
-    onnx.save(model, str(target))
 
 
 def fit_temperature(logits: Tensor, truth: NDArray[np.int64]) -> float:
@@ -109,7 +66,7 @@ def fit_gate(logits: NDArray[np.float32], readable: NDArray[np.bool_]) -> float:
 
 
 def outcome(classifier: Classifier, logits: Tensor, truth: NDArray[np.int64]) -> Outcome:
-    """Return what the classifier says of logits already computed."""
+    """Return the classifier's answers for logits already computed."""
     looks = classifier.looks(logits)
     best = np.array([look.log_p.argmax() for look in looks])
     top = np.array([np.exp(look.log_p.max()) * look.readable for look in looks])
@@ -145,7 +102,7 @@ def seconds_per_card(run: Infer, crop: Tensor) -> float:
 
 
 def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
-    """Return what a model card says of an exported file, by table, from `count` held-out crops."""
+    """Return the tables of a model card for an exported file, from `count` held-out crops."""
     _, run = onnx_runner(model, threads=1)
     bank = bank_of("measure", count)
     make("test", bank, 0, 1, seed=SEED)
@@ -183,34 +140,31 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
 
 
 def main() -> None:
-    """Export, calibrate, measure, write the card, print it."""
+    """Calibrate and measure; print it, or ship the file with its card."""
     parser = argparse.ArgumentParser(description=__doc__)
-    default = str(RUNS / "classifier.pt")
-    parser.add_argument("checkpoint", type=checkpoint_file, nargs="?", default=default)
+    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "classifier.onnx")
     parser.add_argument("--crops", type=int, default=8_000, help="held-out crops to use")
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
-    if arguments.checkpoint.suffix == ".onnx":
-        print(told(measure(arguments.checkpoint, arguments.crops)))
+    tables = measure(arguments.onnx, arguments.crops)
+    if not arguments.ship:
+        print(as_lines(tables))
         return
-    export(arguments.checkpoint, TARGET)
-    tables = measure(TARGET, arguments.crops)
-    command = (
-        f"python -m models.evaluate.classifier models/classifier.onnx --crops {arguments.crops}"
-    )
+    command = f"python -m models.evaluate.classifier --crops {arguments.crops}"
     tables["measured"] = {"command": command, **tables["measured"]}
     card = {
         "name": "classifier",
         "task": "rank, suit and readability of a rectified card",
         "network": "CardNet, residual, 1.5 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train.classifier && python -m models.evaluate.classifier",
+        "recipe": "python -m models.train.classifier",
         "trained": arguments.trained,
-        "input": "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top",
-        "labels": [*RANK_LETTERS, *SUIT_LETTERS, "readable"],
+        "input": INPUT,
+        "labels": list(LABELS),
         **tables,
     }
-    print(write_card(TARGET, card).read_text("utf-8"))
+    print(ship(arguments.onnx, card).read_text("utf-8"))
 
 
 if __name__ == "__main__":

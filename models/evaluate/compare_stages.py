@@ -1,10 +1,9 @@
-"""Compare one network that finds and names cards with two.
+"""Compare one network that finds and names cards with two: `-m models.evaluate.compare_stages`.
 
-`python -m models.evaluate.compare_stages`.
 Both begin with the shipped detector. For the same minutes one goes on as a detector of all 52
-faces, while of the other the detector stays as it is and a classifier is trained from nothing.
-Both are then measured on the same held-out stills, 1,248 pixels wide as a table camera has them,
-exported, on one thread of ONNX Runtime; the one network at several sizes of its input.
+faces, while the other keeps the detector as it is and trains a classifier from nothing. Both are
+then measured on the same held-out stills, 1,248 pixels wide as a table camera has them, exported,
+on one thread of ONNX Runtime; the one network at several sizes of its input.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ import torch
 
 from datasets.training.scene import Label, stills
 from models.evaluate.ablations import Small, Variant, stock
-from models.evaluate.classifier import export
 from models.evaluate.detector import LEAST_OVERLAP, SETTINGS
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import HERE
+from models.networks.model_card import SHIPPED
 from models.train import detector
-from models.train.classifier import bank_of, make
+from models.train.classifier import bank_of, export, make
 from models.train.loop import parser
 from vision.game.cards import Card
 from vision.inference.load import open_models
@@ -39,7 +37,9 @@ from vision.sight.geometry.plane import overlap
 FOLDER = Path("runs/stages")
 FACES = [str(Card.of(number)) for number in range(52)]
 CLASSES = [*FACES, *(kind for kind in KINDS if kind is not Kind.FACE), "foreign"]
+# Side of the held-out stills, px, and their seed: another one than any training's.
 SIDE, SEED = 1248, 90_001
+# Threshold of the one network: that of the shipped detector.
 LEAST_SURE = 0.4
 
 # The smallest costs what two stages do for a few cards, the largest sees every pixel.
@@ -60,7 +60,7 @@ def one_stage(arguments: argparse.Namespace) -> Ways:
     """Train the detector of all faces; return what names the cards of a picture, by input size."""
     for split, count in (("train", arguments.stills), ("test", 40)):
         detector.make(FOLDER, split, first=0, count=count, class_of=class_of)
-    arguments.resume, arguments.rate = HERE / "detector.onnx", 0.0015
+    arguments.resume, arguments.rate = SHIPPED / "detector.onnx", 0.0015
     data = detector.describe(FOLDER, CLASSES)
     checkpoint = detector.train(data, arguments, FOLDER)
     exported = detector.export(checkpoint, FOLDER / "faces.onnx", CLASSES)
@@ -105,12 +105,12 @@ def row(title: str, name: Callable[[Image], Named], count: int) -> str:
     times = []
     for still in itertools.islice(stills(SEED, split="test", size=(SIDE, SIDE)), count):
         begun = time.perf_counter()
-        said = name(still.image)
+        named = name(still.image)
         times.append(time.perf_counter() - begun)
         for label in still.labels:
             if label.kind != Kind.FACE or label.card is None or label.visible < 0.75:
                 continue
-            near = {face for quad, face in said if overlap(label.quad, quad) >= LEAST_OVERLAP}
+            near = {face for quad, face in named if overlap(label.quad, quad) >= LEAST_OVERLAP}
             tally["cards"] += 1
             tally["found"] += bool(near)
             tally["right"] += near == {label.card}

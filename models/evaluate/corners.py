@@ -1,8 +1,7 @@
-"""Export and measure the network that finds a card's corners, and write its card.
+"""Measure an exported corner finder: `python -m models.evaluate.corners [ONNX]`.
 
-`python -m models.evaluate.corners [CHECKPOINT]`. Cards of held-out designs, in boxes as far off
-as a detector's, go through ONNX Runtime and the same code as at the table. A file that is exported
-already (.onnx) is measured only.
+Cards of held-out designs, in boxes as far off as a detector's, go through ONNX Runtime and the same
+code as at the table. With `--ship` the file goes to `models/` and its card is written.
 """
 
 from __future__ import annotations
@@ -13,47 +12,24 @@ import time
 from pathlib import Path
 
 import numpy as np
-import onnx
-import torch
 
 from datasets.training.crops import smallest_box
 from datasets.training.scene import stills
 from models.evaluate.detector import corner_error
-from models.networks.classifier import CornerNet, onnx_runner
-from models.networks.model_card import HERE, checkpoint_file, told, write_card
+from models.networks.classifier import onnx_runner
+from models.networks.model_card import SHIPPED, as_lines, ship
+from models.train.corners import INPUT, LABELS
 from vision.sight.detection.detector import INPUT_SIZE, CornerFinder
 from vision.sight.geometry.frame import Points
 
-RUNS = Path("runs/corners")
-TARGET = HERE / "corners.onnx"
+# Seed of the held-out stills: another one than any training's.
 SEED = 60_001
+# Side of the stills, px, at which cards have the sizes that they have at a table.
 SIDE = 832
+# How far boxes are off, as a share of the card's width (standard deviation): as the detector's.
 LOOSE = 0.07
+# Classes of the share of a card in sight: from each of these up.
 SHARES = (0.25, 0.5, 0.75, 0.98)
-INPUT = "N x 3 x 96 x 72, RGB, 0 to 1, a card's box and 0.4 of it more"
-LABELS = [f"{axis}{corner}" for corner in range(4) for axis in "xy"]
-
-
-def export(checkpoint: Path, target: Path) -> None:
-    """Write the ONNX file with its labels and preprocessing in the metadata."""
-    net = CornerNet()
-    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
-    net.eval()
-    torch.onnx.export(
-        net,
-        (torch.rand(2, 3, INPUT_SIZE[1], INPUT_SIZE[0]),),
-        str(target),
-        input_names=["cards"],
-        output_names=["shifts"],
-        dynamic_axes={"cards": {0: "cards"}, "shifts": {0: "cards"}},
-        opset_version=17,
-        dynamo=False,
-    )
-    model = onnx.load(str(target))
-    facts = {"labels": " ".join(LABELS), "input": INPUT, "licence": "Apache-2.0"}
-    for key, value in facts.items():
-        model.metadata_props.add(key=key, value=value)
-    onnx.save(model, str(target))
 
 
 def off_box(rng: np.random.Generator, quad: Points) -> Points:
@@ -81,13 +57,13 @@ def errors(finder: CornerFinder, count: int) -> dict[str, tuple[list[float], lis
 
 
 def measure(model: Path, count: int) -> dict[str, dict[str, str | int | float]]:
-    """Return what a model card says of an exported file, by table."""
+    """Return the tables of a model card for an exported file."""
     _, run = onnx_runner(model, threads=1)
     found = errors(CornerFinder(run), count)
-    one = np.random.default_rng(1).random((1, 3, INPUT_SIZE[1], INPUT_SIZE[0]), np.float32)
+    card = np.random.default_rng(1).random((1, 3, INPUT_SIZE[1], INPUT_SIZE[0]), np.float32)
     begun = time.perf_counter()
     for _ in range(50):
-        run(one)
+        run(card)
     per_card = (time.perf_counter() - begun) / 50
     return {
         "measured": {
@@ -103,33 +79,31 @@ def measure(model: Path, count: int) -> dict[str, dict[str, str | int | float]]:
 
 
 def main() -> None:
-    """Export, measure, write the card, print it."""
+    """Measure; print it, or ship the file with its card."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "checkpoint", type=checkpoint_file, nargs="?", default=str(RUNS / "corners.pt")
-    )
+    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "corners.onnx")
     parser.add_argument("--stills", type=int, default=200)
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
-    if arguments.checkpoint.suffix == ".onnx":
-        print(told(measure(arguments.checkpoint, arguments.stills)))
+    tables = measure(arguments.onnx, arguments.stills)
+    if not arguments.ship:
+        print(as_lines(tables))
         return
-    export(arguments.checkpoint, TARGET)
-    tables = measure(TARGET, arguments.stills)
-    command = f"python -m models.evaluate.corners models/corners.onnx --stills {arguments.stills}"
+    command = f"python -m models.evaluate.corners --stills {arguments.stills}"
     tables["measured"] = {"command": command, **tables["measured"]}
     card = {
         "name": "corners",
         "task": "the true corners of a card that a detector has boxed",
         "network": "CornerNet, residual, 0.4 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
-        "recipe": "python -m models.train.corners && python -m models.evaluate.corners",
+        "recipe": "python -m models.train.corners",
         "trained": arguments.trained,
         "input": INPUT,
-        "labels": LABELS,
+        "labels": list(LABELS),
         **tables,
     }
-    print(write_card(TARGET, card).read_text("utf-8"))
+    print(ship(arguments.onnx, card).read_text("utf-8"))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from datasets.faces.registry import deck_names
 from vision.game.coup.fault_table import KINDS
 
 DEALING = ("face-up", "face-down", "punto-first")
-# Faults that say a card could not be read or trusted, or that the machine ails (a disk that is
+# Faults by which a card could not be read or trusted, or that the machine ails (a disk that is
 # slow while two films are read): they are no accusation of the dealer.
 OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"} | {
     code for code, kind in KINDS.items() if kind.machine
@@ -81,19 +81,19 @@ def run_film(folder: Path, options: list[str]) -> tuple[dict[str, Any], list[dic
 def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally, name: str) -> None:
     """Count every coup of the truth against the last result published for it."""
     results: dict[int, dict[str, Any]] = {}
-    said: dict[int, list[dict[str, Any]]] = {}
+    published: dict[int, list[dict[str, Any]]] = {}
     alerts: Counter[tuple[int, str]] = Counter()
     for message in messages:
         payload = message["payload"]
         if message["topic"].endswith("/coup/result"):
             results[payload["coup"]] = payload
-            said.setdefault(payload["coup"], []).append(payload)
+            published.setdefault(payload["coup"], []).append(payload)
         elif message["topic"].endswith("/alert"):
             alerts[payload["coup"], payload["code"]] += 1
     for coup in truth["coups"]:
         number = coup["coup"]
         if not coup["faults"]:
-            judge(coup, said.get(number, []), tally, name)
+            judge(coup, published.get(number, []), tally, name)
         wanted = {f["code"] for f in truth["faults"] if f["coup"] == number}
         tally.faults += len(wanted)
         raised = {code for (at, code) in alerts if at == number}
@@ -109,24 +109,24 @@ def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally,
         tally.notes.append(f"{name}: coup {number} was never dealt: {short(results[number])}")
 
 
-def judge(coup: dict[str, Any], said: list[dict[str, Any]], tally: Tally, name: str) -> None:
+def judge(coup: dict[str, Any], published: list[dict[str, Any]], tally: Tally, name: str) -> None:
     """Count one coup dealt without fault by all results that were published for it.
 
-    What a coup with a fault comes to is the supervisor's to say, so only its fault is judged.
+    What a coup with a fault comes to is the supervisor's to rule, so only its fault is judged.
     """
     tally.coups += 1
-    wrong = [result for result in said if result["winner"] and not agrees(result, coup)]
+    wrong = [result for result in published if result["winner"] and not agrees(result, coup)]
     if wrong:
         tally.wrong += 1
-    elif not said:
+    elif not published:
         tally.missing += 1
-    elif said[-1]["winner"] is None:
+    elif published[-1]["winner"] is None:
         tally.unread += 1
     else:
         tally.right += 1
         return
-    last = short((wrong or said)[-1]) if said else "nothing"
-    tally.notes.append(f"{name} coup {coup['coup']}: said {last}, truth {coup}")
+    last = short((wrong or published)[-1]) if published else "nothing"
+    tally.notes.append(f"{name} coup {coup['coup']}: published {last}, truth {coup}")
 
 
 def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
@@ -146,7 +146,7 @@ def short(result: dict[str, Any]) -> str:
     return f"{result['state']} {result.get('why') or ''} {result['winner']} {hands}"
 
 
-def told(tally: Tally) -> str:
+def summary(tally: Tally) -> str:
     """Return the counts in words."""
     return (
         f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
@@ -182,10 +182,10 @@ def main() -> int:
         for name, truth, messages, folder in pool.map(deal, numbers):
             known = len(tally.notes)
             compare(truth, messages, tally, name)
-            print(*tally.notes[known:], f"{name}, so far: {told(tally)}", sep="\n", flush=True)
+            print(*tally.notes[known:], f"{name}, so far: {summary(tally)}", sep="\n", flush=True)
             if len(tally.notes) == known:
                 shutil.rmtree(folder)
-    print(told(tally))
+    print(summary(tally))
     return 1 if tally.wrong else 0
 
 

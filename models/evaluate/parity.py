@@ -23,7 +23,7 @@ from datasets.training.crops import crops
 from datasets.training.scene import stills
 from models.evaluate.detector import SIZE
 from models.networks.classifier import CardNet, CornerNet, onnx_runner
-from models.networks.model_card import HERE, checkpoint_file
+from models.networks.model_card import SHIPPED, checkpoint_file
 from models.networks.restore import restore
 from models.networks.yolo_obb import QuickOBB
 from models.train.detector import NETWORK
@@ -39,14 +39,16 @@ from vision.sight.detection.detector import (
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import overlap
 
+# Seed of the pictures.
 SEED = 80_001
+# Shifts of corners, as shares of the picture, that count as the same.
 SAME_SHIFT = 1e-4
 CHECKPOINTS = {
     "detector": "runs/detector/train/weights/best.pt",
     "corners": "runs/corners/corners.pt",
     "classifier": "runs/classifier/classifier.pt",
 }
-FILES = {network: HERE / f"{network}.onnx" for network in CHECKPOINTS}
+FILES = {network: SHIPPED / f"{network}.onnx" for network in CHECKPOINTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ def main() -> None:
     try:
         networks = None if arguments.restored else checkpoints(arguments)
     except argparse.ArgumentTypeError as error:
-        parser.error(f"{error}, or say --restored")
+        parser.error(f"{error}, or give --restored")
     scenes = [s.image for s in itertools.islice(stills(SEED, split="test"), 20)]
     faces = [crop for crop, _ in itertools.islice(crops(SEED, split="test"), 200)]
     detector, corners, classifier = networks or shipped(scenes, faces)

@@ -47,14 +47,14 @@ def read_pictures(source: Path, out: Path) -> Path:
 
 
 def scored(reads: Path, source: Path, scorer: Path) -> dict[str, object]:
-    """Return what the scorer says of what was read."""
-    said = subprocess.run(  # noqa: S603
+    """Return the score of what was read."""
+    printed = subprocess.run(  # noqa: S603
         [sys.executable, str(scorer), str(reads), str(source), "--json"],
         check=True,
         capture_output=True,
         text=True,
     ).stdout
-    result: dict[str, object] = json.loads(said)
+    result: dict[str, object] = json.loads(printed)
     result["named"] = sum(
         (Counter(names_of(source / "labels", read)) & Counter(named(read))).total()
         for read in json.loads(reads.read_text("utf-8"))
@@ -74,7 +74,7 @@ def named(read: dict[str, list[dict[str, str]]]) -> list[str]:
 
 
 def narrow_ones_ignored(reads: Path, source: Path, folder: Path) -> Path:
-    """Write a source's labels anew, cards narrower than `WIDE_PX` to be ignored; return where."""
+    """Write a source's labels again, cards narrower than `WIDE_PX` to be ignored; return where."""
     root = folder / source.name
     for kind in ("labels", "labels_back", "labels_ignore"):
         (root / kind).mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def width_of(line: str, read: dict[str, int]) -> float:
 
 def looks_at(source: Path) -> Outcome:
     """Classify every crop of a source whose folders are named by card."""
-    eyes = open_models()
+    models = open_models()
     found: list[tuple[float, int, int]] = []
     for folder in sorted((source / "crops").iterdir()):
         truth = Card.parse(folder.name)
@@ -127,7 +127,7 @@ def looks_at(source: Path) -> Outcome:
             quad = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
             if width > height:
                 quad = np.roll(quad, 1, axis=0)
-            (look,) = eyes.classifier(np.asarray(image, np.uint8), [quad])
+            (look,) = models.classifier(np.asarray(image, np.uint8), [quad])
             best = int(look.log_p.argmax())
             found.append((look.confidence, best, truth.index))
     confidence, read, true = zip(*found, strict=True)

@@ -21,7 +21,7 @@ from datasets.faces.sprites import hands_of, packs
 from datasets.training.crops import cut, in_sight, label_of
 from datasets.training.snapshot import Snapshot, series
 from models.evaluate.classifier import Outcome, calibration_error
-from models.networks.model_card import HERE
+from models.networks.model_card import SHIPPED
 from vision.game.cards import DECK
 from vision.inference.load import load_model
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
@@ -32,16 +32,20 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+# Seed of the held-out cards: another one than any training's.
 SEED = 90_001
+# Error bounds at which naming is measured, the last one that of the reader.
 BOUNDS = (0.02, 1e-3, 1e-4, 1e-5)
+# Copies of each face left in a full shoe of eight decks.
 COPIES = np.full(FACES, 8.0)
+# How many of the worst crops are shown; and the share in sight from which a card is open.
 WORST = 60
 WHOLE = 0.99
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """One card: how it was photographed, what single looks and all of them together say."""
+    """One card: how it was photographed, the answers of single looks and of all together."""
 
     shot: Snapshot
     crop: Image
@@ -87,7 +91,7 @@ def samples(classifier: Classifier, count: int, looks: int) -> list[Sample]:
 
 
 Measure = Callable[[Sample], float]
-# What accuracy is told against: its name, how it is measured, where its classes begin.
+# What accuracy is plotted against: its name, how it is measured, where its classes begin.
 AXES: tuple[tuple[str, str, Measure, tuple[float, ...]], ...] = (
     ("width", "px", lambda s: s.shot.wide_px, (20, 28, 40, 57, 80, 113, 160)),
     ("sharpness", "px of width as far as in focus", lambda s: s.shot.sharp_px,
@@ -114,12 +118,12 @@ def table(found: Sequence[Sample], axis: int) -> list[str]:
 
 
 def _row(words: str, inside: Sequence[Sample]) -> str:
-    one = np.mean([s.right for s in inside])
+    single = np.mean([s.right for s in inside])
     ten = np.mean([s.best == s.shot.card for s in inside])
     named = [s for s in inside if s.error <= BOUNDS[-1]]
     wrong = sum(s.best != s.shot.card for s in named)
     share = len(named) / len(inside)
-    return f"| {words} | {len(inside)} | {one:.1%} | {ten:.1%} | {share:.1%} | {wrong} |"
+    return f"| {words} | {len(inside)} | {single:.1%} | {ten:.1%} | {share:.1%} | {wrong} |"
 
 
 def enough(found: Sequence[Sample], aim: float, *, fused: bool) -> str:
@@ -157,8 +161,8 @@ def risk_table(found: Sequence[Sample]) -> list[str]:
 
 def draw(found: Sequence[Sample], folder: Path) -> None:
     """Write the pictures: accuracy along each axis, reliability, risk, and the worst crops."""
-    figure, places = plt.subplots(2, 2, figsize=(11, 8))
-    for (name, unit, measure, edges), place in zip(AXES, places.flat, strict=True):
+    figure, axes = plt.subplots(2, 2, figsize=(11, 8))
+    for (name, unit, measure, edges), axis in zip(AXES, axes.flat, strict=True):
         values = np.array([measure(s) for s in found])
         which = np.digitize(values, edges)
         for words, right in (
@@ -167,12 +171,12 @@ def draw(found: Sequence[Sample], folder: Path) -> None:
         ):
             shares = [right[which == i + 1].mean() if (which == i + 1).any() else np.nan
                       for i in range(len(edges))]  # fmt: skip
-            place.plot(range(len(edges)), shares, marker="o", label=words)
-        place.set_xticks(range(len(edges)), [f"{e:g}" for e in edges])
-        place.set_xlabel(f"{name}, {unit}, from")
-        place.set_ylabel("share right")
-        place.grid(visible=True, alpha=0.3)
-        place.legend()
+            axis.plot(range(len(edges)), shares, marker="o", label=words)
+        axis.set_xticks(range(len(edges)), [f"{e:g}" for e in edges])
+        axis.set_xlabel(f"{name}, {unit}, from")
+        axis.set_ylabel("share right")
+        axis.grid(visible=True, alpha=0.3)
+        axis.legend()
     _save(figure, folder / "accuracy.png")
     _draw_confidence(found, folder)
     worst = sorted((s for s in found if not s.right), key=lambda s: -s.confidence)[:WORST]
@@ -197,8 +201,8 @@ def _draw_confidence(found: Sequence[Sample], folder: Path) -> None:
     other.set_xlabel("coverage: share of cards named")
     other.set_ylabel("risk: share of these wrong")
     other.set_title("risk against coverage")
-    for place in (left, other):
-        place.grid(visible=True, alpha=0.3)
+    for axis in (left, other):
+        axis.grid(visible=True, alpha=0.3)
     _save(figure, folder / "confidence.png")
 
 
@@ -208,8 +212,8 @@ def sheet(worst: Sequence[Sample]) -> Image:
     across = 12
     rows = max(1, -(-len(worst) // across))
     canvas: NDArray[np.uint8] = np.full((rows * (height + 18), across * width, 3), 40, np.uint8)
-    for place, sample in enumerate(worst):
-        y, x = place // across * (height + 18), place % across * width
+    for number, sample in enumerate(worst):
+        y, x = number // across * (height + 18), number % across * width
         canvas[y : y + height, x : x + width] = sample.crop
         truth = DECK[sample.shot.card] if sample.shot.card is not None else "-"
         words = f"{truth}>{DECK[int(sample.look.log_p.argmax())]} {sample.confidence:.2f}"
@@ -229,7 +233,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cards", type=int, default=2_000)
     parser.add_argument("--looks", type=int, default=10)
-    parser.add_argument("--model", type=Path, default=HERE / "classifier.onnx")
+    parser.add_argument("--model", type=Path, default=SHIPPED / "classifier.onnx")
     parser.add_argument("--out", type=Path, default=Path("runs/report"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -250,8 +254,10 @@ def main() -> None:
     open_cards = [s for s in found if in_sight(s.shot) >= WHOLE]
     lines += [f"Of the {len(open_cards)} cards that nothing covers:", ""]
     for aim in (0.99, 0.999):
-        one, ten = (enough(open_cards, aim, fused=fused) for fused in (False, True))
-        lines.append(f"- {aim:.1%} right: one look from {one} of width on, ten looks from {ten}.")
+        single, ten = (enough(open_cards, aim, fused=fused) for fused in (False, True))
+        lines.append(
+            f"- {aim:.1%} right: one look from {single} of width on, ten looks from {ten}."
+        )
     lines += [
         "",
         f"Calibration error of one look: {error_of(found, lambda s: s.sure_of_name):.2%} of the "

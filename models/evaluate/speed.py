@@ -23,6 +23,7 @@ from vision.errors import OutsideError
 from vision.inference.load import open_models
 from vision.sight.geometry.frame import Frame, Image
 
+# First frames, which are not timed: memory is laid out in them.
 WARM_UP = 10
 
 
@@ -67,9 +68,9 @@ def rows(config: TableConfig, cores: int, most: int) -> Iterator[str]:
     """Yield a row of each step on so many cores of the processor."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     cv2.setNumThreads(cores)
-    eyes = open_models(threads=cores)
-    detector, classifier = Timed(eyes.detector), Timed(eyes.classifier)
-    timed = replace(eyes, detector=cast(Any, detector), classifier=cast(Any, classifier))
+    models = open_models(threads=cores)
+    detector, classifier = Timed(models.detector), Timed(models.classifier)
+    timed = replace(models, detector=cast(Any, detector), classifier=cast(Any, classifier))
     fast = config.models.model_copy(update={"looks_per_s": 1000.0})
     watcher = SightPipeline(config.model_copy(update={"models": fast}), timed, decks=8)
     watcher.begin_shoe(1)
@@ -83,7 +84,7 @@ def rows(config: TableConfig, cores: int, most: int) -> Iterator[str]:
 
 def main() -> int:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser("measure_speed", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path, metavar="TABLE.toml")
     parser.add_argument("--frames", type=int, default=1000, help="frames of the film to use")
     arguments = parser.parse_args()

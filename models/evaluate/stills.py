@@ -25,10 +25,15 @@ from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import overlap
 from vision.sight.stills.reader import PASSES, StillCard, read_still
 
+# Seed of the held-out stills: another one than any training's.
 SEED = 80_001
+# The error bound of `shoe-reader read`.
 BOUND = 0.02
+# A name belongs to the card that its outline overlaps by this share (of both together).
 LEAST_OVERLAP = 0.3
+# Cards with less in sight or narrower than this, px, are not counted.
 LEAST_VISIBLE, LEAST_PX = 0.15, 20
+# Classes of the card's width and of the share in sight, from each of these up.
 WIDTHS_PX = (20, 35, 60, 120)
 SHARES = (0.15, 0.5, 0.98)
 
@@ -43,23 +48,23 @@ def joined(shown: Iterator[Still], grid: int) -> Still:
     parts = list(itertools.islice(shown, grid * grid))
     height, width = parts[0].image.shape[:2]
     rows = [
-        np.hstack([one.image for one in parts[i : i + grid]]) for i in range(0, len(parts), grid)
+        np.hstack([part.image for part in parts[i : i + grid]]) for i in range(0, len(parts), grid)
     ]
     labels = [
         replace(
             label,
             quad=label.quad + np.array((width * (i % grid), height * (i // grid)), np.float32),
         )
-        for i, one in enumerate(parts)
-        for label in one.labels
+        for i, part in enumerate(parts)
+        for label in part.labels
     ]
     return Still(np.vstack(rows), tuple(labels))
 
 
-def count(labels: list[Label], said: tuple[StillCard, ...], tally: Counter[str]) -> None:
+def count(labels: list[Label], read: tuple[StillCard, ...], tally: Counter[str]) -> None:
     """Add the cards of a still, the right names and the false ones."""
-    named = [card for card in said if card.card]
-    tally["false names"] += sum(not any(lies_on(card, one) for one in labels) for card in named)
+    named = [card for card in read if card.card]
+    tally["false names"] += sum(not any(lies_on(card, label) for label in labels) for card in named)
     for label in labels:
         width = float(np.linalg.norm(label.quad[1] - label.quad[0]))
         if label.kind != Kind.FACE or label.visible < LEAST_VISIBLE or width < LEAST_PX:
@@ -82,14 +87,14 @@ def main() -> None:
     if min(arguments.stills, arguments.grid, arguments.passes) < 1:
         parser.error("--stills, --grid and --passes: at least one")
     cv2.setNumThreads(1)
-    eyes, tally, seconds = open_models(), Counter[str](), 0.0
+    models, tally, seconds = open_models(), Counter[str](), 0.0
     shown = stills(SEED, split="test", size=arguments.size)
     for _ in range(arguments.stills):
         still = joined(shown, arguments.grid)
         begun = time.perf_counter()
-        said = read_still(eyes, still.image, bound=BOUND, passes=PASSES[: arguments.passes])
+        read = read_still(models, still.image, bound=BOUND, passes=PASSES[: arguments.passes])
         seconds += time.perf_counter() - begun
-        count(list(still.labels), said, tally)
+        count(list(still.labels), read, tally)
     bands = [f"from {w} px" for w in WIDTHS_PX] + [f"from {s:.0%} in sight" for s in SHARES]
     for band in [*bands, "all"]:
         right, cards = tally[f"{band} right"], tally[band]

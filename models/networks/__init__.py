@@ -1,1 +1,1 @@
-"""The networks as torch knows them, their cards, and weights given back to them."""
+"""The networks in torch, their export, their model cards, and weights restored from ONNX files."""

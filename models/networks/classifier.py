@@ -1,4 +1,4 @@
-"""The networks of our own (small, residual, trained without ultralytics), and ONNX runs.
+"""Our own networks (small, residual, trained without ultralytics), their export and ONNX runs.
 
 The classifier maps N x 3 x 136 x 96 (RGB, 0 to 1) to N x 18 logits: 13 ranks, 4 suits, readable.
 Rank and suit have heads of their own, so that every heart teaches hearts whatever its rank. The
@@ -7,17 +7,23 @@ corner finder maps N x 3 x 96 x 72 to N x 8 shifts of corners.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+# Ranks, suits, and whether the card can be read.
 OUTPUTS = 13 + 4 + 1
+# Channels of the classifier's stages: wider reads better and takes longer (deploy/reading.md has
+# both). A file of other widths is not restored.
 WIDTHS = (24, 48, 96, 192)
+# The ONNX operator set of exported files; ONNX Runtime 1.18, the oldest allowed, reads it.
+OPSET = 17
 
 
 class Residual(nn.Module):
@@ -63,18 +69,16 @@ class CardNet(nn.Module):
                 layers.append(Residual(width, width))
             inputs = width
         self.features = nn.Sequential(*layers)
-        # Mean says how much of a thing there is (pips), maximum that it is there (an index).
+        # The mean measures how much of a thing there is (pips), the maximum whether it is there (an
+        # index).
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * inputs, OUTPUTS))
-
-    def pooled(self, x: Tensor) -> Tensor:
-        """Return N x 384 features: what is told from a card before it is named."""
-        # Normalisation travels inside the network: whoever runs it need not know it.
-        features = self.features((x - 0.5) * 4.0)
-        return torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return N x 18 logits."""
-        logits: Tensor = self.head(self.pooled(x))
+        # Normalisation is part of the network, so that a run needs none before it.
+        features = self.features((x - 0.5) * 4.0)
+        pooled = torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)
+        logits: Tensor = self.head(pooled)
         return logits
 
 
@@ -104,6 +108,36 @@ class CornerNet(nn.Module):
         """Return N x 8 shifts: x and y of four corners, in shares of what is seen."""
         shifts: Tensor = self.head(self.features((x - 0.5) * 4.0))
         return shifts * 0.1
+
+
+def export_onnx(
+    net: nn.Module,
+    example: Tensor,
+    target: Path,
+    names: tuple[str, str],
+    facts: Mapping[str, str],
+) -> Path:
+    """Write a network as ONNX with a free number of cards; return the path.
+
+    `example` is an input (N x 3 x H x W), `names` are those of input and output, `facts` go into
+    the metadata.
+    """
+    net.eval()
+    torch.onnx.export(
+        net,
+        (example,),
+        str(target),
+        input_names=[names[0]],
+        output_names=[names[1]],
+        dynamic_axes={name: {0: "cards"} for name in names},
+        opset_version=OPSET,
+        dynamo=False,
+    )
+    model = onnx.load(str(target))
+    for key, value in facts.items():
+        model.metadata_props.add(key=key, value=value)
+    onnx.save(model, str(target))
+    return target
 
 
 def onnx_runner(

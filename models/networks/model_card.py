@@ -1,14 +1,17 @@
-"""Model cards: what a model file is, and what it was measured to do. Written, never typed."""
+"""Model cards: what a model file is and what it was measured to do, written by the measurement."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
 import json
+import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+# The folder of the shipped files and their cards: `models/`.
+SHIPPED = Path(__file__).parents[1]
 
 
 def checkpoint_file(text: str) -> Path:
@@ -22,9 +25,23 @@ def checkpoint_file(text: str) -> Path:
     return path
 
 
-def told(tables: dict[str, dict[str, Any]]) -> str:
-    """Return the tables of a card as lines, where a file is measured only and gets no card."""
+def as_lines(tables: dict[str, dict[str, Any]]) -> str:
+    """Return the tables of a card as lines, for a file that is measured and gets no card."""
     return "\n".join(f"{k}: {v}" for table in tables.values() for k, v in table.items())
+
+
+def ship(model: Path, card: dict[str, Any]) -> Path:
+    """Put a model file into `models/` under its card's name, and write the card; return its path.
+
+    A file that lies there already keeps the `trained` line of its card, unless a new one is given.
+    """
+    target = SHIPPED / f"{card['name']}.onnx"
+    if model.resolve() != target.resolve():
+        shutil.copy(model, target)
+    elif not card["trained"]:
+        before = tomllib.loads(target.with_suffix(".toml").read_text("utf-8"))
+        card = {**card, "trained": before["trained"]}
+    return write_card(target, card)
 
 
 def write_card(model: Path, card: dict[str, Any]) -> Path:

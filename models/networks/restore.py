@@ -1,8 +1,9 @@
-"""Weights back out of an exported file: training goes on from what is shipped.
+"""Restore weights from an exported ONNX file, so that training goes on from what is shipped.
 
 Export folds each batch normalisation into the convolution before it. Here the convolutions get the
 folded weights and each normalisation is set so that, on the pictures given, it changes nothing.
-A wider network takes over the weights of a narrower one and says the same until it learns more.
+A wider network takes over the weights of a narrower one and gives the same answers until it learns
+more.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def restore(net: nn.Module, exported: Path, pictures: Tensor) -> None:
 def _alike(wanted: list[tuple[int, ...]], stored: list[tuple[int, ...]]) -> bool:
     """Whether the layers are the same ones, none of them narrower than what is stored."""
     return len(wanted) == len(stored) and all(
-        len(one) == len(other) and one[2:] == other[2:] and min(np.subtract(one, other)) >= 0
-        for one, other in zip(wanted, stored, strict=True)
+        len(wide) == len(narrow) and wide[2:] == narrow[2:] and min(np.subtract(wide, narrow)) >= 0
+        for wide, narrow in zip(wanted, stored, strict=True)
     )
 
 

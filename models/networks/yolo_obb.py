@@ -21,6 +21,7 @@ from ultralytics.nn.tasks import BaseModel, OBBModel, PoseModel
 from models.networks.restore import restore
 from vision.sight.detection.detector import KINDS
 
+# Pictures from which the normalisations of a restored network take their statistics.
 SAMPLE = 96
 
 

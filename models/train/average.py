@@ -3,7 +3,7 @@
 Two ends of one training, the file it went on from and the one it came to, err in different places;
 the mean of their weights reads held-out designs better than either. Averaged is what is exported,
 where each convolution has its normalisation folded in: before that, the same layer may be written
-in many scales. Leaves a checkpoint, to be measured and exported as any other.
+in many scales. The mean is written as a checkpoint and exported.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from torch import Tensor
 
 from models.networks.classifier import CardNet
 from models.networks.restore import restore
-from models.train.classifier import RUNS, bank_of, make
+from models.train.classifier import RUNS, bank_of, export, make
 
+# Held-out crops from which the normalisations take their statistics.
 PICTURES = 512
 
 
@@ -47,7 +48,7 @@ def average(exported: Sequence[Path], net: CardNet, pictures: Tensor) -> None:
 
 
 def main() -> None:
-    """Parse the arguments, average, and say where the checkpoint is."""
+    """Parse the arguments, average, export, and print the path of the exported file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("exported", type=Path, nargs="+", help="exported classifiers")
     parser.add_argument("--out", type=Path, default=RUNS / "classifier.pt", help="the checkpoint")
@@ -60,7 +61,7 @@ def main() -> None:
     except (OSError, ValueError) as error:
         parser.error(str(error))
     torch.save(net.state_dict(), arguments.out)
-    print(arguments.out)
+    print(export(arguments.out, arguments.out.with_suffix(".onnx")))
 
 
 if __name__ == "__main__":

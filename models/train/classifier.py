@@ -1,4 +1,4 @@
-"""Train, calibrate and export the card classifier: `python -m models.train.classifier`.
+"""Train and export the card classifier: `python -m models.train.classifier`.
 
 Crops are made by a process of their own into a bank on disk while training goes on, so that
 training never waits for data and early epochs see what is there. Uses a GPU if there is one.
@@ -14,15 +14,18 @@ import torch
 from torch import Tensor, nn
 
 from datasets.training.crops import crops
-from models.networks.classifier import WIDTHS, CardNet
+from models.networks.classifier import WIDTHS, CardNet, export_onnx
 from models.networks.restore import restore
 from models.train.loop import Loop, parser, train
 from models.train.real_photographs import crops_of
 from models.train.sample_bank import Bank, fill
+from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
 from vision.inference.load import open_models
 from vision.sight.detection.classifier import CROP_SIZE
 
 RUNS = Path("runs/classifier")
+INPUT = "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top"
+LABELS = (*RANK_LETTERS, *SUIT_LETTERS, "readable")
 # Photographs teach what print and cameras are like; more of them would teach their few cards.
 REAL_IN_BATCH = 5
 
@@ -86,7 +89,7 @@ class Training(Loop):
         return loss_of(found, truth)
 
     def measured(self) -> str:
-        """Return how many held-out crops are read right, and told readable or not."""
+        """Return how many held-out crops are read right, and rightly called readable or not."""
         right, gate = measure(self.average.module, self.held_out, self.device)
         return f"held-out right {right:.2%}  readability {gate:.2%}"
 
@@ -131,15 +134,26 @@ def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, fl
     return right, gate
 
 
+def export(checkpoint: Path, target: Path, widths: tuple[int, ...] = WIDTHS) -> Path:
+    """Write a checkpoint as ONNX with its labels and preprocessing in the metadata."""
+    net = CardNet(widths)
+    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
+    facts = {"labels": " ".join(LABELS), "input": INPUT, "licence": "Apache-2.0"}
+    return export_onnx(net, torch.rand(2, 3, 136, 96), target, ("crops", "logits"), facts)
+
+
 def main() -> None:
-    """Parse the arguments, train, and say where the checkpoint is."""
+    """Parse the arguments, train, export, and print the path of the exported file."""
     settings = parser(__doc__, minutes=60, bank=120_000, held_out=4_000)
-    settings.add_argument("--real", type=Path, help="labelled photographs to mix in: see real.py")
+    settings.add_argument(
+        "--real", type=Path, help="labelled photographs to mix in: see real_photographs.py"
+    )
     arguments = settings.parse_args()
     torch.manual_seed(arguments.seed)
     make("test", bank_of("held_out", arguments.held_out), 0, 1)
     training = Training(arguments)
-    print(train(training, RUNS / "classifier.pt", partial(make, "train", training.bank)))
+    checkpoint = train(training, RUNS / "classifier.pt", partial(make, "train", training.bank))
+    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Train and export the network that finds a card's true corners: `python -m models.train.corners`.
 
 Pictures are made by a process of their own into a bank on disk while training goes on. Boxes as a
-detector gives them are drawn anew at each step: shifted, too large, too small, turned.
+detector gives them are drawn again at each step: shifted, too large, too small, turned.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from datasets.training.outlines import GROWTH as ROOM
 from datasets.training.outlines import SIZE, outlines
-from models.networks.classifier import CornerNet
+from models.networks.classifier import CornerNet, export_onnx
 from models.networks.restore import restore
 from models.train.classifier import augment
 from models.train.loop import Loop, parser, train
@@ -25,6 +25,9 @@ from models.train.sample_bank import Bank, fill
 from vision.sight.detection.detector import GROWTH, INPUT_SIZE, NOMINAL
 
 RUNS = Path("runs/corners")
+INPUT = "N x 3 x 96 x 72, RGB, 0 to 1, a card's box and 0.4 of it more"
+LABELS = tuple(f"{axis}{corner}" for corner in range(4) for axis in "xy")
+# Height over width of a poker card (63 x 88 mm).
 TALL = 88 / 63
 
 
@@ -117,12 +120,22 @@ def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, fl
     return off(truth), off(torch.cat(parts) - truth)
 
 
+def export(checkpoint: Path, target: Path) -> Path:
+    """Write a checkpoint as ONNX with its labels and preprocessing in the metadata."""
+    net = CornerNet()
+    net.load_state_dict(torch.load(checkpoint, map_location="cpu"))
+    facts = {"labels": " ".join(LABELS), "input": INPUT, "licence": "Apache-2.0"}
+    example = torch.rand(2, 3, INPUT_SIZE[1], INPUT_SIZE[0])
+    return export_onnx(net, example, target, ("cards", "shifts"), facts)
+
+
 def main() -> None:
-    """Parse the arguments and train."""
+    """Parse the arguments, train, export, and print the path of the exported file."""
     arguments = parser(__doc__, minutes=25, bank=50_000, held_out=1_000).parse_args()
     make("test", bank_of("held_out", arguments.held_out), 0, 1)
     training = Training(arguments)
-    print(train(training, RUNS / "corners.pt", partial(make, "train", training.bank)))
+    checkpoint = train(training, RUNS / "corners.pt", partial(make, "train", training.bank))
+    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
 
 
 if __name__ == "__main__":

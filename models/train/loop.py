@@ -1,8 +1,8 @@
-"""The training loop of our own networks: what is common to the classifier and the corner finder.
+"""The training loop of our own networks: what the classifier and the corner finder share.
 
-Takes steps for a given time, keeps a running average of the weights, saves as it goes. Knows
-nothing of cards. Uses a GPU if there is one; on a CPU convolutions run in bfloat16, which is twice
-as fast on processors that have it.
+Takes steps for a given time, keeps a running average of the weights, saves as it goes. Uses a GPU
+if there is one; on a CPU convolutions run in bfloat16, which is twice as fast on processors that
+have it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from torch import Tensor, nn
 
 from models.train.sample_bank import Bank
 
+# Steps over which the learning rate rises to its first value; without it the first steps diverge.
 WARM_UP_STEPS = 60
+# Pictures in the bank before training begins: fewer are learnt by heart while the bank fills.
 FIRST_STOCK = 4096
 
 
@@ -51,11 +53,11 @@ class Loop(ABC):
 
     @abstractmethod
     def batch(self) -> tuple[Tensor, Tensor]:
-        """Return pictures (N x 3 x H x W, RGB, 0 to 1) and what the network should say of them."""
+        """Return pictures (N x 3 x H x W, RGB, 0 to 1) and what the network should answer."""
 
     @abstractmethod
     def loss(self, found: Tensor, truth: Tensor) -> Tensor:
-        """Return the loss of what the network said."""
+        """Return the loss of the network's answers."""
 
     @abstractmethod
     def measured(self) -> str:
@@ -81,13 +83,13 @@ class Loop(ABC):
 
     def run(self, path: Path) -> Path:
         """Train for the given minutes or steps, saving to `path` as it goes; return it."""
-        begun = said = time.monotonic()
+        begun = printed = time.monotonic()
         losses: list[float] = []
         while (share := self._share(spent := (time.monotonic() - begun) / 60)) < 1:
             losses.append(self.step(share))
-            if time.monotonic() - said > self.arguments.every:
-                said = time.monotonic()
-                self._say(spent, sum(losses) / len(losses))
+            if time.monotonic() - printed > self.arguments.every:
+                printed = time.monotonic()
+                self._print(spent, sum(losses) / len(losses))
                 losses.clear()
                 torch.save(self.average.module.state_dict(), path)
         torch.save(self.average.module.state_dict(), path)
@@ -99,7 +101,7 @@ class Loop(ABC):
             return float(self.steps / self.arguments.steps)
         return float(spent / self.arguments.minutes)
 
-    def _say(self, spent: float, loss: float) -> None:
+    def _print(self, spent: float, loss: float) -> None:
         rate = self.steps * self.arguments.batch / (60 * spent)
         print(
             f"{spent:6.1f} min  step {self.steps}  bank {self.bank.ready()}  loss {loss:.4f}  "

@@ -21,13 +21,17 @@ from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import rectify
 from vision.sight.stills.reader import passes_for
 
+# An outline is taken where it overlaps the label by this share (of both together).
 LEAST_AGREEMENT = 0.7
+# Crops made of each card, each with other corners.
 COPIES = 8
+# How far the corners of a crop are off, in card widths (standard deviation).
 LOOSE = 0.015
+# Threshold of the detector: low, since the label confirms what it finds.
 THRESHOLD = 0.1
 
 
-def crops_of(folder: Path, eyes: ModelSet) -> Iterator[tuple[Image, int]]:
+def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, int]]:
     """Yield several crops (136 x 96 x 3, BGR) with class numbers of every card that is found.
 
     `folder` holds `images/` and `labels/` (YOLO text: class, centre, size as shares).
@@ -38,7 +42,7 @@ def crops_of(folder: Path, eyes: ModelSet) -> Iterator[tuple[Image, int]]:
         if image is None:
             continue
         picture = np.asarray(image, np.uint8)
-        found = eyes.detector(picture, passes_for(picture), threshold=THRESHOLD)
+        found = models.detector(picture, passes_for(picture), threshold=THRESHOLD)
         quads = [d.quad for d in found if d.kind is Kind.FACE]
         for card, box in labels_of(folder / "labels" / f"{path.stem}.txt", picture):
             agreeing = [(agreement(q, box), number) for number, q in enumerate(quads)]

@@ -18,6 +18,7 @@ from vision.inference.load import ModelSet
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.stills.reader import StillCard, read_still
 
+# The error bound of `shoe-reader read`.
 BOUND = 0.02
 # Labels are drawn by eye, some round the part in sight only.
 LEAST_AGREEMENT = 0.4
@@ -26,11 +27,11 @@ CARD_PX = (24.0, 110.0)
 
 
 def outlined(
-    folder: Path, eyes: ModelSet, part: slice = slice(None)
+    folder: Path, models: ModelSet, part: slice = slice(None)
 ) -> Iterator[tuple[Image, list[Points]]]:
     """Yield photographs (H x W x 3, BGR) with the outlines (4 x 2 pixels) of all their cards.
 
-    `folder` holds `images/` and `labels/`; `part` says which of its pictures, in order.
+    `folder` holds `images/` and `labels/`; `part` selects its pictures, in order.
     """
     for path in sorted((folder / "images").iterdir())[part]:
         image = cv2.imread(str(path))
@@ -38,7 +39,7 @@ def outlined(
             continue
         picture = np.asarray(image, np.uint8)
         labels = labels_of(folder / "labels" / f"{path.stem}.txt", picture)
-        named = [card for card in read_still(eyes, picture, bound=BOUND) if card.card]
+        named = [card for card in read_still(models, picture, bound=BOUND) if card.card]
         if len(named) == len(labels) and all(_read(label, named) for label in labels):
             yield picture, [card.quad for card in named]
 

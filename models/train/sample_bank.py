@@ -1,7 +1,7 @@
 """A bank of training pictures on disk that grows while it is used.
 
-Memory-mapped arrays of pictures, of their labels and of which places are filled; makers fill their
-own share in order. Knows nothing of what a label means.
+Memory-mapped arrays of pictures, of their labels and of the slots that are filled; makers fill
+their own share in order.
 """
 
 from __future__ import annotations

@@ -9,30 +9,21 @@ import pytest
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.inference.deck_file import captured_in, load, open_deck, save, write
-from vision.setup.enrolment.fit import Captured, Fitted
-from vision.sight.deck.classifier import Deck
-from vision.sight.deck.head import generic_head
+from vision.sight.deck.classifier import Captured, Deck
 
 PICTURE = np.full((136, 96, 3), 90, np.uint8)
+FACES = np.stack([PICTURE] * 52)
 ARRAYS = {"weights": np.arange(6, dtype=np.float32).reshape(2, 3)}
 
 
 def put(folder: Path, *, armed: bool = True) -> Path:
-    """Write a small deck that was learnt with the classifier `abc`."""
-    faces = np.stack([PICTURE] * 52)
-    deck = Deck(generic_head(4), faces, faces[:1], np.full((53, 2), (2.0, 0.2)))
-    cards = np.repeat(np.arange(52), 2)
-    captured = Captured(np.stack([PICTURE] * 104), cards, cards % 2 == 0, faces[:3])
-    fitted = Fitted(deck, (), "generic", np.zeros((52, 52)), ())
+    """Write a small deck that was measured with the classifier `abc`."""
+    deck = Deck(FACES, FACES[:1], np.full((53, 2), (2.0, 0.2)))
+    captured = Captured(np.stack([PICTURE] * 104), np.repeat(np.arange(52), 2), FACES[:3])
     path = folder / "house.deck"
     why = "" if armed else "7h and 7d are too alike under this lamp"
-    write(
-        path,
-        fitted.deck,
-        fitted.margins,
-        captured,
-        {"classifier": "abc", "armed": armed, "why": why},
-    )
+    facts = {"classifier": "abc", "armed": armed, "why": why}
+    write(path, deck, np.zeros((52, 52)), captured, facts)
     return path
 
 
@@ -80,7 +71,7 @@ def test_changed_content_is_noticed_by_its_hash(tmp_path: Path) -> None:
 
 
 def test_deck_opens_for_its_classifier_only(tmp_path: Path) -> None:
-    """Another classifier has other features; the cure is to learn again from the captured cards."""
+    """Another classifier has other margins; the cure is to measure the captured cards again."""
     path = put(tmp_path)
     deck, digest = open_deck(path, "abc")
     assert deck.faces.shape == (52, 136, 96, 3)
@@ -89,8 +80,33 @@ def test_deck_opens_for_its_classifier_only(tmp_path: Path) -> None:
         open_deck(path, "abd")
     again = captured_in(path)
     assert again.crops.shape == (104, 136, 96, 3)
-    assert again.kept.sum() == 52
     assert len(again.backs) == 3
+
+
+def test_deck_file_of_an_earlier_version_opens_and_what_it_learnt_is_ignored(
+    tmp_path: Path,
+) -> None:
+    """Earlier files hold weights that corrected the classifier, and which crops were kept apart."""
+    path = tmp_path / "old.deck"
+    cards = np.repeat(np.arange(52), 2)
+    learnt = {
+        "mean": np.zeros(4, np.float32),
+        "scale": np.ones(4, np.float32),
+        "weights": np.ones((5, 52), np.float32),
+        "kept": cards % 2 == 0,
+    }
+    arrays = {"faces": FACES, "backs": FACES[:1], "alike": np.full((53, 2), (2.0, 0.2))}
+    arrays |= {**learnt, "margins": np.zeros((52, 52)), "cards": cards}
+    head = {"name": "ridge", "own": 1.0, "generic": 0.5, "unit": False}
+    facts = {"classifier": "abc", "armed": True, "why": "", "head": head}
+    digest = save(path, facts, arrays, [PICTURE] * 107)
+    deck, found = open_deck(path, "abc")
+    assert found == digest
+    assert (deck.faces == FACES).all()
+    assert deck.alike.shape == (53, 2)
+    captured = captured_in(path)
+    assert (captured.cards == cards).all()
+    assert len(captured.backs) == 3
 
 
 def test_deck_that_is_not_armed_is_refused_and_names_the_cards(tmp_path: Path) -> None:

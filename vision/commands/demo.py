@@ -1,8 +1,8 @@
 """`shoe-reader demo`: the whole thing on one machine, nothing else installed.
 
-Deals a shoe on film (through the command `simulate`, found by its name), reads the film as if it
-were live, publishes to an embedded broker and shows the boards; at the end it says how the reading
-compares with what was dealt, and in a terminal leaves the pages open until Ctrl-C.
+Deals a shoe on film with the simulator, reads the film as if it were live, publishes to an embedded
+broker and shows the boards; at the end it says how the reading compares with what was dealt, and in
+a terminal leaves the pages open until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from vision.app.boards import Boards, address_of
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.board.login.passwords import save_password
-from vision.cli import added_commands
 from vision.commands.printing.console import Console, clock
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Role
 from vision.game.outputs import CoupResult
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.simulator.dealing import simulate
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
 FAULT_EVERY = 5  # coups: often enough that a short demo shows some alerts
@@ -113,12 +113,6 @@ def _film(folder: Path, coups: int, seed: int) -> Film:
 
 
 def _simulate(film: Path, coups: int, seed: int) -> None:
-    simulate = added_commands().get("simulate")
-    if simulate is None:
-        raise ConfigurationError(
-            "the command `simulate` is not installed, and without it there is nothing to show; "
-            "install the whole program: pip install shoe-reader, or pip install -e . in a checkout"
-        )
     print(f"dealing {coups} coups on film, once; kept in {film}", flush=True)
     try:
         film.mkdir(parents=True, exist_ok=True)
@@ -126,9 +120,7 @@ def _simulate(film: Path, coups: int, seed: int) -> None:
         raise OutsideError(f"{film}: {error.strerror}; give another --folder") from error
     fault_every = min(FAULT_EVERY, coups)
     words = [str(film), "--coups", str(coups), "--seed", str(seed)]
-    code = simulate.load()([*words, "--fault-every", str(fault_every)])
-    if code:
-        raise OutsideError(f"the command `simulate` ended with {code}")
+    simulate.main([*words, "--fault-every", str(fault_every)])
 
 
 def _own_table_file(film: Path, folder: Path) -> Path:

@@ -1,11 +1,10 @@
-"""`shoe-reader enrol`: show the house deck once, and the reader learns it."""
+"""`shoe-reader enrol`: show the house deck once, and the reader knows its cards from others."""
 
 from __future__ import annotations
 
 import argparse
 import select
 import sys
-import time
 from pathlib import Path
 
 import cv2
@@ -16,13 +15,13 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
 from vision.inference.deck_file import captured_in
 from vision.inference.load import ModelSet, open_models
-from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, learn, pairs_path, report
-from vision.setup.enrolment.fit import FIT_VIEWS
-from vision.setup.enrolment.gather import Showing
-from vision.sight.deck.captured import Captured
+from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, enrol, pairs_path, report
+from vision.setup.enrolment.gather import Gatherer, Showing
+from vision.sight.deck.classifier import Captured
 
-HELP = "learn the house deck: show all 52 faces and the back once, in any order"
-ENLARGED = 4  # times, so that a captured face can be judged by eye
+HELP = "enrol the house deck: show all 52 faces and the back once, in any order"
+# How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
+ENLARGED = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, metavar="F", help="the deck file (TABLE.deck beside the table file)")
     add("--ask", action="store_true", help="ask which card it is where the reader is not sure")
-    add("--refit", type=Path, metavar="F", help="learn again from the cards captured in this file")
-    add("--views", type=int, default=FIT_VIEWS, help="views to learn from, a card (%(default)s)")
+    add("--refit", type=Path, metavar="F", help="measure the cards captured in this file again")
     add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather the deck, learn it and write its file; exit code 3 where it is not fit to be used."""
-    if args.views < 1:
-        raise ConfigurationError(f"--views {args.views}: give 1 or more; 120 is usual")
+    """Gather the deck, measure it and write its file; exit code 3 where cards are too alike."""
     config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)
@@ -52,18 +48,11 @@ def run(args: argparse.Namespace) -> int:
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
     models = open_models(**config.models.paths(), threads=args.threads)
-    begun = time.monotonic()
     captured = captured_in(args.refit) if args.refit else _gathered(config, models, args.ask, out)
-    shown = time.monotonic()
-    enrolled = learn(
-        captured, models, bound=config.reader.error_bound, out=out, tell=_tell, views=args.views
-    )
-    for line in report(enrolled):
+    enrolled = enrol(captured, models, bound=config.reader.error_bound, out=out)
+    for line in report(enrolled.measured):
         print(line)
-    print(
-        f"{len(captured.cards)} captured cards, {int(captured.kept.sum())} kept apart; shown in "
-        f"{(shown - begun) / 60:.1f} min, learnt in {(time.monotonic() - shown) / 60:.1f} min"
-    )
+    print(f"{len(captured.cards)} captured cards")
     print(f"deck: {out} (sha256 {enrolled.sha256[:16]}); closest pairs: {pairs_path(out)}")
     if enrolled.why:
         raise OutsideError(
@@ -77,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _gathered(config: TableConfig, models: ModelSet, ask: bool, out: Path) -> Captured:
     """Watch the source until all is seen, a key is pressed or it ends; OutsideError if not all."""
-    watch = Watch(models, config.view.table_view(), config.camera, _tell)
+    watch = Watch(models, config.view.table_view(), config.camera, _print)
     source = config.camera.source
     live = is_live(source)
     if live:
-        _tell("show all 52 faces and the back, singly or in spreads; Enter ends it")
+        _print("show all 52 faces and the back, singly or in spreads; Enter ends it")
     every_ms = 0 if Path(source).is_dir() else LOOK_EVERY_MS
     due = 0.0
     for shot in open_source(config.camera, speed=0.0):
@@ -93,18 +82,27 @@ def _gathered(config: TableConfig, models: ModelSet, ask: bool, out: Path) -> Ca
     gatherer = watch.gatherer
     if ask or (live and sys.stdin.isatty()):
         ask_all(gatherer, lambda words, showing: _ask(words, showing, out))
-    faults = [f"not seen for sure: {' '.join(map(str, gatherer.missing))}"] * bool(gatherer.missing)
-    again = gatherer.shown_twice() if gatherer.missing else ()
-    faults += [f"shown twice, or taken for one another: {' '.join(map(str, again))}"] * bool(again)
-    twice = gatherer.conflicts()
-    faults += [f"two cards at once look like {' and like '.join(map(str, twice))}"] * bool(twice)
-    faults += [] if gatherer.back_seen else ["the back was not seen"]
+    faults = _faults(gatherer)
     if faults:
         raise OutsideError(
             f"{source}: the deck is not whole: {'; '.join(faults)}. Show what is missing, free of "
             "other cards and sharp, or say with --ask which card it is; nothing was written"
         )
     return gatherer.captured()
+
+
+def _faults(gatherer: Gatherer) -> list[str]:
+    """Return in words why the deck is not whole; none where it is."""
+    faults = []
+    if gatherer.missing:
+        faults.append(f"not seen for sure: {' '.join(map(str, gatherer.missing))}")
+        if again := gatherer.shown_twice():
+            faults.append(f"shown twice, or taken for one another: {' '.join(map(str, again))}")
+    if twice := gatherer.conflicts():
+        faults.append(f"two cards at once look like {' and like '.join(map(str, twice))}")
+    if not gatherer.back_seen:
+        faults.append("the back was not seen")
+    return faults
 
 
 def _ask(words: str, showing: Showing, out: Path) -> Card | None:
@@ -132,5 +130,5 @@ def _key_pressed() -> bool:
     return True
 
 
-def _tell(words: str) -> None:
+def _print(words: str) -> None:
     print(words, flush=True)

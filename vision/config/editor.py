@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import tomlkit
+from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
-from vision.config.table import load
+from vision.config.errors import explain
+from vision.config.table import CameraSection, load
 from vision.errors import ConfigurationError
 from vision.files import replacing, write_whole
 
@@ -46,6 +48,17 @@ class TableFile:
         """Return the plain values of a section, {} where the file has no such section."""
         found = self._text.get(name, {})
         return dict(found.unwrap()) if isinstance(found, Table) else {}
+
+    def camera(self, *, source: str) -> CameraSection:
+        """Return the camera, of that source where the file names none.
+
+        ConfigurationError where a key is faulty.
+        """
+        section = {"source": source, **self.section("camera")}
+        try:
+            return CameraSection.model_validate(section, context={"folder": self.path.parent})
+        except ValidationError as error:
+            raise ConfigurationError(explain(self.path, error, CameraSection)) from error
 
     def change(self, name: str, values: Mapping[str, Any]) -> None:
         """Set keys of a section; a key whose value is `None` is removed."""

@@ -1,7 +1,8 @@
-"""Deck files: what `shoe-reader enrol` learnt of a house deck, with the hash of its content.
+"""Deck files: an enrolled deck with its captured cards, and the hash of the content.
 
 One file, a NumPy archive without pickles: named arrays, the captured faces as small JPEGs, and
-facts as JSON. It is written whole or not at all, and read only if its content has the hash.
+facts as JSON. Written whole or not at all. Files of earlier versions also hold a learnt way to
+read the deck; it is ignored.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ from numpy.typing import NDArray
 from vision.errors import ConfigurationError
 from vision.files import replacing
 from vision.pictures import decode_picture
-from vision.sight.deck.captured import Captured
-from vision.sight.deck.classifier import Deck
-from vision.sight.deck.head import Head
+from vision.sight.deck.classifier import Captured, Deck
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES
 
@@ -36,26 +35,15 @@ def write(
     captured: Captured,
     facts: Mapping[str, Any],
 ) -> str:
-    """Write a learnt deck with its captured cards; return the hash of the content."""
+    """Write an enrolled deck with its captured cards; return the hash of the content."""
     arrays: dict[str, NDArray[Any]] = {
-        "mean": deck.head.mean,
-        "scale": deck.head.scale,
-        "weights": deck.head.weights,
         "faces": deck.faces,
         "backs": deck.backs,
         "alike": deck.alike,
         "margins": margins,
         "cards": captured.cards,
-        "kept": captured.kept,
     }
-    head = {
-        "name": deck.head.name,
-        "own": deck.head.own,
-        "generic": deck.head.generic,
-        "unit": deck.head.unit,
-    }
-    pictures = [*captured.crops, *captured.backs]
-    return save(path, {**facts, "head": head}, arrays, pictures)
+    return save(path, facts, arrays, [*captured.crops, *captured.backs])
 
 
 def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
@@ -67,7 +55,7 @@ def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
     if found.facts.get("classifier") != classifier:
         raise ConfigurationError(
             f"{path}: the deck was enrolled with another classifier; run `shoe-reader enrol "
-            f"TABLE.toml --refit {path}` to learn it again from its captured cards"
+            f"TABLE.toml --refit {path}` to measure its captured cards again"
         )
     if not found.facts.get("armed"):
         raise ConfigurationError(
@@ -78,23 +66,18 @@ def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
 
 
 def captured_in(path: Path) -> Captured:
-    """Return the captured cards of a deck file, to learn it again."""
+    """Return the captured cards of a deck file, to measure them again."""
     found = load(path)
-    cards, kept = (_part(path, found.arrays, name) for name in ("cards", "kept"))
+    cards = _part(path, found.arrays, "cards")
     pictures = np.array(found.pictures)
-    return Captured(pictures[: len(cards)], cards, kept, pictures[len(cards) :])
+    return Captured(pictures[: len(cards)], cards, pictures[len(cards) :])
 
 
 def _deck(path: Path, found: DeckFile) -> Deck:
-    facts = found.facts.get("head", {})
-    mean, scale, weights, faces, backs, alike = (
-        _part(path, found.arrays, name)
-        for name in ("mean", "scale", "weights", "faces", "backs", "alike")
-    )
-    if weights.shape != (len(mean) + 1, FACES) or len(faces) != FACES:
-        raise ConfigurationError(f"{path}: is not a deck of 52 cards; run `shoe-reader enrol`")
-    head = Head(facts["name"], mean, scale, weights, facts["own"], facts["generic"], facts["unit"])
-    return Deck(head, faces, backs, alike)
+    faces, backs, alike = (_part(path, found.arrays, name) for name in ("faces", "backs", "alike"))
+    if len(faces) != FACES or len(alike) < FACES + bool(len(backs)):
+        raise ConfigurationError(f"{path}: is no deck of 52 cards; run `shoe-reader enrol`")
+    return Deck(faces, backs, alike)
 
 
 def _part(path: Path, arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from vision.game.cards import Card
 from vision.inference.deck_file import open_deck
 from vision.inference.self_test import Read, SelfTest
 from vision.inference.self_test import load as load_self_test
-from vision.sight.deck.classifier import DeckClassifier, FeatureReader
+from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import RANKS, SUITS, Classifier
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Kind, Tensor
 from vision.sight.geometry.frame import Image
@@ -175,33 +175,12 @@ def open_models(
         readable_temperature=reader.settings["readable_temperature"],
     )
     hashes = {model.name: model.sha256 for model in (finder, outliner, reader)}
-    features, read_by = _features(reader, generic), generic
+    read_by = generic
     if deck is not None:
-        learnt, hashes["deck"] = open_deck(deck, reader.sha256)
-        read_by = DeckClassifier(with_features(features), learnt)
+        enrolled, hashes["deck"] = open_deck(deck, reader.sha256)
+        read_by = DeckClassifier(generic, enrolled)
     # The test picture shows no house deck: it is read without one.
-    return ModelSet(seen_by, read_by, features, hashes, load_self_test(_reading(seen_by, generic)))
-
-
-def with_features(features: FeatureReader | None) -> FeatureReader:
-    """Return what reads features; ConfigurationError where the classifier gives none."""
-    if features is None:
-        raise ConfigurationError(
-            "[models] classifier: this classifier has no output `features`, which an enrolled deck "
-            "needs; use the packaged one, or leave [deck] path empty"
-        )
-    return features
-
-
-def _features(model: Model, generic: Classifier) -> FeatureReader | None:
-    if not {"logits", "features"} <= set(model.outputs):
-        return None
-
-    def run(crops: Tensor) -> tuple[Tensor, Tensor]:
-        logits, features = model.run(crops, "logits", "features")
-        return logits, features
-
-    return FeatureReader(generic, run)
+    return ModelSet(seen_by, read_by, hashes, load_self_test(_reading(seen_by, generic)))
 
 
 def _reading(detector: Detector, classifier: Classifier) -> Read:

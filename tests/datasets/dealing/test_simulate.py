@@ -14,10 +14,10 @@ from datasets.dealing.actors import paint_card
 from datasets.dealing.choreography import AWAY
 from datasets.dealing.film import Shot, film, frame_ms
 from datasets.dealing.film_settings import look_for
-from datasets.dealing.motions import Leg, Pose, pose_at
 from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
 from datasets.dealing.simulate import Show, main, rehearse
 from datasets.dealing.table_places import Camera, slot_polygon
+from datasets.dealing.timeline import Leg, Pose, pose_at
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import parse_cards

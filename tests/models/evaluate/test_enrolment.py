@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import cv2
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 from datasets.faces.registry import back_names, load_deck
-from models.evaluate.enrolment_scenes import Table
+from models.evaluate.enrolment import Table
 from vision.cli import main
 from vision.inference.deck_file import load
-from vision.inference.load import load_model, open_models, packaged
+from vision.inference.load import open_models
 from vision.sight.deck.classifier import DeckClassifier
 
 PLACES = "\n".join(
@@ -26,28 +25,8 @@ PLACES = "\n".join(
 )
 
 
-def classifier_with_features(folder: Path) -> Path:
-    """Return a classifier that gives its features, made from the packaged one if need be."""
-    path = packaged("classifier")
-    if "features" in load_model(path).outputs:
-        return path
-    onnx = pytest.importorskip("onnx")
-    model = onnx.load(str(path))
-    last = [node for node in model.graph.node if node.op_type == "Gemm"][-1]
-    model.graph.node.append(onnx.helper.make_node("Identity", [last.input[0]], ["features"]))
-    kind = onnx.TensorProto.FLOAT
-    model.graph.output.append(onnx.helper.make_tensor_value_info("features", kind, ["n", None]))
-    made = folder / "classifier.onnx"
-    onnx.save(model, str(made))
-    card = path.with_suffix(".toml").read_text("utf-8").splitlines()
-    card[0] = f'sha256 = "{hashlib.sha256(made.read_bytes()).hexdigest()}"'
-    made.with_suffix(".toml").write_text("\n".join(card) + "\n", "utf-8")
-    return made
-
-
 @pytest.mark.slow
-@pytest.mark.train
-def test_enrol_learns_a_deck_from_pictures_and_the_file_is_read_with(
+def test_enrol_writes_a_deck_from_pictures_and_the_file_is_read_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All 52 cards and the back are found without asking; the deck is armed and opens."""
@@ -60,22 +39,21 @@ def test_enrol_learns_a_deck_from_pictures_and_the_file_is_read_with(
     plane = shown.view.homography.to_mm(
         np.array([[300, 200], [1600, 200], [1600, 900], [300, 900]])
     )
-    classifier = classifier_with_features(tmp_path)
     table = tmp_path / "table.toml"
     table.write_text(
-        f'site = "s"\ntable = "t"\n[camera]\nsource = "pictures"\n[models]\nclassifier = '
-        f'"{classifier}"\n[view]\nimage_px = [[300, 200], [1600, 200], [1600, 900], [300, 900]]\n'
+        f'site = "s"\ntable = "t"\n[camera]\nsource = "pictures"\n'
+        "[view]\nimage_px = [[300, 200], [1600, 200], [1600, 900], [300, 900]]\n"
         f"table_mm = {plane.tolist()}\ncard_mm = {list(load_deck('meridian').size_mm)}\n"
         "mouth_mm = [[900, 100], [1000, 100], [1000, 200], [900, 200]]\n"
         f"[view.slots_mm]\n{PLACES}\n",
         "utf-8",
     )
-    code = main(["enrol", str(table), "--views", "12"])
+    code = main(["enrol", str(table)])
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "seen 52 of 52 faces, the back" in said.out
     deck = tmp_path / "table.deck"
     assert (tmp_path / "table-pairs.png").exists()
-    eyes = open_models(None, classifier, deck=deck)
-    assert eyes.hashes["deck"] == load(deck).sha256
-    assert isinstance(eyes.classifier, DeckClassifier)
+    models = open_models(deck=deck)
+    assert models.hashes["deck"] == load(deck).sha256
+    assert isinstance(models.classifier, DeckClassifier)

@@ -29,8 +29,9 @@ from models.evaluate.parity import (
     trained,
     trained_detector,
 )
+from models.networks import model_card
 from models.networks.classifier import CardNet, CornerNet
-from models.networks.model_card import HERE, write_card
+from models.networks.model_card import SHIPPED, write_card
 from models.networks.restore import restore
 from models.train import classifier as train_classifier
 from models.train import corners as train_corners
@@ -73,7 +74,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert training.step(1.0) < begun
     assert "held-out right" in training.measured()
     exported = tmp_path / "classifier.onnx"
-    measure_classifier.export(checkpoint, exported)
+    train_classifier.export(checkpoint, exported)
     pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
     parity = classifier_parity(trained(CardNet(), checkpoint), exported, pictures)
     assert parity.unmatched == 0
@@ -105,7 +106,7 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     before, after = train_corners.measure(training.net, training.bank, training.device)
     assert after < before
     exported = tmp_path / "corners.onnx"
-    measure_corners.export(checkpoint, exported)
+    train_corners.export(checkpoint, exported)
     pictures = [crop for crop, _ in itertools.islice(crops(5, decks=OWN_DECKS), 16)]
     parity = corners_parity(trained(CornerNet(), checkpoint), exported, pictures)
     assert parity.unmatched == 0
@@ -120,12 +121,12 @@ def test_detector_measured_again_keeps_what_its_card_says_of_the_training(
 ) -> None:
     """Who only measures the shipped file cannot know how it was trained: the card still says it."""
     for name in ("detector.onnx", "detector.toml"):
-        shutil.copy(HERE / name, tmp_path)
-    monkeypatch.setattr(measure_detector, "HERE", tmp_path)
+        shutil.copy(SHIPPED / name, tmp_path)
+    monkeypatch.setattr(model_card, "SHIPPED", tmp_path)
     monkeypatch.setattr(
         "sys.argv", ["measure_detector", str(tmp_path / "detector.onnx"), "--stills", "2"]
     )
-    before = tomllib.loads((HERE / "detector.toml").read_text("utf-8"))
+    before = tomllib.loads((SHIPPED / "detector.toml").read_text("utf-8"))
     measure_detector.main()
     after = tomllib.loads((tmp_path / "detector.toml").read_text("utf-8"))
     assert after["trained"] == before["trained"]
@@ -140,7 +141,7 @@ def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
     pictures = torch.rand(64, 3, 136, 96)
     net(pictures)
     torch.save(net.state_dict(), checkpoint)
-    measure_classifier.export(checkpoint, exported)
+    train_classifier.export(checkpoint, exported)
     again = CardNet()
     restore(again, exported, pictures)
     with torch.no_grad():
@@ -158,7 +159,7 @@ def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
     pictures = torch.rand(64, 3, 136, 96)
     narrow(pictures)
     torch.save(narrow.state_dict(), checkpoint)
-    measure_classifier.export(checkpoint, exported, (8, 16, 24, 32))
+    train_classifier.export(checkpoint, exported, (8, 16, 24, 32))
     restore(wide, exported, pictures)
     said = wide.eval()(pictures)
     assert torch.allclose(narrow.eval()(pictures), said, atol=1e-3)
@@ -182,13 +183,13 @@ def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) 
             net.head[1].bias += raised
             said.append(net.eval()(pictures))
         torch.save(net.state_dict(), tmp_path / "net.pt")
-        measure_classifier.export(tmp_path / "net.pt", file, widths)
+        train_classifier.export(tmp_path / "net.pt", file, widths)
     mean = CardNet(widths)
     average(files[:2], mean, pictures)
     with torch.no_grad():
         assert torch.allclose(mean.eval()(pictures), (said[0] + said[1]) / 2, atol=1e-3)
     torch.save(CardNet((8, 16, 24, 40)).state_dict(), tmp_path / "net.pt")
-    measure_classifier.export(tmp_path / "net.pt", files[2], (8, 16, 24, 40))
+    train_classifier.export(tmp_path / "net.pt", files[2], (8, 16, 24, 40))
     with pytest.raises(ValueError, match="one network"):
         average(files, mean, pictures)
 

@@ -8,8 +8,15 @@ import pypdfium2
 import pytest
 
 from tests.setup.calibration.sheets import lying, on_table
-from vision.setup.calibration.marker_sheet import LINE_MM, SIZE_MM, NotSeenError, black_boxes, find
-from vision.setup.calibration.marker_sheet_pdf import PAPERS_MM, sheet_pdf
+from vision.setup.calibration.marker_sheet import (
+    LINE_MM,
+    PAPERS_MM,
+    SIZE_MM,
+    NotSeenError,
+    black_boxes,
+    find,
+    sheet_pdf,
+)
 from vision.setup.calibration.solver import rigid
 from vision.sight.geometry.frame import Image
 

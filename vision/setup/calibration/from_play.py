@@ -1,7 +1,4 @@
-"""Calibrating from the first hands dealt: the play is watched, the plane fitted to its cards.
-
-Opens the source and the models, and says in words what was seen. Knows nothing of table files.
-"""
+"""Calibrate from the first hands dealt: watch the play, and fit the plane to its cards."""
 
 from __future__ import annotations
 
@@ -16,21 +13,25 @@ from vision.inference.load import open_models
 from vision.setup.calibration.from_sheet import Found, empty, lens_words
 from vision.setup.calibration.observed_play import Play
 from vision.setup.calibration.places import Places
-from vision.setup.calibration.propose import NotEnoughError, Proposal, propose
+from vision.setup.calibration.propose import NotEnoughError, propose
 from vision.setup.calibration.solver import Fit, Size, Thing, fit_most, upright
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import Homography
 
+# Frames are looked at this far apart, ms: each frame of a usual camera, so that flights are seen.
 LOOK_EVERY_MS = 30
+# Pictures from which the empty layout is made: one each so many ms, the emptiest so many of them.
+# Closer together or fewer, a card that stays for a coup remains in the layout.
 KEEP_EVERY_MS = 1500
 MOST_PICTURES = 15
+# Cards the plane is fitted to: fewer leave the plane unsure, more only cost time.
 LEAST_CARDS = 6
 MOST_CARDS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Played:
-    """What the play gave: the plane, and the places proposed in its millimetres."""
+    """The plane found from the play, and the places proposed in its millimetres."""
 
     found: Found
     places: Places
@@ -73,7 +74,7 @@ def from_play(
         empty(pictures),
         tuple(thing.seen_px.astype(np.float32) for thing in things),
     )
-    return Played(found, _places(proposal))
+    return Played(found, Places(proposal.slots, proposal.mouth, proposal.discard))
 
 
 def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
@@ -96,7 +97,7 @@ def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
                 kept = at + KEEP_EVERY_MS
                 # The emptiest are kept: together they show the layout without cards.
                 pictures.append((len(cards), image))
-                pictures = sorted(pictures, key=lambda one: one[0])[:MOST_PICTURES]
+                pictures = sorted(pictures, key=lambda picture: picture[0])[:MOST_PICTURES]
     return play, [image for _, image in pictures]
 
 
@@ -110,7 +111,3 @@ def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thi
             "light, or use the marker sheet"
         )
     return fitted, kept
-
-
-def _places(proposal: Proposal) -> Places:
-    return Places(proposal.slots, proposal.mouth, proposal.discard)

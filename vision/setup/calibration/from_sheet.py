@@ -1,12 +1,11 @@
-"""Finding the table plane from pictures of the marker sheet, or from measured points.
+"""Find the table plane from pictures of the marker sheet, or from measured points.
 
-Opens pictures and sources, judges how good the fit is, and says in words what was found and what
-to do where it is not good enough. Knows nothing of table files and places.
+The fit is judged: an OutsideError says what to do where it is not good enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -23,22 +22,32 @@ from vision.setup.calibration.solver import Fit, Thing, Vector, fit
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography, Lens
 
+# A sheet whose corners are further off a flat plane than this, mm (root mean square), has waves, or
+# the camera moved. Flat sheets come to some hundredths of a millimetre on simulated tables.
 MOST_MISFIT_MM = 1.0
+# The same for measured points: what a person reads off a tape and a picture.
 MOST_POINT_MISFIT_MM = 3.0
+# Pictures that the median of an empty layout is made of; more only take memory.
 LAYOUT_PICTURES = 15
+# A source is looked at this often, ms.
 LOOK_EVERY_MS = 200
+# The sheet lies still when no corner moved further since the last look, px.
 STILL_PX = 0.5
+# The sheet lies at a new place when its middle is this far from all places before, px; smaller, and
+# places tell the fit nothing new.
 NEW_PLACE_PX = 60.0
+# Places that are enough for the fullest lens model; a live source ends with them.
 PLACES_WANTED = 10
+# A live source ends after this time, ms.
 LIVE_LIMIT_MS = 180_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A plane, how it was found, and what people are to be told of it.
+    """A plane, how it was found, and the lines that report it.
 
-    `picture` is one to draw on, `layout` shows the table empty, as far as that could be had;
-    `outlines` are what the plane was fitted to (n x 2 px each). `fit` knows how sure the plane is.
+    `picture` is one to draw on, `layout` shows the table empty, where that could be had; `outlines`
+    are what the plane was fitted to (n x 2 px each). `fit` gives the uncertainty of the plane.
     """
 
     plane: Homography
@@ -113,12 +122,11 @@ def from_pictures(
     return sheets.found(lens, fit_lens=fit_lens)
 
 
-def from_source(
-    camera: CameraSection, sheets: Sheets, lens: Lens | None, *, fit_lens: bool
-) -> Found:
-    """Return the plane from a camera or video before which the sheet is moved about.
+def from_source(camera: CameraSection, sheets: Sheets, report: Callable[[str], None]) -> None:
+    """Gather pictures from a camera or video before which the sheet is moved about.
 
-    A live source ends when the sheet has lain at enough places, or after three minutes.
+    Each place where the sheet lay still is reported. A live source ends when the sheet has lain at
+    enough places, or after three minutes. OutsideError where the sheet is never seen lying still.
     """
     before: Thing | None = None
     last: Image | None = None
@@ -133,9 +141,7 @@ def from_source(
         if _moved(thing, before) < STILL_PX and _is_new(thing, sheets.things):
             sheets.things.append(thing)
             sheets.images.append(image)
-            print(
-                f"  place {len(sheets.things)}: {len(thing.form_mm)} corners ({name})", flush=True
-            )
+            report(f"  place {len(sheets.things)}: {len(thing.form_mm)} corners ({name})")
         before = thing
         if len(sheets.things) >= PLACES_WANTED:
             break
@@ -144,7 +150,6 @@ def from_source(
         raise OutsideError(f"{camera.source}: {why}{still}")
     if last is not None:
         sheets.images.append(last)
-    return sheets.found(lens, fit_lens=fit_lens)
 
 
 def looks(camera: CameraSection, every_ms: int, live_limit_ms: int) -> Iterator[tuple[Image, str]]:
@@ -193,13 +198,13 @@ def from_points(
             "off the plane of the others: measure it again, or leave it out"
         )
     known = (
-        f"misfit {_rms(off):.2f} mm" if len(pairs) > 4 else "four points leave no misfit to tell"
+        f"misfit {_rms(off):.2f} mm" if len(pairs) > 4 else "four points leave no misfit to measure"
     )
     return Found(plane, picture, (f"plane: {len(pairs)} points, {known}",))
 
 
 def empty(images: Sequence[Image]) -> Image:
-    """Return what most of the pictures show at each place: what comes and goes is left out."""
+    """Return the median picture, without the cards and hands that come and go."""
     step = max(1, len(images) // LAYOUT_PICTURES)
     return cast(Image, np.median(np.stack(images[::step]), axis=0).astype(np.uint8))
 
@@ -218,9 +223,9 @@ def open_picture(path: Path) -> Image:
 
 
 def lens_words(plane: Homography, size: tuple[int, int]) -> str:
-    """Say what a lens does to the picture."""
+    """Return in words what a lens does to the picture."""
     if plane.lens is None:
-        return "lens: bends nothing that could be told"
+        return "lens: no distortion that could be measured"
     ends = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float64)
     off = np.linalg.norm(plane.lens.straighten(ends) - ends, axis=1).max()
     lens = plane.lens
@@ -231,7 +236,7 @@ def lens_words(plane: Homography, size: tuple[int, int]) -> str:
 
 
 def _lenses(pictures: int) -> int:
-    """Return how rich a lens model so many pictures bear."""
+    """Return the fullest lens model (an index of LENSES) that so many pictures can determine."""
     return 1 if pictures < 4 else 2 if pictures < 6 else 3
 
 

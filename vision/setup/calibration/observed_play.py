@@ -1,7 +1,7 @@
-"""The first hands dealt, as they are watched: which cards lay where, came from where, went where.
+"""The play watched for a calibration: the way of each card through the picture, and its rests.
 
 Everything is in pixels, because the plane is not known yet: the cards that lie still are what it
-will be fitted to. Knows no rules of the game and no places.
+will be fitted to.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ from vision.sight.geometry.frame import Image
 
 Vector = NDArray[np.float64]
 
+# The constants below were chosen on simulated films of 15 to 30 frames a second.
+# A card lies still when its middle stays within this share of its short side for so many ms. Larger
+# or shorter, cards sliding to their place count as resting.
 STILL_SHARE = 0.08
 STILL_MS = 300
+# A card out of sight for this long, ms, is gone; longer, the next card takes over its way.
 LOST_MS = 700
+# Between two looks a card moves this many of its widths at most; one in flight (seen moving within
+# the last so many ms) up to the second figure. Larger, neighbours are confused.
 REACH_CARDS = 1.6
 FLIGHT_CARDS = 6.0
 FLIGHT_MS = 300
+# Looks at the edges of a resting card, and the ms between them: their median steadies the corners.
 SAMPLES = 5
 SAMPLE_EVERY_MS = 250
 
@@ -70,7 +77,7 @@ class Way:
 
 
 class Play:
-    """What was seen of the play so far."""
+    """The ways of all cards seen so far."""
 
     def __init__(self) -> None:
         self.ways: list[Way] = []
@@ -93,7 +100,7 @@ class Play:
             self._rest(way, image, detection, at)
 
     def things(self, card_mm: tuple[float, float]) -> list[Thing]:
-        """Return the cards that lay still, as things of known form, the best seen first."""
+        """Return the cards that lay still, as things of known form, those with most looks first."""
         width, height = card_mm
         form = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float64)
         rests = [rest for way in self.ways for rest in way.rests if len(rest.corners) >= 2]
@@ -145,10 +152,9 @@ def _goes_on(rest: Rest, at: int) -> bool:
 
 def _still_since(way: Way, limit: float) -> int:
     """Return since when the way has not left its last place."""
-    now, place = way.last
-    since = now
+    since, last = way.last
     for at, middle in reversed(way.middles):
-        if math.dist(middle, place) > limit:
+        if math.dist(middle, last) > limit:
             break
         since = at
     return since

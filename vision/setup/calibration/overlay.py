@@ -1,7 +1,4 @@
-"""A calibration drawn on the picture it was made from, for people to look at.
-
-Knows the view of a table; nothing of files.
-"""
+"""Draw a calibration on the picture it was made from, for people to look at."""
 
 from __future__ import annotations
 
@@ -13,7 +10,9 @@ import numpy as np
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView
 
+# Distance between grid lines, and between those with figures, mm.
 GRID_MM, BOLD_MM = 50, 200
+# Points by which a line is drawn: a lens bends it.
 STEPS = 24
 Colour = tuple[int, int, int]
 GRID, SLOT, MOUTH, DISCARD, CARD = (

@@ -1,7 +1,6 @@
-"""The view of a calibrated table: the frame its millimetres are counted in, and its places.
+"""The view of a calibrated table: the frame of its millimetres, and slots, mouth and discard.
 
-A new plane is turned and shifted so that places that are known stay where they are. Knows the view
-section of a table file, and nothing of how plane and places were found.
+A new plane is turned and shifted so that places that are known stay where they are.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import numpy as np
 from vision.config.table import ViewSection
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
+from vision.setup.calibration.propose import with_room
 from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, card_rectangle
 from vision.sight.quality.camera_position import CameraShift
 
-ROOM_MM = 8.0
+# Size of a marked mouth and discard, mm: the width of a shoe's opening, a pile of cards.
 MOUTH_MM, DISCARD_MM = (120.0, 120.0), (150.0, 150.0)
-FAR_MM = 15.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +60,7 @@ def aligned(
 ) -> tuple[Homography, float]:
     """Return a new plane in the frame of a table file, and how far the two disagree, mm.
 
-    The camera may have moved since: `shift` tells where the slots are now seen by the old plane.
+    The camera may have moved since: `shift` has where the slots are now seen by the old plane.
     """
     old = view.plane()
     here = {slot: np.mean(area, axis=0) for slot, area in view.slots_mm.items()}
@@ -94,7 +93,7 @@ def marked(
         x, y = plane.to_mm([mark[0], mark[1]]).tolist()
         usual = 0.0 if name.endswith("_3") or name in {"MOUTH", "DISCARD"} else 90.0
         pose = Pose(x, y, mark[2] if len(mark) > 2 else usual)
-        size = {"MOUTH": MOUTH_MM, "DISCARD": DISCARD_MM}.get(name) or _with_room(card_mm)
+        size = {"MOUTH": MOUTH_MM, "DISCARD": DISCARD_MM}.get(name) or with_room(card_mm)
         out[name] = card_rectangle(pose, size)
     return out
 
@@ -112,7 +111,7 @@ def from_marks(marks: Mapping[str, Points]) -> Places:
 
 
 def view_section(view: TableView, size: Size) -> dict[str, Any]:
-    """Return the view as a table file holds it; keys without a value are to be taken out."""
+    """Return the view as a table file holds it; keys with the value `None` are to be removed."""
     pixels, table = four_points(view.homography, size)
     lens = view.homography.lens
     return {
@@ -130,10 +129,6 @@ def view_section(view: TableView, size: Size) -> dict[str, Any]:
         },
         "slots_mm": {slot.name: _rounded(area) for slot, area in view.slots.items()},
     }
-
-
-def _with_room(card_mm: tuple[float, float]) -> tuple[float, float]:
-    return card_mm[0] + 2 * ROOM_MM, card_mm[1] + 2 * ROOM_MM
 
 
 def _points(area: Any) -> Points:

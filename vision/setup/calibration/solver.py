@@ -1,8 +1,8 @@
-"""The table plane and the lens, fitted to things of known form that lie flat on the table.
+"""Fit the table plane and the lens to things of known form that lie flat on the table.
 
 A marker sheet, a card or a list of measured points is such a thing: its form in millimetres and
 where its points are seen. All are fitted together by least squares in the picture: one plane, one
-lens, and for each thing where it lies. Knows nothing of files, nor of how the points were found.
+lens, and for each thing where it lies.
 """
 
 from __future__ import annotations
@@ -19,10 +19,19 @@ from vision.sight.geometry.plane import Homography, Lens
 Vector = NDArray[np.float64]
 Size = tuple[int, int]
 
+# Millimetres are divided by this inside the solver, so that all figures are near 1.
 UNIT_MM = 500.0
+# Most steps of the solver, which ends earlier where a step gains nothing.
 STEPS = 60
+# Random draws behind a stated uncertainty: 60 give it to a tenth (1 / sqrt(2 * 60)).
 DRAWS = 60
+# Things are left out whose misfit is more than ASTRAY times the typical one (at least
+# LEAST_MISFIT_MM, the noise of corners), in at most so many rounds. Chosen on simulated play with
+# bent and half-covered cards; smaller leaves good ones out, larger keeps bent ones in.
 ROUNDS, ASTRAY, LEAST_MISFIT_MM = 8, 2.0, 0.1
+# Root mean square error that no corner is found better than, px, whatever the residuals say.
+CORNER_NOISE_PX = 0.02
+# Lens models, from none to the fullest that a table needs.
 LENSES: tuple[tuple[str, ...], ...] = ((), ("k1",), ("k1", "k2"), ("k1", "k2", "p1", "p2"))
 
 
@@ -86,10 +95,10 @@ class Rigid:
 
 def rigid(points: ArrayLike, target: ArrayLike) -> Rigid:
     """Return the turn and shift that bring points (n x 2) best onto others, without scaling."""
-    one, other = (np.asarray(p, np.float64) @ np.array([1, 1j]) for p in (points, target))
-    pull = np.vdot(one - one.mean(), other - other.mean())
+    start, end = (np.asarray(p, np.float64) @ np.array([1, 1j]) for p in (points, target))
+    pull = np.vdot(start - start.mean(), end - end.mean())
     turn = complex(pull / abs(pull)) if abs(pull) > 1e-12 else 1 + 0j
-    return Rigid(turn, complex(other.mean() - turn * one.mean()))
+    return Rigid(turn, complex(end.mean() - turn * start.mean()))
 
 
 def in_frame(plane: Homography, frame: Rigid) -> Homography:
@@ -111,8 +120,8 @@ def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -
         values = problem.solve(problem.widened(values))
         if not problem.folds(values):
             found.append((problem.score(values), i, values))
-    _, kept, values = min(found, key=lambda one: one[0])
-    # How sure the plane is must not rest on the lens being perfect, only because none was told.
+    _, kept, values = min(found, key=lambda solution: solution[0])
+    # The uncertainty must not rest on a perfect lens only because no lens could be fitted.
     sure = max(kept, min(1, len(problems) - 1))
     plane, misfit = problems[kept].outcome(values)
     return Fit(plane, misfit, problems[sure], problems[sure].widened(values))
@@ -175,18 +184,17 @@ class _Problem:
         return plane, np.sqrt(np.bincount(self._which, square) / np.bincount(self._which))
 
     def spread(self, values: Vector) -> NDArray[np.float64]:
-        """Return the covariance of the figures, as the misfit in the picture has it."""
+        """Return the covariance of the figures, from the misfit in the picture."""
         residual = self._off(values)
         pull = self._slope(values, residual)
         free = max(1, len(residual) - self.count)
-        variance = float(residual @ residual) / free + 0.02**2
+        variance = float(residual @ residual) / free + CORNER_NOISE_PX**2
         return np.asarray(np.linalg.pinv(pull.T @ pull) * variance, np.float64)
 
     def score(self, values: Vector) -> float:
         """Return the Bayesian information criterion of a solution; less is better."""
         residual = self._off(values)
-        # No corner is found better than to some hundredths of a pixel, whatever the sum says.
-        mean = float(residual @ residual) / len(residual) + 0.02**2
+        mean = float(residual @ residual) / len(residual) + CORNER_NOISE_PX**2
         return len(residual) * float(np.log(mean)) + self.count * float(np.log(len(residual)))
 
     def first_guess(self) -> Vector:
@@ -211,7 +219,7 @@ class _Problem:
         return np.insert(values, self._head - more, np.zeros(more))
 
     def solve(self, values: Vector) -> Vector:
-        """Follow Levenberg and Marquardt down to the least sum of squares."""
+        """Minimise the sum of squares by the Levenberg-Marquardt method, from `values`."""
         residual = self._off(values)
         damping = 1e-3
         for _ in range(STEPS):
@@ -239,7 +247,7 @@ class _Problem:
         return np.column_stack([cos * x - sin * y + rest[:, 1], sin * x + cos * y + rest[:, 2]])
 
     def _off(self, values: Vector) -> Vector:
-        """Return by how many pixels each point is seen elsewhere than these figures say."""
+        """Return the residuals: seen minus predicted positions, px, flat and sign reversed."""
         matrix = np.append(values[:8], 1.0).reshape(3, 3)
         places = self._places(values)
         lifted = places @ matrix[:, :2].T + matrix[:, 2]

@@ -1,1 +1,1 @@
-"""Learning the house deck."""
+"""Enrolment: the house deck shown once, measured and written to its file."""

@@ -1,8 +1,8 @@
 """Gather the cards of a deck as they are shown: which have been seen, and what is not yet clear.
 
-A showing is one card lying at one place for a while. Showings that the classifier is sure of name
-themselves; of two that lie there at once under one name, neither is believed; the last ones follow
-by exclusion, or are asked. Knows no files and asks nobody itself.
+A showing is one card lying at one place for a while. A showing that the classifier is sure of has
+that name; of two that lie there at once under one name, neither is believed; the last ones follow
+by exclusion, or a person names them.
 """
 
 from __future__ import annotations
@@ -16,33 +16,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.sight.deck.captured import Captured
+from vision.sight.deck.classifier import Captured
 from vision.sight.deck.likeness import likeness
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES, LookFusion
 
-# A name is believed at this probability of error; a wrong one would be learnt.
+# The constants below were chosen on simulated enrolments of held-out decks.
+# A name is believed at this probability of error; larger, a wrong card enters the deck file.
 SURE = 1e-3
+# Crops kept of one showing: enough to vary light and noise, few enough for a small deck file.
 MOST_CROPS = 14
+# A look within this distance of a showing, mm, is at its card: less than half a card's width.
 NEAR_MM = 25.0
+# A showing goes on although its card was missed in this many pictures (a hand above it).
 AWAY_LOOKS = 4
 # Another card was laid on the same place where a look differs from the last one by more grey
-# levels than this, or is named otherwise with this probability.
+# levels than this, or is named otherwise with this probability. Larger: two cards become one.
 CHANGED_LEVELS = 5.0
 ANOTHER_NAME = 0.8
+# Size, px, at which two looks are compared: small enough that noise and print averages out.
 PATCH = (24, 34)
-# Two unclear showings as alike as this are one card shown twice.
+# Two unclear showings as alike as this (see `likeness`) are one card shown twice.
 ALIKE = 0.9
 # A card in another place is at least so like itself; less alike, it is another card.
 SURELY_ALIKE = 0.95
-KEPT_SHARE = 1 / 3
+# Looks at backs that show the back was really laid down.
 LEAST_BACKS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sighting:
-    """A card in one picture: its middle in mm, its crop, and what the classifier says of it."""
+    """A card in one picture: its middle in mm, its crop, and the classifier's look at it."""
 
     place: tuple[float, float]
     crop: Image
@@ -59,7 +64,7 @@ class Showing:
     last: int
     crops: list[Image] = field(default_factory=list)
     fusion: LookFusion = field(default_factory=LookFusion)
-    told: Card | None = None
+    named: Card | None = None
     left_out: bool = False
 
     def take(self, seen: Sighting, picture: int) -> None:
@@ -132,25 +137,25 @@ class Gatherer:
         return tuple(sorted({found[number] for number in self._doubted(found)}))
 
     def _sure(self) -> dict[int, Card]:
-        """Return what each showing was told to be, or looks like for sure."""
+        """Return what a person named each showing, or what it looks like for sure."""
         found: dict[int, Card] = {}
         for number, showing in enumerate(self._showings):
             guess = showing.guess()
-            if showing.told is not None:
-                found[number] = showing.told
+            if showing.named is not None:
+                found[number] = showing.named
             elif guess is not None and guess[1] <= SURE and not showing.left_out:
                 found[number] = guess[0]
         return found
 
     def _doubted(self, found: dict[int, Card]) -> set[int]:
-        """Return the untold showings that lay beside another one of the same name."""
+        """Return the showings no person named that lay beside another one of the same name."""
+        showings = self._showings
         return {
-            one
-            for one in found
+            number
+            for number in found
             for other in found
-            if one != other and found[one] == found[other]
-            if self._showings[one].told is None
-            if self._showings[one].beside(self._showings[other])
+            if number != other and found[number] == found[other]
+            if showings[number].named is None and showings[number].beside(showings[other])
         }
 
     def _by_exclusion(self, found: dict[int, Card], doubted: set[int]) -> dict[int, Card]:
@@ -190,15 +195,15 @@ class Gatherer:
             if {guess[0], guess[2]} & possible:
                 return showing
         twice = [number for number in names if names[number] in self.shown_twice()]
-        untold = [i for i in twice if self._showings[i].told is None]
-        return self._showings[untold[0]] if missing and untold else None
+        unasked = [i for i in twice if self._showings[i].named is None]
+        return self._showings[unasked[0]] if missing and unasked else None
 
     def shown_twice(self) -> tuple[Card, ...]:
         """Return the cards that more than one showing is named as."""
         times = Counter(self.names().values())
         return tuple(sorted(card for card, count in times.items() if count > 1))
 
-    def tell(self, showing: Showing, card: Card | None) -> None:
+    def name(self, showing: Showing, card: Card | None) -> None:
         """Take a person's word for a showing and nameless ones like it; `None` leaves them out."""
         names = self.names()
         for number, other in enumerate(self._showings):
@@ -210,27 +215,16 @@ class Gatherer:
                 and likeness(other.crops[0], showing.crops[0]) >= ALIKE
             )
             if alike:
-                other.told, other.left_out = card, card is None
+                other.named, other.left_out = card, card is None
 
     # --- what was captured -----------------------------------------------------------------------
 
     def captured(self) -> Captured:
-        """Return the crops of all named showings; a part of each card's is kept apart.
-
-        Of a card shown more than once the last showing is kept apart, of another the last third of
-        its pictures; a card with a single picture is in both parts.
-        """
-        names = self.names()
-        crops: list[Image] = []
-        cards: list[int] = []
-        kept: list[bool] = []
-        for card in sorted(set(names.values()), key=lambda c: c.index):
-            shown = [self._showings[i].crops for i, name in sorted(names.items()) if name == card]
-            used, apart = _parted(shown)
-            crops += [*used, *apart]
-            cards += [card.index] * (len(used) + len(apart))
-            kept += [False] * len(used) + [True] * len(apart)
-        return Captured(np.array(crops), np.array(cards), np.array(kept), _stack(self._backs))
+        """Return the crops of all named showings, by card, and those of the back."""
+        named = sorted(self.names().items(), key=lambda item: item[1].index)
+        crops = [(card.index, crop) for i, card in named for crop in self._showings[i].crops]
+        cards = np.array([card for card, _ in crops], np.int64)
+        return Captured(_stack([crop for _, crop in crops]), cards, _stack(self._backs))
 
 
 def _excluded(showing: Showing, shown: Mapping[Card, Image]) -> Card | None:
@@ -256,19 +250,11 @@ def _excluded(showing: Showing, shown: Mapping[Card, Image]) -> Card | None:
     return None
 
 
-def _difference(one: Image, other: Image) -> float:
+def _difference(card: Image, other: Image) -> float:
     """Return by how many grey levels two small pictures of cards differ on the whole."""
-    small = (cv2.resize(crop, PATCH, interpolation=cv2.INTER_AREA) for crop in (one, other))
+    small = (cv2.resize(crop, PATCH, interpolation=cv2.INTER_AREA) for crop in (card, other))
     first, second = (cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY).astype(np.float32) for crop in small)
     return float(np.abs(first - second).mean())
-
-
-def _parted(shown: Sequence[Sequence[Image]]) -> tuple[list[Image], list[Image]]:
-    if len(shown) > 1:
-        return [crop for crops in shown[:-1] for crop in crops], list(shown[-1])
-    (crops,) = shown
-    apart = max(1, round(len(crops) * KEPT_SHARE))
-    return list(crops[:-apart] or crops), list(crops[-apart:])
 
 
 def _stack(crops: Sequence[Image]) -> NDArray[np.uint8]:

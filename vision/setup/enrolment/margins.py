@@ -1,6 +1,7 @@
-"""How far apart the cards of an enrolled deck are: per pair, and whether the bound can be met.
+"""How far apart each pair of cards of an enrolled deck reads, and which pairs are too close.
 
-Knows probabilities and pictures of cards; decides nothing about files or settings.
+The margin of a pair is the log-odds between its two cards that the looks at a card lying still come
+to. Below ln(1 / bound) such a card could never be read at that bound of error.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from vision.game.cards import Card
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES, STILL_LOOKS
 
-# A poor look: the one that a quarter of the looks at a card that lies free are worse than.
+# A poor look: the one that this share of the looks at a card lying free are worse than. Chosen;
+# smaller, one poor view refuses a deck that can be read, larger, a deck is armed that reads badly.
 POOR = 0.25
+# The picture of pairs: size of a card, px (half larger than its crop), and pairs in a row.
 SHOWN_PX = (144, 204)
 COLUMNS = 3
 
@@ -36,10 +39,11 @@ class Pair:
 
 
 def margins(log_p: NDArray[np.floating], cards: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 52 x 52 margins of a card (row) against each other one, from looks kept apart.
+    """Return 52 x 52 margins of a card (row) against each other one, from N looks.
 
-    A poor look's log-odds, times the independent looks that a still card may count as. Infinite on
-    the diagonal and in rows of cards without looks.
+    `log_p` is N x 52, `cards` (N,) the truth. A margin is a poor look's log-odds, times the
+    independent looks that a still card may count as; infinite on the diagonal and in rows of cards
+    without looks.
     """
     found = np.full((FACES, FACES), np.inf)
     for card in np.unique(cards):
@@ -73,8 +77,8 @@ def sheet(pairs: Sequence[Pair], faces: NDArray[np.uint8], bound: float) -> Imag
     cell_w, cell_h = 2 * width + 36, height + 52
     rows = max(1, -(-len(pairs) // COLUMNS))
     picture = np.full((rows * cell_h, COLUMNS * cell_w, 3), 64, np.uint8)
-    for place, pair in enumerate(pairs):
-        x, y = place % COLUMNS * cell_w + 12, place // COLUMNS * cell_h + 40
+    for number, pair in enumerate(pairs):
+        x, y = number % COLUMNS * cell_w + 12, number // COLUMNS * cell_h + 40
         for side, card in enumerate((pair.first, pair.second)):
             shown = cv2.resize(faces[card.index], SHOWN_PX, interpolation=cv2.INTER_CUBIC)
             left = x + side * (width + 8)

@@ -1,1 +1,1 @@
-"""Reading with an enrolled deck."""
+"""Reading with an enrolled deck: cards of other decks are noticed."""

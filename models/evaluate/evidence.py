@@ -1,6 +1,6 @@
 """What evidence costs the reader: milliseconds a picture, and megabytes of memory and disk.
 
-`python -m models.evaluate.fusion DIR/table.toml` with a film of `shoe-reader simulate DIR`. Times
+`python -m models.evaluate.evidence DIR/table.toml` with a film of `shoe-reader simulate DIR`. Times
 are of the processor, so that other work does not count; the film is shown over and over.
 """
 
@@ -25,6 +25,7 @@ from vision.record.proofs import EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.evidence import EvidenceStore
 
+# Pictures of the film that are used; looks and stills that are timed.
 SHOWN = 60
 LOOKS = 900
 STILLS = 50
@@ -85,7 +86,7 @@ def _written_ms(content: bytes) -> float:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser("measure_evidence", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path, metavar="TABLE.toml")
     for line in measured(load(parser.parse_args().table)):
         print(line)

@@ -1,0 +1,293 @@
+"""Calibrate one table file: find the plane, find the places, judge both, write the file.
+
+Findings are reported as lines of text. The caller shows them, and asks before it has a table file
+written over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import cv2
+import numpy as np
+
+from vision.config.editor import TableFile
+from vision.config.table import CameraSection, ViewSection
+from vision.errors import ConfigurationError, OutsideError
+from vision.files import write_whole
+from vision.setup.calibration.from_play import from_play
+from vision.setup.calibration.from_sheet import (
+    Found,
+    Sheets,
+    from_pictures,
+    from_points,
+    from_source,
+    looks,
+    open_picture,
+)
+from vision.setup.calibration.marker_sheet import LINE_MM
+from vision.setup.calibration.overlay import drawn
+from vision.setup.calibration.places import (
+    Places,
+    aligned,
+    fresh,
+    from_marks,
+    marked,
+    places_of,
+    view_section,
+)
+from vision.sight.geometry.frame import Image
+from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
+from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
+
+# A plane that may be further off than this at the slots, mm (1 sigma), is refused: card outlines
+# are compared with slots to a few millimetres. Larger, cards near a slot's edge fall into another.
+MOST_UNSURE_MM = 1.0
+# Where the new view puts known slots further off than this, mm, a person is warned: about a sixth
+# of a card's long side, more than a camera moves by itself.
+FAR_MM = 15.0
+# How long a camera may take to send the picture that points are drawn on, ms.
+FIRST_PICTURE_MS = 10_000
+# Quality of the JPEGs kept beside the table file: no block edges that the camera's shift would see.
+JPEG_QUALITY = 92
+
+Report = Callable[[str], None]
+# Take the lens from the pictures, keep that of the table file, or take it as perfect.
+LensFrom = Literal["pictures", "file", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one table file is to be calibrated from.
+
+    The plane comes from `pictures` of the marker sheet, from a `source` before which it is moved
+    about ("" for the table's own camera), or from `points` (x px, y px, x mm, y mm each); with
+    `play` alone from the cards dealt there. `marks` are places by name: x px, y px and, at will, an
+    angle in degrees. `line_mm` is the true length of the sheet's printed line.
+    """
+
+    table: Path
+    pictures: Sequence[Path] = ()
+    source: str | None = None
+    points: Sequence[tuple[float, float, float, float]] = ()
+    play: str | None = None
+    minutes: float = 5.0
+    marks: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    lens: LensFrom = "pictures"
+    line_mm: float = LINE_MM
+    empty: Path | None = None
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibrated:
+    """A view that may be written, and what it was found from."""
+
+    view: TableView
+    found: Found
+
+
+class Calibration:
+    """The calibration of one table file; ConfigurationError where the request makes no sense."""
+
+    def __init__(self, request: Request, report: Report) -> None:
+        self._request = request
+        self._report = report
+        self._file = TableFile(request.table)
+        self._old = self._old_view()
+        self._camera = self._file.camera(source=request.source or request.play or "0")
+        self._lens = self._known_lens()
+
+    @property
+    def target(self) -> Path:
+        """Where the table file is to be written."""
+        return self._request.out or self._request.table
+
+    def find(self) -> Calibrated:
+        """Find plane and places; OutsideError where they are not good enough."""
+        found, proposed = self._found()
+        for line in found.words:
+            self._report(line)
+        view = self._view(found, proposed)
+        self._judge(found, view)
+        return Calibrated(view, found)
+
+    def draw(self, calibrated: Calibrated) -> None:
+        """Write a picture with plane and places drawn on it beside the table file."""
+        found = calibrated.found
+        path = self._beside("calibration.jpg")
+        _write_picture(path, drawn(found.picture, calibrated.view, found.outlines))
+        self._report(f"picture: {path} shows it all drawn: look at it")
+
+    def write(self, calibrated: Calibrated, target: Path) -> None:
+        """Write the table file to `target`, and the picture of the empty layout beside it."""
+        found = calibrated.found
+        height, width = found.picture.shape[:2]
+        section = view_section(calibrated.view, (width, height))
+        section["layout"] = self._write_layout(found, target)
+        # A file that names no source yet gets the one that was calibrated.
+        named = "source" in self._file.section("camera")
+        source = {} if named else {"source": self._camera.source}
+        self._file.change("camera", {**source, "width": width, "height": height})
+        self._file.change("view", section)
+        kept = self._file.write(target)
+        self._report(f"wrote {target}" + (f"; the one before is {kept}" if kept else ""))
+
+    # --- the plane -------------------------------------------------------------------------------
+
+    def _found(self) -> tuple[Found, Places | None]:
+        """Return the plane and, where play was watched, the places proposed in it."""
+        request = self._request
+        ways = [
+            bool(request.pictures) and not request.points,
+            request.source is not None,
+            bool(request.points),
+        ]
+        if sum(ways) > 1 or not (any(ways) or request.play):
+            raise ConfigurationError(
+                "calibrate: give one of these to find the plane from: pictures of the sheet, "
+                "--source, --points, or --from-play alone"
+            )
+        if not request.play:
+            return self._plane(), None
+        found = self._plane() if any(ways) else None
+        plane = None if found is None else found.plane
+        played = from_play(
+            self._camera_at(request.play), self._card_mm(), request.minutes, plane=plane
+        )
+        if found is None:
+            return played.found, played.places
+        words = (*found.words, *played.found.words)
+        both = replace(found, picture=played.found.picture, words=words, layout=played.found.layout)
+        return both, played.places
+
+    def _plane(self) -> Found:
+        request = self._request
+        if request.points:
+            pictures = request.pictures
+            image = open_picture(pictures[0]) if pictures else self._first_picture()
+            return from_points(request.points, image, self._lens)
+        sheets = Sheets(request.line_mm / LINE_MM)
+        free = request.lens == "pictures"
+        if request.pictures:
+            return from_pictures(request.pictures, sheets, self._lens, fit_lens=free)
+        camera = self._camera_at(request.source) if request.source else self._camera
+        from_source(camera, sheets, self._report)
+        return sheets.found(self._lens, fit_lens=free)
+
+    def _first_picture(self) -> Image:
+        source = self._camera.source
+        for image, _ in looks(self._camera, 0, FIRST_PICTURE_MS):
+            return image
+        raise OutsideError(f"{source}: no picture comes; name one after the table file")
+
+    # --- the view --------------------------------------------------------------------------------
+
+    def _view(self, found: Found, proposed: Places | None) -> TableView:
+        """Return the view: the plane in its frame, and the places that are known or proposed."""
+        height, width = found.picture.shape[:2]
+        plane, places = found.plane, proposed
+        if proposed is None and self._old is not None:
+            if not self._request.points:
+                plane = self._in_old_frame(found, self._old)
+            places = places_of(self._old)
+        elif proposed is None and not self._request.points:
+            plane = fresh(plane, (width, height))
+        marks = marked(self._request.marks, plane, self._card_mm())
+        places = from_marks(marks) if places is None else places | marks
+        return places.view(plane, self._card_mm())
+
+    def _in_old_frame(self, found: Found, old: ViewSection) -> Homography:
+        plane, apart = aligned(found.plane, old, self._shift(found.layout, old))
+        self._report(
+            f"slots: kept from {self._file.path}; the view there differs by up to {apart:.1f} mm"
+        )
+        if apart > FAR_MM:
+            self._report(
+                "  that is much: see in the picture whether the slots are right, or --from-play"
+            )
+        return plane
+
+    def _shift(self, layout: Image | None, old: ViewSection) -> CameraShift | None:
+        """Return how far the camera has moved since the table file's own calibration."""
+        if layout is None or not old.layout or not Path(old.layout).exists():
+            return None
+        shift = ReferenceLayout(open_picture(Path(old.layout)), old.table_view()).shift(layout)
+        if shift is not None:
+            self._report(f"camera: moved by {shift.worst_mm:.1f} mm since the last calibration")
+        return shift
+
+    def _judge(self, found: Found, view: TableView) -> None:
+        if found.fit is None:
+            return
+        middles = np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)
+        unsure = float(found.fit.uncertainty_mm(view.homography.to_px(middles)).max())
+        self._report(f"at the slots: sure to {unsure:.2f} mm (1 sigma)")
+        if unsure > MOST_UNSURE_MM:
+            raise OutsideError(
+                f"the plane is sure to {unsure:.1f} mm only at the slots ({MOST_UNSURE_MM:g} mm "
+                "is the limit): add pictures with the sheet at other places, some near the slots "
+                "and some near the picture's edges; with a lens known to be good, --no-lens"
+            )
+
+    # --- the table file --------------------------------------------------------------------------
+
+    def _old_view(self) -> ViewSection | None:
+        """Return the view of the table file, `None` where it has none that can be used."""
+        section = self._file.section("view")
+        try:
+            view = ViewSection.model_validate(
+                section, context={"folder": self._request.table.parent}
+            )
+            view.plane()
+        except ValueError as error:
+            if section:
+                self._report(
+                    f"{self._file.path}: [view] cannot be used and is made again "
+                    f"({type(error).__name__})"
+                )
+            return None
+        return view
+
+    def _known_lens(self) -> Lens | None:
+        section = None if self._old is None else self._old.lens
+        keep = self._request.lens == "file"
+        if keep and section is None:
+            raise ConfigurationError(
+                f"--keep-lens: {self._file.path} has no [view.lens] yet; leave the option out"
+            )
+        # Points cannot show what the lens does: with them the known one is kept.
+        keep = keep or (bool(self._request.points) and self._request.lens != "none")
+        return section.lens() if keep and section is not None else None
+
+    def _write_layout(self, found: Found, target: Path) -> str | None:
+        """Write the picture of the empty layout, and return its path for the table file."""
+        empty = self._request.empty
+        layout = open_picture(empty) if empty else found.layout
+        if layout is None:
+            self._report("no picture of the empty layout is kept; --empty gives one")
+            return None
+        path = self._beside("layout.jpg")
+        _write_picture(path, layout)
+        return path.name if path.parent == target.parent else str(path)
+
+    def _beside(self, name: str) -> Path:
+        """Return the path of a file that belongs to the table file."""
+        return self.target.with_name(f"{self.target.stem}-{name}")
+
+    def _card_mm(self) -> tuple[float, float]:
+        return POKER_MM if self._old is None else self._old.card_mm
+
+    def _camera_at(self, source: str) -> CameraSection:
+        """Return the settings of the table's camera for another source."""
+        return self._camera.model_copy(update={"source": source})
+
+
+def _write_picture(path: Path, image: Image) -> None:
+    done, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    if not done:
+        raise OutsideError(f"{path}: the picture could not be encoded")
+    write_whole(path, data.tobytes())

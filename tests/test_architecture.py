@@ -45,7 +45,9 @@ ROOMS = {
     ),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
     "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),
-    "vision/audit": Room(("game", "record", "wire", "storage"), ("cryptography",)),
+    "vision/audit": Room(
+        ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
+    ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(
         ("game.fold.commands", "wire", "mqtt", "access", "camera", "sight.geometry"),

@@ -27,7 +27,7 @@ from vision.errors import ConfigurationError
 from vision.game.commands import SignIn, SignOut, TakeArchive
 from vision.game.fold.commands import PERMITTED
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.wire.payloads import snake
+from vision.wire.messages import snake
 
 ROLES = ("dealer", "inspector", "surveillance", "engineer")
 

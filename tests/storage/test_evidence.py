@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.schemas import check
-from tests.table_log import NOON, PLAYS, Play, header, overdraw
+from tests.table_log import NOON, PLAYS, Play, header, overdraw, session_of
 from vision.app.evidence import EvidenceRecorder, wanted_names
 from vision.app.journal import event_of
 from vision.audit.export import Sources, audit_archive, write_archive
@@ -32,9 +32,9 @@ from vision.storage.avi_play import as_webm
 from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore, Limits, file_name, folder_of
 from vision.storage.log import Entry, Store
+from vision.wire.commands import again
 from vision.wire.messages import Message
-from vision.wire.replay import again
-from vision.wire.session import Desk, advance, new_desk
+from vision.wire.session import TableSession, advance
 
 SIZE = (320, 240)
 FRAME_MS = 100
@@ -61,7 +61,7 @@ class Table:
     def __init__(self, folder: Path, settings: Evidence | None = None) -> None:
         self.log = folder / "t.sqlite"
         self.recorder = EvidenceRecorder(settings or Evidence(), VIEW, SIZE, self.log)
-        self.desk = new_desk(header())
+        self.desk = session_of(header())
         self.messages: list[Message] = []
         self.events: list[Event] = []
         self._next_at = NOON
@@ -87,7 +87,7 @@ class Table:
         for item in inputs:
             event = event_of(item)  # type: ignore[arg-type]
             step = advance(self.desk, event)
-            self.desk = step.desk
+            self.desk = step.session
             self.events.append(event)
             self.messages += step.messages
             store.append([Entry(event, step.messages)])
@@ -188,13 +188,13 @@ def test_same_plays_without_evidence_say_the_same_as_ever(tmp_path: Path) -> Non
 
 def test_proof_of_a_closed_alert_is_let_go(dealt: Table) -> None:
     """What was kept for an alert is protected until somebody has closed it."""
-    desk = new_desk(header())
+    desk = session_of(header())
     wanted: list[bool] = []
     for event in dealt.events:
-        desk = advance(desk, event).desk
+        desk = advance(desk, event).session
         wanted.append("s1-2-" in wanted_names(desk))
     assert True in wanted
-    assert desk.line.shelf.of_alert("a1") == ()
+    assert desk.shelf.of_alert("a1") == ()
 
 
 def test_pictures_of_a_held_coup_outlast_its_shoe_until_its_alert_is_closed(
@@ -207,17 +207,17 @@ def test_pictures_of_a_held_coup_outlast_its_shoe_until_its_alert_is_closed(
     table = Table(tmp_path).play(play.events)
     assert wanted_names(table.desk) == ("s1-1-",)
     closing = CloseAlert(play.at, "Eva", Role.SURVEILLANCE, "a1", reason="settled at the desk")
-    assert wanted_names(advance(table.desk, closing).desk) == ()
+    assert wanted_names(advance(table.desk, closing).session) == ()
 
 
 def test_shelf_stays_small() -> None:
     """However long the shoe, only the last cards are remembered."""
-    desk: Desk = new_desk(header())
+    desk: TableSession = session_of(header())
     for order in range(1, 3 * STILLS_REMEMBERED):
         card = replace(KEPT, id=f"s1-1-c{order}", order=order, alert="")
-        desk = advance(desk, card).desk
-    assert len(desk.line.shelf.shown) == STILLS_REMEMBERED
-    assert desk.line.shelf.of_card("s1", order) == (f"evidence/s1-1-c{order}",)
+        desk = advance(desk, card).session
+    assert len(desk.shelf.shown) == STILLS_REMEMBERED
+    assert desk.shelf.of_card("s1", order) == (f"evidence/s1-1-c{order}",)
 
 
 def test_disk_that_fails_is_said_once_and_when_it_is_over(
@@ -248,7 +248,7 @@ def test_disk_that_fails_is_said_once_and_when_it_is_over(
 
 def standing_for(kept: EvidenceKept) -> Message:
     """Return the message that stands for a picture."""
-    return advance(new_desk(header()), kept).messages[0]
+    return advance(session_of(header()), kept).messages[0]
 
 
 def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
     prefix = picture.topic.removesuffix(level(picture))
     asked_for = evidence_store.filled(again(standing_for(kept), prefix))
     assert asked_for.payload == b"picture", "said again on request, it is the same"
-    said = advance(new_desk(header()), kept).messages[1]
+    said = advance(session_of(header()), kept).messages[1]
     assert evidence_store.filled(said) == said
 
 

@@ -26,8 +26,8 @@ from vision.game.events import (
 )
 from vision.game.outputs import (
     Alert,
+    AlertChanged,
     AlertState,
-    AlertTold,
     CardSeen,
     CoupLive,
     CoupResult,
@@ -47,7 +47,6 @@ from vision.record.chain import (
     GENESIS,
     BrokenChainError,
     Record,
-    canonical,
     chain_hash,
     header_of,
     identity,
@@ -57,10 +56,27 @@ from vision.record.chain import (
     seal,
     verified,
 )
-from vision.record.codec import EVENTS, FIELDS, event_from_json, event_to_json, to_json
+from vision.record.codec import (
+    EVENTS,
+    FIELDS,
+    canonical,
+    event_from_json,
+    event_to_json,
+    to_json,
+)
 from vision.record.proofs import Medium
-from vision.wire.messages import Line, Message, answer, health, last_will, message_line, tell
-from vision.wire.payloads import iso, snake, topic_level
+from vision.wire.messages import (
+    Line,
+    Message,
+    answer,
+    health,
+    iso,
+    last_will,
+    message_line,
+    snake,
+    tell,
+    topic_level,
+)
 
 PREFIX = "casino/house/table/7/"
 NOON = 1_700_000_000_123
@@ -194,13 +210,13 @@ SAID: list[tuple[Output, list[tuple[str, bool]]]] = [
     (result(state=ResultState.VOID, winner=None, by="Ann", reason="x"), [("coup/result", True)]),
     (CoupsChanged(NOON, "s1", (result(), EGALITE, result(coup=5))), [("roads", True)]),
     (CoupsChanged(NOON, "s1", ()), [("roads", True)]),
-    (AlertTold(NOON, ALERT, first=True), [("alert", False), ("alert/s1-3-OVER_B3", True)]),
+    (AlertChanged(NOON, ALERT, first=True), [("alert", False), ("alert/s1-3-OVER_B3", True)]),
     (
-        AlertTold(NOON, replace(ALERT, state=AlertState.LAPSED), first=False),
+        AlertChanged(NOON, replace(ALERT, state=AlertState.LAPSED), first=False),
         [("alert/s1-3-OVER_B3", True)],
     ),
     (
-        AlertTold(NOON, CLOSED, first=False),
+        AlertChanged(NOON, CLOSED, first=False),
         [("alert/s1-3-OVER_B3", False), ("alert/s1-3-OVER_B3", True)],
     ),
     (SHOE, [("shoe", True)]),
@@ -277,7 +293,7 @@ def test_roads_leave_out_void_and_held_coups() -> None:
 
 def test_closed_alert_is_told_and_then_cleared() -> None:
     """The desk hears who closed it; who comes later hears nothing of it."""
-    told, cleared = said(AlertTold(NOON, CLOSED, first=False))
+    told, cleared = said(AlertChanged(NOON, CLOSED, first=False))
     assert told["state"] == "closed"
     assert told["by"] == "Ann"
     assert cleared is None
@@ -286,7 +302,7 @@ def test_closed_alert_is_told_and_then_cleared() -> None:
 def test_alert_id_cannot_leave_its_topic() -> None:
     """Whatever an id holds, it is one level of a topic."""
     _, messages = tell(
-        line(), CardOut(NOON, 1), (AlertTold(NOON, replace(ALERT, id="a/#+ b"), first=False),)
+        line(), CardOut(NOON, 1), (AlertChanged(NOON, replace(ALERT, id="a/#+ b"), first=False),)
     )
     assert messages[0].topic == PREFIX + "alert/a____b"
     check(messages[0])
@@ -324,7 +340,7 @@ def test_last_will_health_and_answers_take_no_number() -> None:
 
 def test_message_line_is_one_json_object() -> None:
     """The messages file holds topic, payload, qos and retain; a cleared topic is null."""
-    _, messages = tell(line(), CardOut(NOON, 1), (AlertTold(NOON, CLOSED, first=False),))
+    _, messages = tell(line(), CardOut(NOON, 1), (AlertChanged(NOON, CLOSED, first=False),))
     told, cleared = (json.loads(message_line(message)) for message in messages)
     assert told.keys() == {"topic", "payload", "qos", "retain"}
     assert told["payload"]["id"] == "s1-3-OVER_B3"

@@ -23,7 +23,7 @@ from vision.wire.commands import (
     order_fields,
     signed_text,
 )
-from vision.wire.payloads import unix_ms
+from vision.wire.messages import unix_ms
 
 log = logging.getLogger(__name__)
 

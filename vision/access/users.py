@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.wire.commands import signed_text
-from vision.wire.payloads import iso
+from vision.wire.messages import iso
 
 FILE_LIMIT = 1024 * 1024
 NAME_LIMIT = 64

@@ -17,13 +17,13 @@ import numpy as np
 from vision.app.journal import Input, Journal, event_of
 from vision.config.table import Evidence, View
 from vision.game.events import Event, Noticed
-from vision.game.outputs import AlertState, AlertTold, CardSeen, Output, ResultState, Severity
+from vision.game.outputs import AlertChanged, AlertState, CardSeen, Output, ResultState, Severity
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.storage.clip_buffer import Crop, Ring
 from vision.storage.evidence import EvidenceStore, Limits, folder_of
-from vision.wire.payloads import topic_level
-from vision.wire.session import Desk, advance
+from vision.wire.messages import topic_level
+from vision.wire.session import TableSession, advance
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
 MARGIN_MM = 60.0
@@ -75,7 +75,7 @@ class EvidenceRecorder:
             self._frame = frame
             self._ring.add(frame)
 
-    def testify(self, desk: Desk, inputs: Sequence[Input], at: int) -> list[Input]:
+    def testify(self, desk: TableSession, inputs: Sequence[Input], at: int) -> list[Input]:
         """Return the inputs with the evidence that they call for, now on the disk, before each.
 
         Clips whose end has come by `at` (Unix ms) come first.
@@ -84,9 +84,9 @@ class EvidenceRecorder:
         desk = _after(desk, told)
         for item in inputs:
             step = advance(desk, event_of(item))
-            kept = self._evidence(desk.line.shelf, step.outputs)
+            kept = self._evidence(desk.shelf, step.outputs)
             told += [*kept, item]
-            desk = _after(desk, [*kept, item]) if kept else step.desk
+            desk = _after(desk, [*kept, item]) if kept else step.session
         return told
 
     def finish(self, at: int) -> list[Input]:
@@ -119,7 +119,7 @@ class EvidenceRecorder:
             if isinstance(seen, CardSeen) and seen.event == "read":
                 kept += self._keep_card(shelf, seen, self._frame)
         for told in outputs:
-            if isinstance(told, AlertTold) and _is_to_be_proved(told, shelf):
+            if isinstance(told, AlertChanged) and _is_to_be_proved(told, shelf):
                 kept += self._keep_alert(told, self._frame)
         return kept
 
@@ -131,7 +131,7 @@ class EvidenceRecorder:
         )
         yield from self._keep(kept, self._still_of(frame))
 
-    def _keep_alert(self, told: AlertTold, frame: Frame) -> Iterator[Event]:
+    def _keep_alert(self, told: AlertChanged, frame: Frame) -> Iterator[Event]:
         alert = told.alert
         name = f"{_group(alert.shoe, alert.coup)}{topic_level(alert.id)}"
         facts = (alert.shoe, alert.coup, NO_HASH, 0, alert.order, alert.id)
@@ -184,12 +184,12 @@ class EvidenceRecorder:
         yield written
 
 
-def wanted_names(desk: Desk) -> tuple[str, ...]:
+def wanted_names(desk: TableSession) -> tuple[str, ...]:
     """Return how the names of evidence begin that is not to be deleted.
 
     It is that of coups with an alert that is not closed, or with a result that is held.
     """
-    groups = {_group(proof.shoe, proof.coup) for proof in desk.line.shelf.proofs}
+    groups = {_group(proof.shoe, proof.coup) for proof in desk.shelf.proofs}
     table = desk.table
     for coup in (*table.done, *((table.coup,) if table.coup is not None else ())):
         result = coup.result
@@ -202,13 +202,13 @@ def _group(shoe: str, coup: int) -> str:
     return f"{topic_level(shoe)}-{coup}-"
 
 
-def _is_to_be_proved(told: AlertTold, shelf: Shelf) -> bool:
+def _is_to_be_proved(told: AlertChanged, shelf: Shelf) -> bool:
     alert = told.alert
     loud = alert.severity in LOUD and alert.state is AlertState.RAISED
     return loud and not shelf.of_alert(alert.id)
 
 
-def _after(desk: Desk, inputs: Sequence[Input]) -> Desk:
+def _after(desk: TableSession, inputs: Sequence[Input]) -> TableSession:
     for item in inputs:
-        desk = advance(desk, event_of(item)).desk
+        desk = advance(desk, event_of(item)).session
     return desk

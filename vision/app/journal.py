@@ -25,23 +25,22 @@ from vision.app.restore import (
     restored,
 )
 from vision.app.signing import anchor_for, open_notary
-from vision.config.profiles import profile_text
+from vision.config.profiles import load_profile, profile_text
 from vision.config.table import Broker, TableConfig
 from vision.errors import OutsideError
 from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
+from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint
 from vision.mqtt.publisher import Fill, Publisher, as_it_is
 from vision.storage.disk_latency import SlowDisk
 from vision.storage.log import Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.storage.retention import Checkpoint, Limits
-from vision.wire.commands import HOUSE_INPUTS, RefusedError, read_command
-from vision.wire.messages import Message, answer, health, last_will
-from vision.wire.payloads import unix_ms
-from vision.wire.replay import REPLAY
-from vision.wire.session import Desk, Step, advance, new_header
+from vision.wire.commands import HOUSE_INPUTS, REPLAY, RefusedError, read_command
+from vision.wire.messages import Message, answer, health, last_will, unix_ms
+from vision.wire.session import Step, TableSession, advance, new_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +91,8 @@ def endpoint_of(broker: Broker) -> Endpoint:
 
 def header_of(config: TableConfig) -> dict[str, Any]:
     """Return the header of a new log of this table."""
-    header = new_header(
-        config.site,
-        config.table,
-        dealing=config.dealing,
-        profile=Path(config.profile).name.removesuffix(".toml"),
-        rules=profile_text(config.profile),
-    )
+    profile = load_profile(config.profile).dealt(Dealing(config.dealing))
+    header = new_header(config.site, config.table, profile, rules=profile_text(config.profile))
     return {**header, "id": uuid.uuid4().hex}
 
 
@@ -121,17 +115,17 @@ class Journal:
             self._desk = restored(self._store, header)
             self._signer = open_notary(config, outputs.log, self._store)
             self._endpoint = endpoint_of(config.broker) if outputs.publish else None
-            self.gate = _gate(config, self._desk.line.prefix + "cmd/")
+            self.gate = _gate(config, self._desk.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()
         log = config.log
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
-        self._replays = Replays(self._store, self._desk.line.prefix)
+        self._replays = Replays(self._store, self._desk.stream.prefix)
         self._disk = SlowDisk()
         self._link: Publisher | None = None
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> TableSession:
         """The table and its line as they now stand."""
         return self._desk
 
@@ -161,7 +155,7 @@ class Journal:
         """Begin the run called `boot`, and begin to connect."""
         steps = self.take([Started(at, boot, __version__, models)])
         if self._endpoint is not None:
-            line = self._desk.line
+            line = self._desk.stream
             will = last_will(line, at)
             commands = line.prefix + "cmd/"
             self._link = Publisher(
@@ -177,8 +171,8 @@ class Journal:
         for item in inputs:
             event = event_of(item)
             step = advance(desk, event)
-            checkpoint = self._checkpoint(desk, step.desk)
-            desk = step.desk
+            checkpoint = self._checkpoint(desk, step.session)
+            desk = step.session
             steps.append(step)
             entries.append(Entry(event, step.messages, checkpoint, order=order_of(item)))
         with self._disk:
@@ -222,7 +216,7 @@ class Journal:
         found: list[Ordered] = []
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
-                self._say(answer(self._desk.line, self._ask_again(request.payload, at)))
+                self._say(answer(self._desk.stream, self._ask_again(request.payload, at)))
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
@@ -235,13 +229,13 @@ class Journal:
         return tuple(found)
 
     def _ask_again(self, payload: bytes, at: int) -> Replied:
-        return self._replays.ask(payload, self._desk.line.seq, at)
+        return self._replays.ask(payload, self._desk.stream.seq, at)
 
     def _say(self, message: Message) -> None:
         if self._link is not None:
             self._link.say(message)
 
-    def _checkpoint(self, before: Desk, after: Desk) -> Checkpoint | None:
+    def _checkpoint(self, before: TableSession, after: TableSession) -> Checkpoint | None:
         """Return the desk where a shoe begins, and after very many records without one."""
         is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
         return checkpoint_of(after) if after.table.shoes != before.table.shoes or is_due else None
@@ -260,7 +254,7 @@ class Journal:
     def say_health(self, at: int, values: dict[str, object]) -> None:
         """Tell how the reader is doing, if the broker is there to hear it."""
         if self._link is not None:
-            self._link.say(health(self._desk.line, at, values))
+            self._link.say(health(self._desk.stream, at, values))
 
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's own system, whose inputs the rules take without a word."""
@@ -268,11 +262,11 @@ class Journal:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
             reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")
-            self._link.say(answer(self._desk.line, reply))
+            self._link.say(answer(self._desk.stream, reply))
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        self._say(answer(self._desk.line, reply))
+        self._say(answer(self._desk.stream, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; a log that cannot be written any more is told as a lost reader."""
@@ -280,7 +274,7 @@ class Journal:
             return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:
             if self._link is not None:
-                self._link.say_last(last_will(self._desk.line, at, str(error)))
+                self._link.say_last(last_will(self._desk.stream, at, str(error)))
             raise
 
     def close(self) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from vision.game.outputs import Replied
 from vision.storage.log import Store
-from vision.wire.commands import RefusedError, order_fields
+from vision.wire.commands import REPLAY, RefusedError, again, order_fields, read_range
 from vision.wire.messages import Message
-from vision.wire.replay import REPLAY, again, read_range
 
 RATE_PER_S = 500
 AT_ONCE = 100

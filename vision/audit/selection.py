@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError
 from vision.game.events import Event
 from vision.record.chain import GENESIS, Record, verified
 from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored
 from vision.storage.log_reader import read_log
-from vision.wire.checkpoint import desk_from_json
-from vision.wire.session import Step, advance, new_desk
+from vision.wire.session import Step, advance, new_session, session_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,14 @@ def _steps(records: Iterator[Record]) -> Iterator[tuple[Record, _Told | None]]:
     for record, content in verified(records):
         told = None
         if desk is None or start is None:
-            desk = start = new_desk(content["log"])
+            header = content["log"]
+            desk = start = new_session(header, logged_profile(header))
         elif "desk" in content:
-            desk = desk_from_json(content["desk"], start)
+            desk = session_from_json(content["desk"], start)
         elif "event" in content:
             event, before = event_from_json(content["event"]), desk.table.shoe.name
             step = advance(desk, event)
-            desk, told = step.desk, _Told(event, step, before)
+            desk, told = step.session, _Told(event, step, before)
         yield record, told
 
 
@@ -105,7 +106,7 @@ def _shoes_of(told: _Told, part: Part) -> set[str]:
         first, last = part.seq
         return {""} if any(first <= one.seq <= last for one in told.step.messages) else set()
     if part.coup is None:
-        named = {told.before, told.step.desk.table.shoe.name}
+        named = {told.before, told.step.session.table.shoe.name}
     else:
         facts = [told.event, *(getattr(one, "alert", one) for one in told.step.outputs)]
         named = {

@@ -77,7 +77,7 @@ def outcome_of(punto: Cards, banco: Cards) -> Outcome:
     )
 
 
-def outcome_told(result: CoupResult) -> Outcome | None:
+def outcome_of_result(result: CoupResult) -> Outcome | None:
     """Return what a told result amounts to; None while it has no winner (held or void)."""
     if result.winner is None:
         return None

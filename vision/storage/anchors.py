@@ -21,8 +21,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import canonical
-from vision.record.proofs import Anchored, anchor_content, signed_text
+from vision.record.chain import signed_text
+from vision.record.codec import canonical
+from vision.record.proofs import Anchored, anchor_content
 
 KEY_DIGITS = 16
 

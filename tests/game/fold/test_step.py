@@ -28,7 +28,7 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.layout import Laid, lay
+from vision.game.coup.state import Laid, lay
 from vision.game.events import (
     BetsClosed,
     CardOut,
@@ -52,7 +52,7 @@ from vision.game.events import (
 )
 from vision.game.fold.step import new_table, step
 from vision.game.outputs import (
-    AlertTold,
+    AlertChanged,
     CoupResult,
     CoupsChanged,
     Ignored,
@@ -61,8 +61,8 @@ from vision.game.outputs import (
 )
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
-from vision.wire.payloads import roads_content
-from vision.wire.roads import NOTHING
+from vision.wire.messages import roads_content
+from vision.wire.session import NOTHING
 
 AT = st.integers(0, 60_000)
 ORDER = st.integers(-8, 14)
@@ -137,7 +137,7 @@ def test_step_answers_any_sequence(rules: Rules, events: list[Event]) -> None:
                 shown = one.state in (ResultState.FINAL, ResultState.CORRECTED)
                 assert (one.winner is not None) == shown
                 assert not shown or None not in (*one.punto.cards, *one.banco.cards)
-            if isinstance(one, AlertTold) and int(one.alert.id[1:]) > raised:
+            if isinstance(one, AlertChanged) and int(one.alert.id[1:]) > raised:
                 assert one.first
                 raised = int(one.alert.id[1:])
         assert table.alerts == raised

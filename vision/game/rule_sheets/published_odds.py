@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from vision.game.betting.bets import Bet, Commission, Offer
-from vision.game.betting.odds import Edge, count, edge, full_shoe
+from vision.game.odds import Edge, count, edge, full_shoe
 from vision.game.tableau import STANDARD
+from vision.game.wagers import Bet, Commission, Offer
 
 # As many decks as make the shoe endless for any figure that is ever printed.
 ENDLESS = 10**6

@@ -10,13 +10,13 @@ import pytest
 
 from vision.config.profiles import load_profile, profile_names, profile_text
 from vision.errors import ConfigurationError
-from vision.game.betting.bets import EGALITES, Bet, Commission, Rounding, odds_text
 from vision.game.events import Slot
-from vision.game.profile.parse import Profile, parse_profile
+from vision.game.profile import Profile, parse_profile
 from vision.game.profile.toml import ProfileError
 from vision.game.rule_sheets.transcripts import SHEETS
 from vision.game.rules import BurnKind, BurnRule, Dealing
 from vision.game.tableau import DEAL_ORDER, STANDARD
+from vision.game.wagers import EGALITES, Bet, Commission, Rounding, odds_text
 
 NAMES = (
     "commission",

@@ -15,9 +15,9 @@ from fractions import Fraction
 from functools import lru_cache
 from math import perm
 
-from vision.game.betting.bets import Bet, Betting, Offer
 from vision.game.cards import Card, Rank
 from vision.game.tableau import Tableau
+from vision.game.wagers import Bet, Betting, Offer
 
 LONGEST = 6
 

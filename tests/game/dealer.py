@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from vision.game.cards import Card, parse_cards
-from vision.game.coup.state import Table
+from vision.game.coup.state import Table, new_table
 from vision.game.events import (
     CardOut,
     CardPlaced,
@@ -17,7 +17,7 @@ from vision.game.events import (
     Slot,
     Started,
 )
-from vision.game.fold.step import new_table, step
+from vision.game.fold.step import step
 from vision.game.outputs import Alert, AlertChanged, AlertState, CoupResult, Output
 from vision.game.rules import Rules
 

@@ -15,8 +15,9 @@ from tests.game.test_legal import House
 from tests.table_log import session_of
 from vision.config.profiles import load_profile, profile_text
 from vision.game.cards import Card
+from vision.game.coup.state import new_table
 from vision.game.events import Event
-from vision.game.fold.step import new_table, step
+from vision.game.fold.step import step
 from vision.game.rules import Dealing, Rules
 from vision.wire.session import advance, new_header
 

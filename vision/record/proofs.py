@@ -193,8 +193,6 @@ class Shelf:
             for output in outputs
             if isinstance(output, AlertChanged) and output.alert.state is AlertState.CLOSED
         }
-        if not closed:
-            return self
         left = tuple(proof for proof in self.proofs if proof.alert not in closed)
         return replace(self, proofs=left)
 

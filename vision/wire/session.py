@@ -15,7 +15,7 @@ from vision.game.coup.state import Table, new_table
 from vision.game.events import Event, Started
 from vision.game.fold.step import step
 from vision.game.outcome import outcome_of_result
-from vision.game.outputs import CoupResult, CoupsChanged, Output
+from vision.game.outputs import AlertChanged, CoupResult, CoupsChanged, Output
 from vision.game.profile import Profile
 from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
 from vision.record.codec import record_from_json, record_to_json, rules_hash
@@ -116,7 +116,9 @@ def advance(session: TableSession, event: Event) -> Step:
             drawn = drawn.after(output.coups)
         stream, more = messages_of(stream, output, session.shelf, drawn.roads)
         messages += more
-    shelf = session.shelf.after(outputs)
+    shelf = session.shelf
+    if any(isinstance(output, AlertChanged) for output in outputs):
+        shelf = shelf.after(outputs)
     return Step(TableSession(table, stream, shelf, drawn), outputs, tuple(messages))
 
 

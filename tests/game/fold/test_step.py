@@ -28,7 +28,7 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.state import Laid, lay
+from vision.game.coup.state import Laid, lay, new_table
 from vision.game.events import (
     BetsClosed,
     CardOut,
@@ -50,7 +50,7 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.fold.step import new_table, step
+from vision.game.fold.step import step
 from vision.game.outputs import (
     AlertChanged,
     CoupResult,

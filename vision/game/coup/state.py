@@ -146,8 +146,11 @@ class Coup(NamedTuple):
 
     def with_card(self, card: DealtCard) -> Coup:
         """Return the coup with its card of that order replaced."""
-        cards = tuple(card if old.order == card.order else old for old in self.cards)
-        return self._replace(cards=cards)
+        return self._replace(cards=self.cards_with(card))
+
+    def cards_with(self, card: DealtCard) -> tuple[DealtCard, ...]:
+        """Return the cards with the one of that order replaced."""
+        return tuple([card if old.order == card.order else old for old in self.cards])
 
 
 class Shoe(NamedTuple):
@@ -348,7 +351,8 @@ def _in_order(due: frozenset[Slot | None]) -> tuple[Slot, ...]:
 def lay_out(coup: Coup, rules: Rules) -> HandLayout:
     """Return the coup laid out by these rules."""
     cards = coup.cards
-    hands = _assign(tuple([_place(card) for card in cards]), rules.deal_order)
+    places = tuple([card.slot if card.marks == NO_MARKS else _ruled_place(card) for card in cards])
+    hands = _assign(places, rules.deal_order)
     punto = tuple([cards[index] for index in hands.punto])
     banco = tuple([cards[index] for index in hands.banco])
     beyond = [cards[index] for index in hands.beyond]
@@ -366,7 +370,7 @@ def lay_out(coup: Coup, rules: Rules) -> HandLayout:
     return HandLayout(punto, banco, extras, due=checked.due, opened=True)
 
 
-def _place(card: DealtCard) -> Slot | int | None:
+def _ruled_place(card: DealtCard) -> Slot | int | None:
     return NOWHERE if card.marks.fate else card.ruled_slot
 
 

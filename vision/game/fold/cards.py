@@ -96,8 +96,8 @@ def _find(
 
 def _with_changed(coup: Coup, card: DealtCard, at: int) -> Coup:
     """Return the coup with that card replaced; a running coup has changed now."""
-    coup = coup.with_card(card)
-    return coup if coup.over_at is not None else coup._replace(changed_at=at)
+    changed_at = at if coup.over_at is None else coup.changed_at
+    return coup._replace(changed_at=changed_at, cards=coup.cards_with(card))
 
 
 def card_placed(transition: Transition, event: CardPlaced) -> None:

@@ -50,7 +50,15 @@ ROOMS = {
     ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(
-        ("game.fold.commands", "wire", "mqtt", "access", "camera", "sight.geometry"),
+        (
+            "game.commands",
+            "game.fold.commands",
+            "wire",
+            "mqtt",
+            "access",
+            "camera",
+            "sight.geometry",
+        ),
         ("argon2", "cryptography", "cv2", "paho", "starlette", "uvicorn"),
     ),
     "vision/app": Room(

@@ -1,4 +1,4 @@
-"""A desk goes through a checkpoint without loss, and what does not fit is refused."""
+"""A session goes through a checkpoint without loss, and what does not fit is refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_field_that_was_added_since_takes_its_default() -> None:
     """A checkpoint of an earlier version that knew fewer fields is still good."""
     data = ended()
     del data["table"]["alerts"]
-    assert session_from_json(data, session_of(header())).table.alerts == 0
+    assert session_from_json(data, session_of(header())).table.alerts_raised == 0
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def parse_odds(text: str) -> Fraction:
 
 
 class Rounding(StrEnum):
-    """Where a commission goes that is no whole number of units."""
+    """How a commission is rounded to whole units."""
 
     EXACT = "exact"
     DOWN = "down"
@@ -130,7 +130,7 @@ class Offer:
 
     @property
     def terms(self) -> str:
-        """The odds as they are told: `9-1`, or `1-1 less 5 %`."""
+        """The odds in words: `9-1`, or `1-1 less 5 %`."""
         text = odds_text(self.odds)
         if self.commission is None:
             return text
@@ -225,16 +225,20 @@ def refusals(
     reasons = []
     for wager in wagers:
         if wager.stake <= 0:
-            reasons.append(_told(wager.player, f"a stake of {wager.stake} on {wager.bet.value}"))
+            reasons.append(
+                _of_player(wager.player, f"a stake of {wager.stake} on {wager.bet.value}")
+            )
         stakes = by_player.setdefault(wager.player, {})
         stakes[wager.bet] = stakes.get(wager.bet, Fraction(0)) + wager.stake
     for player, stakes in by_player.items():
-        reasons += [_told(player, words) for words in _player_refusals(stakes, betting)]
-        reasons += [_told(player, w) for w in _share_refusals(stakes, betting, agreed.get(player))]
+        reasons += [_of_player(player, words) for words in _player_refusals(stakes, betting)]
+        reasons += [
+            _of_player(player, w) for w in _share_refusals(stakes, betting, agreed.get(player))
+        ]
     return tuple(reasons)
 
 
-def _told(player: str, words: str) -> str:
+def _of_player(player: str, words: str) -> str:
     return f"{player}: {words}" if player else words
 
 

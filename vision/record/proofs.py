@@ -71,7 +71,7 @@ class EvidenceKept(Event):
 class Anchored(Event):
     """The log up to record `number`, whose hash is `hash`, was signed.
 
-    `log` is the hash of record 0, by whose `id` one log is told from another; `why` is `shoe`,
+    `log` is the hash of record 0, whose `id` tells the logs of a table apart; `why` is `shoe`,
     `day`, `time` or `stop`, `shoe` the one in use. `key` begins the SHA-256 of the public key;
     `signature` is Ed25519 in hex, over `signed_text`.
     """

@@ -58,7 +58,7 @@ def card_faults(context: FaultContext) -> list[Fault]:
     """Find what is wrong with each card that is not plainly read."""
     coup, rules, surplus = context.coup, context.rules, context.surplus
     lies = coup.over_at is None and coup.cleared_at is None
-    # An unread card is no fault while there is time.
+    # Until its time is up, an unread card is not a fault.
     waiting = lies and context.now < coup.changed_at + rules.unread_after_ms
     missing_since = context.now - rules.unaccounted_after_ms
     found: list[Fault] = []

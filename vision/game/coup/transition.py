@@ -175,7 +175,7 @@ class Transition:
         return after.alerts
 
     def end_alerts(self, coup: Coup) -> None:
-        """Rectify the alerts of a coup that is no more."""
+        """Rectify the alerts of a coup that is taken back."""
         self._reconciled(coup.alerts, (), coup.number)
 
     def pass_coup_deadlines(self, coup: Coup, deadlines: tuple[Deadline, ...]) -> Coup:

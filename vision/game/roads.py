@@ -15,9 +15,7 @@ from enum import StrEnum
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
 
-DEFAULT_ROWS = (
-    6  # rows of a results board, as casinos draw it; consumers may ask for another number
-)
+DEFAULT_ROWS = 6  # rows of a results board, as casinos draw it; a board may have more
 
 
 class Mark(StrEnum):

@@ -248,11 +248,12 @@ class Table(NamedTuple):
 
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""
-        coup = self.coup
-        if coup is None or coup.index_of(order) is None:
-            index = bisect_right(self.done, order, key=_first) - 1
-            coup = self.done[index] if index >= 0 else None
-        return coup if coup is not None and coup.index_of(order) is not None else None
+        if self.coup is not None and self.coup.index_of(order) is not None:
+            return self.coup
+        index = bisect_right(self.done, order, key=_first) - 1
+        if index < 0 or self.done[index].index_of(order) is None:
+            return None
+        return self.done[index]
 
     def with_coup(self, coup: Coup) -> Table:
         """Return the table with its coup of that number replaced."""

@@ -69,7 +69,8 @@ class Transition:
 
     def set_coup(self, coup: Coup) -> None:
         """Replace the coup of that number."""
-        self.table = self.table.with_coup(coup)
+        if coup is not self.table.coup:
+            self.table = self.table.with_coup(coup)
 
     def lay_out(self, coup: Coup) -> HandLayout:
         """Lay the coup out by the rules of this table."""

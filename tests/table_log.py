@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from vision.config.profiles import profile_text
+from vision.config.profiles import load_profile, logged_profile, profile_text
 from vision.game.cards import Card
 from vision.game.commands import AckAlert, CloseAlert, CorrectCard, FreeHand, ResultStands, VoidCoup
 from vision.game.events import (
@@ -27,7 +28,7 @@ from vision.game.events import (
 from vision.storage.log import Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.wire.messages import Message
-from vision.wire.session import Desk, advance, new_desk, new_header
+from vision.wire.session import TableSession, advance, new_header, new_session
 
 NOON = 1_700_000_000_000
 SHORT = {"P": "PUNTO_", "B": "BANCO_"}
@@ -129,33 +130,38 @@ def interrupted() -> Play:
 PLAYS = {"clean": clean, "overdraw": overdraw, "ruled": ruled, "interrupted": interrupted}
 
 
-def header() -> dict[str, object]:
+def header() -> dict[str, Any]:
     """Give the header of a log of table 7."""
-    rules = profile_text("punto-banco")
-    return new_header("house", "7", dealing="face-up", profile="punto-banco", rules=rules)
+    profile = load_profile("punto-banco")
+    return new_header("house", "7", profile, rules=profile_text("punto-banco"))
+
+
+def session_of(header: Mapping[str, Any]) -> TableSession:
+    """Return the session before the first event of a log with that header."""
+    return new_session(header, logged_profile(header))
 
 
 def said(events: Iterable[Event]) -> tuple[Message, ...]:
     """Return everything that is said of the events."""
-    desk = new_desk(header())
+    desk = session_of(header())
     found: list[Message] = []
     for event in events:
         step = advance(desk, event)
-        desk = step.desk
+        desk = step.session
         found += step.messages
     return tuple(found)
 
 
-def write_log(path: Path, events: Iterable[Event], messages: Path | None = None) -> Desk:
+def write_log(path: Path, events: Iterable[Event], messages: Path | None = None) -> TableSession:
     """Run the events as the program does: restore, step, log, write messages; return the desk."""
     with Store(path, header()) as store:
-        desk = new_desk(store.header)
+        desk = session_of(store.header)
         for event in store.events():
-            desk = advance(desk, event).desk
+            desk = advance(desk, event).session
         file = MessagesFile(messages) if messages is not None else None
         for event in events:
             step = advance(desk, event)
-            desk = step.desk
+            desk = step.session
             store.append([Entry(event, step.messages)])
             if file is not None:
                 file.write(step.messages)

@@ -42,10 +42,20 @@ ROOMS = {
     "vision/storage": Room(("game.events", "record", "wire"), ("cryptography",)),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
     "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),
-    "vision/audit": Room(("game", "record", "wire", "storage"), ("cryptography",)),
+    "vision/audit": Room(
+        ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
+    ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(
-        ("game.fold.commands", "wire", "mqtt", "access", "camera", "config", "sight.geometry"),
+        (
+            "game.commands",
+            "game.fold.commands",
+            "wire",
+            "mqtt",
+            "access",
+            "camera",
+            "sight.geometry",
+        ),
         ("argon2", "cryptography", "cv2", "paho", "starlette", "uvicorn"),
     ),
     "vision/app": Room(

@@ -12,8 +12,8 @@ import pytest
 from tests.table_log import PLAYS, header, said, write_log
 from vision.app.replay_service import AT_ONCE, WAITING_LIMIT, Replays
 from vision.storage.log import Store
+from vision.wire.commands import PUBLIC, again
 from vision.wire.messages import Message
-from vision.wire.replay import PUBLIC, again
 
 PREFIX = "casino/house/table/7/"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tests.table_log import header
+from tests.table_log import header, session_of
 from vision.app.signing import anchor_for
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.errors import OutsideError
@@ -16,7 +16,7 @@ from vision.game.events import Event, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, seal
 from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors
 from vision.storage.log import Entry, Store
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 
 def sign_log(folder: Path, events: Iterable[Event]) -> Trust:
@@ -25,16 +25,16 @@ def sign_log(folder: Path, events: Iterable[Event]) -> Trust:
     make_keys(key)
     signer = LogSigner(key, anchors, "house", "7", every_s=20)
     with Store(folder / "t.sqlite", {**header(), "id": folder.name}) as store:
-        desk = new_desk(store.header)
+        desk = session_of(store.header)
         for event in events:
             step = advance(desk, event)
-            desk = step.desk
+            desk = step.session
             store.append([Entry(event, step.messages)])
             why = "stop" if isinstance(event, Stopped) else ""
             anchor = anchor_for(signer, store, desk, why)
             if anchor is not None:
                 step = advance(desk, anchor)
-                desk = step.desk
+                desk = step.session
                 store.append([Entry(anchor, step.messages)])
                 signer.note(anchor)
     return Trust((load_public(folder / "key.pub"),), tuple(read_anchors(anchors)))

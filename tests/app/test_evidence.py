@@ -15,11 +15,11 @@ import pytest
 
 from tests.app.films import pace_of, pictures_of
 from tests.schemas import check
-from tests.table_log import NOON, PLAYS, Play, header, overdraw
+from tests.table_log import NOON, PLAYS, Play, header, overdraw, session_of
 from vision.app.evidence import ClipBuffer, Crop, EvidenceRecorder, wanted_names, write_film
 from vision.app.journal import event_of, fold
 from vision.cli import main
-from vision.config.table import Evidence, View
+from vision.config.table import EvidenceSection, ViewSection
 from vision.files import WriteError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.coup import state as game
@@ -30,13 +30,13 @@ from vision.sight.geometry.frame import Frame, Image
 from vision.storage.evidence import EvidenceStore, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire import session
-from vision.wire.messages import Line, Message
-from vision.wire.session import Desk, advance, new_desk
+from vision.wire.messages import Message, MessageStream
+from vision.wire.session import TableSession, advance
 
 SIZE = (320, 240)
 FRAME_MS = 100
 DAY_MS = 86_400_000
-VIEW = View(
+VIEW = ViewSection(
     image_px=((20, 20), (300, 20), (300, 220), (20, 220)),
     table_mm=((0, 0), (1400, 0), (1400, 1000), (0, 1000)),
     slots_mm={slot.name: ((600, 400), (700, 400), (700, 500)) for slot in Slot},  # type: ignore[misc]
@@ -55,10 +55,10 @@ def picture(number: int) -> Image:
 class Table:
     """A table whose camera takes ten pictures a second, and whose reader keeps evidence."""
 
-    def __init__(self, folder: Path, settings: Evidence | None = None) -> None:
+    def __init__(self, folder: Path, settings: EvidenceSection | None = None) -> None:
         self.log = folder / "t.sqlite"
-        self.recorder = EvidenceRecorder(settings or Evidence(), VIEW, SIZE, self.log)
-        self.desk = new_desk(header())
+        self.recorder = EvidenceRecorder(settings or EvidenceSection(), VIEW, SIZE, self.log)
+        self.desk = session_of(header())
         self.messages: list[Message] = []
         self.events: list[Event] = []
         self._next_at = NOON
@@ -83,7 +83,7 @@ class Table:
     def _take(self, events: Sequence[Event], store: Store) -> None:
         for item, step in fold(self.desk, events, self.recorder):
             event = event_of(item)
-            self.desk = step.desk
+            self.desk = step.session
             self.events.append(event)
             self.messages += step.messages
             store.append([Entry(event, step.messages)])
@@ -178,42 +178,46 @@ def test_replay_says_the_same_without_the_pictures(
 def test_every_event_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Evidence is kept between the outputs of an event and its messages: nothing is done twice."""
     stepped: list[Event] = []
-    encoded: list[Event] = []
-    step, messages_of = session.step, session.tell
+    encoded: list[Output] = []
+    given: list[Output] = []
+    step, messages_of = session.step, session.messages_of
 
     def stepping(table: game.Table, event: Event) -> tuple[game.Table, tuple[Output, ...]]:
         stepped.append(event)
-        return step(table, event)
+        after, outputs = step(table, event)
+        given.extend(outputs)
+        return after, outputs
 
     def encoding(
-        line: Line, event: Event, outputs: Sequence[Output]
-    ) -> tuple[Line, tuple[Message, ...]]:
-        encoded.append(event)
-        return messages_of(line, event, outputs)
+        stream: MessageStream, output: Output, *rest: object
+    ) -> tuple[MessageStream, tuple[Message, ...]]:
+        encoded.append(output)
+        return messages_of(stream, output, *rest)
 
     monkeypatch.setattr(session, "step", stepping)
-    monkeypatch.setattr(session, "tell", encoding)
+    monkeypatch.setattr(session, "messages_of", encoding)
     table = Table(tmp_path).play(overdraw().events)
     assert len(table.kept()) > 10
-    assert stepped == encoded == [e for e in table.events if not isinstance(e, EvidenceKept)]
+    assert stepped == [e for e in table.events if not isinstance(e, EvidenceKept)]
+    assert encoded == given
 
 
 def test_same_plays_without_evidence_say_the_same_as_ever(tmp_path: Path) -> None:
     """A reader that keeps no pictures says what it always said."""
-    table = Table(tmp_path, Evidence(keep=False)).play(PLAYS["clean"]().events)
+    table = Table(tmp_path, EvidenceSection(keep=False)).play(PLAYS["clean"]().events)
     assert table.kept() == []
     assert not folder_of(table.log).exists()
 
 
 def test_proof_of_a_closed_alert_is_let_go(dealt: Table) -> None:
     """What was kept for an alert is protected until somebody has closed it."""
-    desk = new_desk(header())
+    desk = session_of(header())
     wanted: list[bool] = []
     for event in dealt.events:
-        desk = advance(desk, event).desk
+        desk = advance(desk, event).session
         wanted.append("s1-2-" in wanted_names(desk))
     assert True in wanted
-    assert desk.line.shelf.of_alert("a1") == ()
+    assert desk.shelf.of_alert("a1") == ()
 
 
 def test_pictures_of_a_held_coup_outlast_its_shoe_until_its_alert_is_closed(
@@ -226,17 +230,17 @@ def test_pictures_of_a_held_coup_outlast_its_shoe_until_its_alert_is_closed(
     table = Table(tmp_path).play(play.events)
     assert wanted_names(table.desk) == ("s1-1-",)
     closing = CloseAlert(play.at, "Eva", Role.SURVEILLANCE, "a1", reason="settled at the desk")
-    assert wanted_names(advance(table.desk, closing).desk) == ()
+    assert wanted_names(advance(table.desk, closing).session) == ()
 
 
 def test_shelf_stays_small() -> None:
     """However long the shoe, only the last cards are remembered."""
-    desk: Desk = new_desk(header())
+    desk: TableSession = session_of(header())
     for order in range(1, 3 * STILLS_REMEMBERED):
         card = replace(KEPT, id=f"s1-1-c{order}", order=order, alert="")
-        desk = advance(desk, card).desk
-    assert len(desk.line.shelf.shown) == STILLS_REMEMBERED
-    assert desk.line.shelf.of_card("s1", order) == (f"evidence/s1-1-c{order}",)
+        desk = advance(desk, card).session
+    assert len(desk.shelf.shown) == STILLS_REMEMBERED
+    assert desk.shelf.of_card("s1", order) == (f"evidence/s1-1-c{order}",)
 
 
 def test_disk_that_fails_is_said_once_and_when_it_is_over(

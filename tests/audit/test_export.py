@@ -16,7 +16,7 @@ from vision.cli import main
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.storage.evidence import folder_of
-from vision.wire.session import Desk, Step
+from vision.wire.session import Step, TableSession
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_export_of_a_coup_folds_the_log_once(
     folded: list[Event] = []
     advance = selection.advance
 
-    def counting(desk: Desk, event: Event) -> Step:
+    def counting(desk: TableSession, event: Event) -> Step:
         folded.append(event)
         return advance(desk, event)
 

@@ -20,7 +20,7 @@ from vision.app.boards import Boards, address_of
 from vision.app.evidence import write_film
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.wire.payloads import iso
+from vision.wire.messages import iso
 
 pytestmark = pytest.mark.browser
 Enter = Callable[..., Screen]

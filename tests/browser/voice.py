@@ -20,17 +20,16 @@ from typing import Any, cast
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from tests.table_log import header
+from tests.table_log import header, session_of
 from vision.access.command_gate import Gate
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
 from vision.game.outputs import Replied
-from vision.wire.commands import RefusedError, read_command
+from vision.wire.commands import RefusedError, again, read_command
 from vision.wire.messages import Message, answer
-from vision.wire.replay import again
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 SITE = "house"
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
@@ -132,7 +131,7 @@ class Reader(Link):
     """Folds events as the program does, says what they come to, and obeys signed orders."""
 
     def __init__(self, port: int, table: str = "7", users: Path | None = None) -> None:
-        self.desk = new_desk({**header(), "site": SITE, "table": table})
+        self.desk = session_of({**header(), "site": SITE, "table": table})
         super().__init__(port, table)
         self.said: list[Message] = []
         self.events: list[Event] = []
@@ -150,7 +149,7 @@ class Reader(Link):
             for event in events:
                 self.events.append(event)
                 step = advance(self.desk, event)
-                self.desk = step.desk
+                self.desk = step.session
                 for message in step.messages:
                     self._say(message)
 
@@ -198,7 +197,7 @@ class Reader(Link):
                 self.take(read_command(name, fields, at)[0])
             except RefusedError as error:
                 reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-                message = answer(self.desk.line, reply)
+                message = answer(self.desk.stream, reply)
                 self.publish(message.topic, message.payload, retain=False)
 
 

@@ -23,13 +23,14 @@ from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.chaos.shoe import NOON, deal, laid
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
+from tests.table_log import session_of
 from vision.app.boards import Boards, address_of
 from vision.app.journal import Destinations, Journal, header_of
 from vision.config.table import TableConfig
 from vision.game.cards import DECK
 from vision.game.commands import ResultStands
 from vision.game.events import CardRemoved, Event, Role, ShoeStarted, Slot, Started
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 PROMISE_S = 5.0
 FAULT_EVERY = 5
@@ -126,11 +127,11 @@ class Killed:
 
 def wanted(config: TableConfig, events: list[Event]) -> dict[str, list[Any]]:
     """Return what each screen has to show once these events have happened."""
-    desk, last = new_desk(header_of(config)), {}
+    desk, last = session_of(header_of(config)), {}
     alerts: dict[str, str] = {}
     for event in (Started(NOON, "b"), *events):
         step = advance(desk, event)
-        desk = step.desk
+        desk = step.session
         for message in step.messages:
             name = message.topic.split("/", 4)[4]
             told = json.loads(message.payload) if message.payload else {"state": "closed"}

@@ -29,10 +29,10 @@ from tests.browser.voice import Link, Voice, table_config
 from tests.chaos.boards import CONTEXT, Killed, serve
 from tests.chaos.shoe import COUPS_A_SHOE, NOON, play
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
-from tests.table_log import header
+from tests.table_log import header, session_of
 from vision.config.table import TableConfig
 from vision.game.events import Started
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 SCREENS = (1, 20, 100)
 OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0",
@@ -197,11 +197,11 @@ def long_run(house: Hall, coups: int) -> str:
 
 def _played(link: Link, coups: int, stops: tuple[int, ...]) -> Iterator[int]:
     """Publish everything that a table says of so many coups, and pause after some of them."""
-    desk = new_desk({**header(), "site": "house", "table": "7"})
+    desk = session_of({**header(), "site": "house", "table": "7"})
     said = results = 0
     for event in chain([Started(NOON, "b")], play(coups)):
         step = advance(desk, event)
-        desk = step.desk
+        desk = step.session
         for message in step.messages:
             told = link.client.publish(message.topic, message.payload, 1, message.retain)
             said += 1

@@ -10,11 +10,12 @@ from typing import Any
 from tests.chaos.consumer import without_run
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
+from tests.table_log import session_of
 from vision.app.journal import header_of
 from vision.app.machine import ClockWatch
 from vision.clock import SteadyClock
 from vision.game.events import CardOut, CardRemoved, Event, TimePassed
-from vision.wire.session import Desk, advance, new_desk
+from vision.wire.session import TableSession, advance
 
 HOUR_MS = 3_600_000
 TICK_MS = 100
@@ -51,7 +52,7 @@ class World:
 class Told:
     """What came of a play: results without their times, alerts raised, times of the log."""
 
-    desk: Desk
+    desk: TableSession
     results: list[dict[str, Any]] = field(default_factory=list)
     alerts: list[str] = field(default_factory=list)
     noticed_after_ms: int = 0
@@ -63,7 +64,7 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
     world = World(fault)
     clock = SteadyClock(world.wall_ms, world.monotonic_s)
     watch = ClockWatch(clock)
-    told = Told(new_desk(header_of(config_of(1))))
+    told = Told(session_of(header_of(config_of(1))))
     out_at = 0
     for event in with_one_lost(coups):
         for at in ticks(world, clock, event.at - NOON):
@@ -93,7 +94,7 @@ def ticks(world: World, clock: SteadyClock, until: int) -> Iterator[int]:
         yield clock.now()
 
 
-def due(desk: Desk, at: int) -> list[Event]:
+def due(desk: TableSession, at: int) -> list[Event]:
     """Return that time has passed, if the table waits for it."""
     waits = desk.table.waits_until
     return [TimePassed(at)] if waits is not None and waits <= at else []
@@ -103,7 +104,7 @@ def _take(told: Told, events: list[Event], world: World) -> None:
     told.times += [event.at for event in events]
     for event in events:
         step = advance(told.desk, event)
-        told.desk = step.desk
+        told.desk = step.session
         for happening in step.outputs:
             alert = getattr(happening, "alert", None)
             if alert is not None and happening.first:  # type: ignore[attr-defined]

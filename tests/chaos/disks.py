@@ -135,7 +135,7 @@ def slow(hold_s: float = 1.3) -> str:
             keeper.join()
             news = journal.reports(events[40].at)
             journal.take(news)
-            open_alerts = [told.alert.code for told in journal.table.told]
+            open_alerts = [told.alert.code for told in journal.table.alerts]
             for event in events[41:80]:
                 journal.take([event])
             over = journal.reports(events[79].at)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.consumer import without_run
+from tests.table_log import session_of
 from vision.app.journal import Destinations, Journal, header_of
 from vision.config.table import TableConfig
 from vision.game.events import Event, Started
 from vision.game.events import Slot as Places
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 PREFIX = "casino/chaos/table/1/"
 SQUARE = [[0, 0], [640, 0], [640, 480], [0, 480]]
@@ -41,12 +42,12 @@ def journal_of(log: Path, port: int, *, publish: bool = True, **keys: Any) -> Jo
 
 def undisturbed(events: Iterable[Event], topic: str = "coup/result") -> list[dict[str, Any]]:
     """Return what a table says on a topic of events that nothing disturbs."""
-    desk = new_desk(header_of(config_of(1)))
+    desk = session_of(header_of(config_of(1)))
     found = []
     events = iter(events)
     first = next(events)
     for event in (Started(first.at, "b"), first, *events):
         step = advance(desk, event)
-        desk = step.desk
+        desk = step.session
         found += [m.payload for m in step.messages if m.topic == PREFIX + topic]
     return [without_run(json.loads(payload)) for payload in found]

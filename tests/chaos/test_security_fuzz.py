@@ -27,8 +27,7 @@ from vision.access.users import Credential, User, Users, load_users, save_users
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
-from vision.record.chain import canonical
-from vision.record.codec import FIELDS, event_from_json, event_to_json
+from vision.record.codec import FIELDS, canonical, event_from_json, event_to_json
 from vision.wire.commands import COMMANDS, RefusedError, order_fields, read_command
 
 ROOT = Path(__file__).parents[2]

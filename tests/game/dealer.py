@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from vision.game.cards import Card, parse_cards
-from vision.game.coup.state import Table
+from vision.game.coup.state import Table, new_table
 from vision.game.events import (
     CardOut,
     CardPlaced,
@@ -17,8 +17,8 @@ from vision.game.events import (
     Slot,
     Started,
 )
-from vision.game.fold.step import new_table, step
-from vision.game.outputs import Alert, AlertState, AlertTold, CoupResult, Output
+from vision.game.fold.step import step
+from vision.game.outputs import Alert, AlertChanged, AlertState, CoupResult, Output
 from vision.game.rules import Rules
 
 P1, B1, P2, B2, P3, B3 = Slot
@@ -118,17 +118,17 @@ class Dealer:
     @property
     def alerts(self) -> dict[str, Alert]:
         """Every alert as it now stands by its code, of several with one code the first."""
-        last = {one.alert.id: one.alert for one in self.all(AlertTold)}
+        last = {one.alert.id: one.alert for one in self.all(AlertChanged)}
         return {alert.code: alert for alert in reversed(last.values())}
 
     @property
     def raised(self) -> list[str]:
         """The codes told, in order."""
-        return [one.alert.code for one in self.all(AlertTold) if one.first]
+        return [one.alert.code for one in self.all(AlertChanged) if one.first]
 
     @property
     def open(self) -> list[str]:
         """The codes that are neither rectified nor closed."""
         ended = (AlertState.RECTIFIED, AlertState.CLOSED)
-        last = {one.alert.id: one.alert for one in self.all(AlertTold)}
+        last = {one.alert.id: one.alert for one in self.all(AlertChanged)}
         return [alert.code for alert in last.values() if alert.state not in ended]

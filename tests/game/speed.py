@@ -12,12 +12,14 @@ from random import Random
 from time import process_time
 
 from tests.game.test_legal import House
+from tests.table_log import session_of
 from vision.config.profiles import load_profile, profile_text
 from vision.game.cards import Card
+from vision.game.coup.state import new_table
 from vision.game.events import Event
-from vision.game.fold.step import new_table, step
+from vision.game.fold.step import step
 from vision.game.rules import Dealing, Rules
-from vision.wire.session import advance, new_desk, new_header
+from vision.wire.session import advance, new_header
 
 Coups = list[list[Event]]
 PROFILE = "punto-banco"
@@ -53,14 +55,13 @@ def steps(rules: Rules) -> Callable[[Event], object]:
 
 def messages() -> Callable[[Event], object]:
     """Return what takes the events of a shoe through `step`, roads and messages."""
-    header = new_header(
-        "s", "t", dealing=Dealing.FACE_UP, profile=PROFILE, rules=profile_text(PROFILE)
-    )
-    desk = new_desk(header)
+    profile = load_profile(PROFILE).dealt(Dealing.FACE_UP)
+    header = new_header("s", "t", profile, rules=profile_text(PROFILE))
+    desk = session_of(header)
 
     def take(event: Event) -> None:
         nonlocal desk
-        desk = advance(desk, event).desk
+        desk = advance(desk, event).session
 
     return take
 

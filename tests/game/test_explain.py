@@ -17,7 +17,6 @@ from vision.game.explain import (
     dealt_in_order,
     dealt_to_hands,
     explain,
-    place_name,
     punto_clause,
     stood_clause,
     tableau_rows,
@@ -207,6 +206,6 @@ def test_tableau_rows_is_complete() -> None:
     assert banco[8] == ("7", "nothing", "0-1-2-3-4-5-6-7-8-9", "stands")
 
 
-def test_place_name_in_words() -> None:
+def test_slot_title_in_words() -> None:
     """Places are told in words."""
-    assert [place_name(slot) for slot in Slot][:2] == ["Punto 1", "Banco 1"]
+    assert [slot.title for slot in Slot][:2] == ["Punto 1", "Banco 1"]

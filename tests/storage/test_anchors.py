@@ -19,7 +19,7 @@ from tests.access.signing import (
     without_anchors_elsewhere,
 )
 from tests.schemas import check
-from tests.table_log import PLAYS, header
+from tests.table_log import PLAYS, header, session_of
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import ConfigurationError, OutsideError
@@ -36,7 +36,7 @@ from vision.storage.anchors import (
 )
 from vision.storage.log import Store
 from vision.storage.log_reader import read_log, write_export
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 CASES = 60
 ANCHOR = Anchored(1000, "a" * 64, 7, "b" * 64, "s1", "shoe", "")
@@ -120,7 +120,7 @@ def test_anchors_are_told_and_written_elsewhere(signed: tuple[Path, Trust]) -> N
     inside = [json.loads(r.body)["event"] for r in records if '"is":"Anchored"' in r.body]
     assert [event["hash"] for event in inside] == [a.hash for _, _, a in trust.anchors]
     assert [a.why for _, _, a in trust.anchors][-1] == "stop"
-    step = advance(new_desk(header()), trust.anchors[0][2])
+    step = advance(session_of(header()), trust.anchors[0][2])
     assert [m.topic for m in step.messages] == ["casino/house/table/7/anchor"]
     check(step.messages[0])
 

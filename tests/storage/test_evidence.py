@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.table_log import NOON, header
+from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
 from vision.record.proofs import EvidenceKept, Medium
 from vision.storage.evidence import EvidenceStore, Limits, file_name
+from vision.wire.commands import again
 from vision.wire.messages import Message
-from vision.wire.replay import again
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance
 
 DAY_MS = 86_400_000
 KEPT = EvidenceKept(NOON, "s1-2-a1", Medium.STILL, "s1", 2, "", 0, None, "a1")
@@ -21,7 +21,7 @@ KEPT = EvidenceKept(NOON, "s1-2-a1", Medium.STILL, "s1", 2, "", 0, None, "a1")
 
 def standing_for(kept: EvidenceKept) -> Message:
     """Return the message that stands for a picture."""
-    return advance(new_desk(header()), kept).messages[0]
+    return advance(session_of(header()), kept).messages[0]
 
 
 def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_picture_takes_the_place_of_its_message(tmp_path: Path) -> None:
     prefix = picture.topic.removesuffix(KEPT.topic)
     asked_for = evidence_store.filled(again(standing_for(kept), prefix))
     assert asked_for.payload == b"picture", "said again on request, it is the same"
-    said = advance(new_desk(header()), kept).messages[1]
+    said = advance(session_of(header()), kept).messages[1]
     assert evidence_store.filled(said) == said
 
 

@@ -14,8 +14,7 @@ from tests.schemas import schema
 from vision.game.cards import Card
 from vision.game.commands import AckAlert, CorrectCard, NewShoe, VoidCoup
 from vision.game.events import BetsClosed, Event, ResultEntered, Role, ShoeEnded, Slot, Winner
-from vision.record.chain import canonical
-from vision.record.codec import FIELDS, event_from_json, event_to_json
+from vision.record.codec import FIELDS, canonical, event_from_json, event_to_json
 from vision.wire.commands import (
     COMMANDS,
     PAYLOAD_LIMIT,

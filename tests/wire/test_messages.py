@@ -27,8 +27,8 @@ from vision.game.events import (
 )
 from vision.game.outputs import (
     Alert,
+    AlertChanged,
     AlertState,
-    AlertTold,
     CardSeen,
     CoupLive,
     CoupResult,
@@ -48,7 +48,6 @@ from vision.record.chain import (
     GENESIS,
     BrokenChainError,
     Record,
-    canonical,
     chain_hash,
     header_of,
     identity,
@@ -58,19 +57,52 @@ from vision.record.chain import (
     seal,
     verified,
 )
-from vision.record.codec import EVENTS, FIELDS, event_from_json, event_to_json, to_json
-from vision.record.proofs import Medium
-from vision.wire.messages import Line, Message, answer, health, last_will, message_line, tell
-from vision.wire.payloads import iso, snake, topic_level
+from vision.record.codec import (
+    EVENTS,
+    FIELDS,
+    canonical,
+    event_from_json,
+    event_to_json,
+    to_json,
+)
+from vision.record.proofs import EMPTY, Medium
+from vision.wire.messages import (
+    Message,
+    MessageStream,
+    answer,
+    health,
+    iso,
+    last_will,
+    message_line,
+    messages_of,
+    snake,
+    topic_level,
+)
+from vision.wire.session import NO_ROADS
 
 PREFIX = "casino/house/table/7/"
 NOON = 1_700_000_000_123
 
 
-def line(**changes: Any) -> Line:
-    """Give the line of a table that has said 40 messages."""
-    before = Line("house", "7", "punto-banco sha256:ab", load_profile("punto-banco").betting)
-    return replace(before, boot="b1", version="1.0", seq=40, **changes)
+def stream() -> MessageStream:
+    """Give the stream of a table that has published 40 messages."""
+    return MessageStream(
+        site="house",
+        table="7",
+        profile="punto-banco sha256:ab",
+        betting=load_profile("punto-banco").betting,
+        boot="b1",
+        version="1.0",
+        seq=40,
+    )
+
+
+def published(output: Output) -> tuple[MessageStream, tuple[Message, ...]]:
+    """Return the messages of an output, and the stream after them."""
+    roads = NO_ROADS
+    if isinstance(output, CoupsChanged):
+        roads = roads.after(output.coups)
+    return messages_of(stream(), output, EMPTY, roads.roads)
 
 
 def hand(text: str, points: int, *, natural: bool = False, pair: bool = False) -> Hand:
@@ -195,13 +227,13 @@ SAID: list[tuple[Output, list[tuple[str, bool]]]] = [
     (result(state=ResultState.VOID, winner=None, by="Ann", reason="x"), [("coup/result", True)]),
     (CoupsChanged(NOON, "s1", (result(), EGALITE, result(coup=5))), [("roads", True)]),
     (CoupsChanged(NOON, "s1", ()), [("roads", True)]),
-    (AlertTold(NOON, ALERT, first=True), [("alert", False), ("alert/s1-3-OVER_B3", True)]),
+    (AlertChanged(NOON, ALERT, first=True), [("alert", False), ("alert/s1-3-OVER_B3", True)]),
     (
-        AlertTold(NOON, replace(ALERT, state=AlertState.LAPSED), first=False),
+        AlertChanged(NOON, replace(ALERT, state=AlertState.LAPSED), first=False),
         [("alert/s1-3-OVER_B3", True)],
     ),
     (
-        AlertTold(NOON, CLOSED, first=False),
+        AlertChanged(NOON, CLOSED, first=False),
         [("alert/s1-3-OVER_B3", False), ("alert/s1-3-OVER_B3", True)],
     ),
     (SHOE, [("shoe", True)]),
@@ -211,16 +243,16 @@ SAID: list[tuple[Output, list[tuple[str, bool]]]] = [
 ]
 
 
-def said(happening: Output, **changes: Any) -> list[dict[str, Any]]:
-    """Return the payloads that a happening is told in."""
-    _, messages = tell(line(**changes), CardOut(NOON, 1), (happening,))
+def said(output: Output) -> list[dict[str, Any]]:
+    """Return the payloads that publish an output."""
+    _, messages = published(output)
     return [json.loads(message.payload or b"null") for message in messages]
 
 
-@pytest.mark.parametrize(("happening", "topics"), SAID, ids=lambda x: type(x).__name__)
-def test_happening_is_told_on_its_topics(happening: Output, topics: list[tuple[str, bool]]) -> None:
-    """Each happening goes to the topics of the contract, retained or not, and fits its schema."""
-    after, messages = tell(line(), CardOut(NOON, 1), (happening,))
+@pytest.mark.parametrize(("output", "topics"), SAID, ids=lambda x: type(x).__name__)
+def test_output_is_told_on_its_topics(output: Output, topics: list[tuple[str, bool]]) -> None:
+    """Each output goes to the topics of the contract, retained or not, and fits its schema."""
+    after, messages = published(output)
     assert [(m.topic.removeprefix(PREFIX), m.retain) for m in messages] == topics
     assert [m.seq for m in messages] == list(range(41, 41 + len(topics)))
     assert after.seq == 40 + len(topics)
@@ -278,7 +310,7 @@ def test_roads_leave_out_void_and_held_coups() -> None:
 
 def test_closed_alert_is_told_and_then_cleared() -> None:
     """The desk hears who closed it; who comes later hears nothing of it."""
-    told, cleared = said(AlertTold(NOON, CLOSED, first=False))
+    told, cleared = said(AlertChanged(NOON, CLOSED, first=False))
     assert told["state"] == "closed"
     assert told["by"] == "Ann"
     assert cleared is None
@@ -286,26 +318,24 @@ def test_closed_alert_is_told_and_then_cleared() -> None:
 
 def test_alert_id_cannot_leave_its_topic() -> None:
     """Whatever an id holds, it is one level of a topic."""
-    _, messages = tell(
-        line(), CardOut(NOON, 1), (AlertTold(NOON, replace(ALERT, id="a/#+ b"), first=False),)
-    )
+    _, messages = published(AlertChanged(NOON, replace(ALERT, id="a/#+ b"), first=False))
     assert messages[0].topic == PREFIX + "alert/a____b"
     check(messages[0])
     assert topic_level("") == "_"
 
 
-def test_unknown_happening_is_an_error_of_ours() -> None:
-    """A happening nobody taught the wire is not silently dropped."""
+def test_unknown_output_is_an_error_of_ours() -> None:
+    """A output nobody taught the wire is not silently dropped."""
     unknown: Any = CardOut(NOON, 1)
     with pytest.raises(TypeError, match="CardOut"):
-        tell(line(), unknown, (unknown,))
+        published(unknown)
 
 
 def test_started_names_the_run_from_then_on() -> None:
     """The boot id, version and models of the run are in what follows."""
     started = Started(NOON, "b2", "2.0", ("detector sha256:12",))
     online = StatusChanged(NOON, state="online", boot="b2", why="")
-    after, (message,) = tell(line(), started, (online,))
+    after, (message,) = messages_of(stream().of_run(started), online, EMPTY, NO_ROADS.roads)
     payload = json.loads(message.payload)
     assert (payload["boot"], payload["version"]) == ("b2", "2.0")
     assert payload["models"] == ["detector sha256:12"]
@@ -316,16 +346,20 @@ def test_last_will_health_and_answers_take_no_number() -> None:
     """What the log does not know of does not move the count."""
     link = {"outbox": 0, "outbox_age_s": 0.0, "connected": True, "orders_refused": 0}
     values = {**Metrics(SightCounts(looked=5), frames=10).health(), **link}
-    for message in (last_will(line(), NOON), health(line(), NOON, values), answer(line(), REPLY)):
+    for message in (
+        last_will(stream(), NOON),
+        health(stream(), NOON, values),
+        answer(stream(), REPLY),
+    ):
         check(message)
         assert message.seq == 40
-    assert last_will(line(), NOON).retain
-    assert json.loads(last_will(line(), NOON).payload)["state"] == "offline"
+    assert last_will(stream(), NOON).retain
+    assert json.loads(last_will(stream(), NOON).payload)["state"] == "offline"
 
 
 def test_message_line_is_one_json_object() -> None:
     """The messages file holds topic, payload, qos and retain; a cleared topic is null."""
-    _, messages = tell(line(), CardOut(NOON, 1), (AlertTold(NOON, CLOSED, first=False),))
+    _, messages = published(AlertChanged(NOON, CLOSED, first=False))
     told, cleared = (json.loads(message_line(message)) for message in messages)
     assert told.keys() == {"topic", "payload", "qos", "retain"}
     assert told["payload"]["id"] == "s1-3-OVER_B3"

@@ -1,7 +1,7 @@
-"""The gate that every order passes: who signed it, in which role, how fresh, and never twice.
+"""The authentication of orders: who signed one, in which role, how fresh, and never twice.
 
-An MQTT broker does not tell a subscriber who published, so the order itself must: it is signed
-with a key of the users file. Knows names, keys and clocks; what a role may order is for the rules.
+An MQTT broker does not name the publisher to a subscriber, so the order itself must: it is signed
+with a key of the users file. What a role may order is for the rules (`vision.game.fold.commands`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from vision.wire.commands import (
     order_fields,
     signed_text,
 )
-from vision.wire.payloads import unix_ms
+from vision.wire.messages import unix_ms
 
 log = logging.getLogger(__name__)
 
-MEMORY = 10_000  # orders remembered; a reader that is asked for more within a minute takes none
+# Orders remembered so that none is taken twice; a reader given more than that within a minute takes
+# no more until the oldest are stale. Some 2 MB; a house gives a few orders a minute.
+MEMORY = 10_000
 NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 SIGNATURE = re.compile(r"[0-9a-f]{128}")

@@ -1,7 +1,7 @@
 """Who may give orders: the users file of a house, and the secret keys that people sign with.
 
 The users file holds public keys and roles only; a secret key is written once, to a file of its
-own, and never shown. Knows nothing of brokers, orders or rules.
+own, and never shown.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from vision.errors import ConfigurationError
 from vision.files import write_new, write_whole
 from vision.wire.commands import signed_text
-from vision.wire.payloads import iso
+from vision.wire.messages import iso
 
-FILE_LIMIT = 1024 * 1024
-NAME_LIMIT = 64
-NONCE_BYTES = 16
+FILE_LIMIT = 1024 * 1024  # bytes; some ten thousand people, beyond it is not a users file
+NAME_LIMIT = 64  # characters; as much as one level of a topic may have (`wire.commands`)
+NONCE_BYTES = 16  # random bytes of an order's nonce: two are never the same by chance
 
 RoleName = Literal["dealer", "inspector", "surveillance", "engineer", "house"]
 

@@ -32,9 +32,10 @@ from vision.board.web import TOPICS, SafeHeaders, TableFacts, public_part, publi
 from vision.config.profiles import load_profile
 from vision.config.table import BoardSection, DeskSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.betting.bets import Offer
+from vision.game.wagers import Offer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
+from vision.record.codec import rules_hash
 from vision.storage.evidence import folder_of
 from vision.wire.messages import PREFIX
 
@@ -63,7 +64,7 @@ def _table(config: TableConfig) -> dict[str, Any]:
         "title": config.board.title,
         "language": config.board.language,
         # As in the reader's `status`: limits of other rules are not shown.
-        "profile": f"{profile.name} sha256:{profile.hash}",
+        "profile": f"{profile.name} sha256:{rules_hash(profile)}",
         "offers": [_offer(offer) for offer in profile.betting.offers],
         "percent": None if chance is None else sorted({float(share * 100) for share in chance}),
     }

@@ -28,8 +28,8 @@ from vision.game.conditions import Condition
 from vision.game.events import Event
 from vision.game.outputs import (
     Alert,
+    AlertChanged,
     AlertState,
-    AlertTold,
     CardSeen,
     Output,
     ResultState,
@@ -38,9 +38,8 @@ from vision.game.outputs import (
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.storage.evidence import EvidenceStore, Limits, folder_of
-from vision.wire.messages import Message
-from vision.wire.payloads import topic_level
-from vision.wire.session import Desk
+from vision.wire.messages import Message, topic_level
+from vision.wire.session import TableSession
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
 # Millimetres of table kept around the layout: about a card's width, so that a card dealt over its
@@ -154,7 +153,7 @@ class EvidenceRecorder:
             if isinstance(seen, CardSeen) and seen.event == "read":
                 kept += self._keep_card(shelf, seen, self._frame)
         for output in outputs:
-            if isinstance(output, AlertTold) and _needs_proof(output.alert, shelf):
+            if isinstance(output, AlertChanged) and _needs_proof(output.alert, shelf):
                 kept += self._keep_alert(output.alert, self._frame)
         return kept
 
@@ -198,12 +197,12 @@ class EvidenceRecorder:
         return [written]
 
 
-def wanted_names(desk: Desk) -> tuple[str, ...]:
+def wanted_names(desk: TableSession) -> tuple[str, ...]:
     """Return how the names of evidence begin that is not to be deleted.
 
     It is that of coups with an alert that is not closed, or with a result that is held.
     """
-    groups = {_group(proof.shoe, proof.coup) for proof in desk.line.shelf.proofs}
+    groups = {_group(proof.shoe, proof.coup) for proof in desk.shelf.proofs}
     table = desk.table
     for coup in (*table.done, *((table.coup,) if table.coup is not None else ())):
         result = coup.result

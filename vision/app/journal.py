@@ -26,22 +26,21 @@ from vision.app.restore import (
     restored,
 )
 from vision.app.signing import anchor_for, open_signer
-from vision.config.profiles import profile_text
+from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
+from vision.game.rules import Dealing
 from vision.mqtt.endpoint import endpoint_of
 from vision.mqtt.publisher import Publisher, as_it_is
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.storage.retention import Limits
-from vision.wire.commands import HOUSE_INPUTS, RefusedError, read_command
-from vision.wire.messages import Message, answer, health, last_will
-from vision.wire.payloads import unix_ms
-from vision.wire.replay import REPLAY
-from vision.wire.session import Desk, Step, advance, apply_event, new_header, with_messages
+from vision.wire.commands import HOUSE_INPUTS, REPLAY, RefusedError, read_command
+from vision.wire.messages import Message, answer, health, last_will, unix_ms
+from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +78,13 @@ class Destinations:
 
 def header_of(config: TableConfig) -> dict[str, Any]:
     """Return the header of a new log of this table."""
-    header = new_header(
-        config.site,
-        config.table,
-        dealing=config.dealing,
-        profile=Path(config.profile).name.removesuffix(".toml"),
-        rules=profile_text(config.profile),
-    )
+    profile = load_profile(config.profile).dealt(Dealing(config.dealing))
+    header = new_header(config.site, config.table, profile, rules=profile_text(config.profile))
     return {**header, "id": uuid.uuid4().hex}
 
 
 def fold(
-    desk: Desk, inputs: Iterable[Input], evidence: EvidenceRecorder | None
+    desk: TableSession, inputs: Iterable[Input], evidence: EvidenceRecorder | None
 ) -> Iterator[tuple[Input, Step]]:
     """Yield each input with what it comes to, and before it the evidence of that, kept already.
 
@@ -99,12 +93,12 @@ def fold(
     for item in inputs:
         event = event_of(item)
         table, outputs = apply_event(desk.table, event)
-        for kept in evidence.evidence_of(desk.line.shelf, outputs) if evidence else ():
+        for kept in evidence.evidence_of(desk.shelf, outputs) if evidence else ():
             step = advance(desk, kept)
-            desk = step.desk
+            desk = step.session
             yield kept, step
-        step = with_messages(desk.line, event, table, outputs)
-        desk = step.desk
+        step = with_messages(desk, event, table, outputs)
+        desk = step.session
         yield item, step
 
 
@@ -130,17 +124,17 @@ class Journal:
             self._desk = restored(self._store, header)
             self._signer = open_signer(config, destinations.log, self._store)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
-            self.gate = _gate(config, self._desk.line.prefix + "cmd/")
+            self.gate = _gate(config, self._desk.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()
         log = config.log
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
-        self._replays = Replays(self._store, self._desk.line.prefix)
+        self._replays = Replays(self._store, self._desk.stream.prefix)
         self._disk = SlowDisk()
         self._link: Publisher | None = None
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> TableSession:
         """The table and its message line as they now stand."""
         return self._desk
 
@@ -170,7 +164,7 @@ class Journal:
         """Begin the run called `boot`, and connect."""
         steps = self.take([Started(at, boot, __version__, models)])
         if self._endpoint is not None:
-            line = self._desk.line
+            line = self._desk.stream
             will = last_will(line, at)
             commands = line.prefix + "cmd/"
             fill = self._evidence.filled if self._evidence else as_it_is
@@ -187,12 +181,12 @@ class Journal:
         before = self._desk.table.shoes
         entries = []
         for item, step in folded:
-            checkpoint = self._checkpoint(before, step.desk)
-            before = step.desk.table.shoes
+            checkpoint = self._checkpoint(before, step.session)
+            before = step.session.table.shoes
             entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
         with self._disk.timed():
             self._store.append(entries)
-        self._desk = steps[-1].desk if steps else self._desk
+        self._desk = steps[-1].session if steps else self._desk
         if any(entry.checkpoint is not None for entry in entries):
             self.prune(self._desk.table.clock)
         if self._file:
@@ -239,7 +233,7 @@ class Journal:
         found: list[Ordered] = []
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
-                self._publish(answer(self._desk.line, self._request_replay(request.payload, at)))
+                self._publish(answer(self._desk.stream, self._request_replay(request.payload, at)))
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
@@ -252,13 +246,13 @@ class Journal:
         return tuple(found)
 
     def _request_replay(self, payload: bytes, at: int) -> Replied:
-        return self._replays.ask(payload, self._desk.line.seq, at)
+        return self._replays.ask(payload, self._desk.stream.seq, at)
 
     def _publish(self, message: Message) -> None:
         if self._link is not None:
             self._link.say(message)
 
-    def _checkpoint(self, shoes: int, after: Desk) -> Checkpoint | None:
+    def _checkpoint(self, shoes: int, after: TableSession) -> Checkpoint | None:
         """Return the desk where a shoe begins, and after very many records without one."""
         is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
         return checkpoint_of(after) if after.table.shoes != shoes or is_due else None
@@ -277,7 +271,7 @@ class Journal:
     def publish_health(self, at: int, values: dict[str, object]) -> None:
         """Publish the reader's figures, if there is a broker."""
         if self._link is not None:
-            self._link.say(health(self._desk.line, at, values))
+            self._link.say(health(self._desk.stream, at, values))
 
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's own system, to whose inputs the rules give no reply."""
@@ -285,11 +279,11 @@ class Journal:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
             reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")
-            self._link.say(answer(self._desk.line, reply))
+            self._link.say(answer(self._desk.stream, reply))
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        self._publish(answer(self._desk.line, reply))
+        self._publish(answer(self._desk.stream, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; where the log cannot be written any more, publish a lost reader."""
@@ -297,7 +291,7 @@ class Journal:
             return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:
             if self._link is not None:
-                self._link.say_last(last_will(self._desk.line, at, str(error)))
+                self._link.say_last(last_will(self._desk.stream, at, str(error)))
             raise
 
     def close(self) -> None:

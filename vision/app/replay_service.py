@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 from vision.game.outputs import Replied
 from vision.storage.log import Store
-from vision.wire.commands import RefusedError, order_fields
+from vision.wire.commands import REPLAY, RefusedError, again, order_fields, read_range
 from vision.wire.messages import Message
-from vision.wire.replay import REPLAY, again, read_range
 
 # Messages a second, and at most at once. Chosen, not measured at the limit: higher serves consumers
 # sooner, and makes live messages wait longer behind replayed ones.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.game.coup.state import Table
@@ -13,33 +14,40 @@ from vision.game.outputs import AlertState
 from vision.record.codec import event_from_json
 from vision.sight.reading.resume import ExpectedCard, ResumeState
 from vision.storage.log import Checkpoint, Store
-from vision.wire.checkpoint import desk_from_json, desk_to_json
-from vision.wire.session import Desk, advance, new_desk
+from vision.wire.session import (
+    TableSession,
+    advance,
+    new_session,
+    session_from_json,
+    session_to_json,
+)
 
 # Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a
 # restart folds in seconds (0.1 ms each). More makes restarts slow, fewer makes the log longer.
 CHECKPOINT_EVERY = 20_000
 
 
-def restored(store: Store, header: Mapping[str, Any]) -> Desk:
+def restored(store: Store, header: Mapping[str, Any]) -> TableSession:
     """Return the desk as the log leaves it; its `seq` is never below that of a message in the log.
 
     OutsideError when the log was changed, or pruned and then taken up by a version that does not
     understand it.
     """
-    start = new_desk(header)
+    start = new_session(header, logged_profile(header))
     try:
         desk = folded(start, store.recent())
     except ValueError:
         desk = _refolded(start, store)
-    if store.last_seq > desk.line.seq:
+    if store.last_seq > desk.stream.seq:
         # Another version may make fewer messages of the same events; no number is used twice.
-        desk = replace(desk, line=replace(desk.line, seq=store.last_seq))
+        desk = replace(desk, stream=desk.stream._replace(seq=store.last_seq))
         store.mark(checkpoint_of(desk))
     return desk
 
 
-def folded(desk: Desk, contents: Iterable[Mapping[str, Any]], *, trust: bool = True) -> Desk:
+def folded(
+    desk: TableSession, contents: Iterable[Mapping[str, Any]], *, trust: bool = True
+) -> TableSession:
     """Return the desk after the contents of these records; ValueError where one does not fit.
 
     With `trust` a checkpoint counts, without it only events do.
@@ -47,15 +55,15 @@ def folded(desk: Desk, contents: Iterable[Mapping[str, Any]], *, trust: bool = T
     start = desk
     for content in contents:
         if "event" in content:
-            desk = advance(desk, event_from_json(content["event"])).desk
+            desk = advance(desk, event_from_json(content["event"])).session
         elif "desk" in content and trust:
-            desk = desk_from_json(content["desk"], start)
+            desk = session_from_json(content["desk"], start)
     return desk
 
 
-def checkpoint_of(desk: Desk) -> Checkpoint:
+def checkpoint_of(desk: TableSession) -> Checkpoint:
     """Return the desk as a checkpoint of its log."""
-    return Checkpoint(desk.table.clock, desk.line.seq, desk_to_json(desk))
+    return Checkpoint(desk.table.clock, desk.stream.seq, session_to_json(desk))
 
 
 def resume_state_of(table: Table) -> ResumeState:
@@ -72,11 +80,11 @@ def resume_state_of(table: Table) -> ResumeState:
 
 def moments_in_dispute(table: Table) -> tuple[int, ...]:
     """Return when (Unix ms) the alerts of earlier shoes were raised that nobody has closed."""
-    alerts = (output.alert for output in table.kept)
+    alerts = (output.alert for output in table.earlier_alerts)
     return tuple(alert.raised_at for alert in alerts if alert.state is not AlertState.CLOSED)
 
 
-def _refolded(start: Desk, store: Store) -> Desk:
+def _refolded(start: TableSession, store: Store) -> TableSession:
     if store.is_pruned:
         raise OutsideError(
             f"the log {store.path} is of another version of shoe-reader, and its beginning has "

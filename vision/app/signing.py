@@ -9,8 +9,8 @@ from vision.errors import OutsideError
 from vision.record.proofs import Anchored
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Store
-from vision.wire.payloads import iso
-from vision.wire.session import Desk
+from vision.wire.messages import iso
+from vision.wire.session import TableSession
 
 
 def anchors_of(log: Path) -> Path:
@@ -48,7 +48,7 @@ def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
     )
 
 
-def anchor_for(signer: LogSigner, store: Store, desk: Desk, why: str) -> Anchored | None:
+def anchor_for(signer: LogSigner, store: Store, desk: TableSession, why: str) -> Anchored | None:
     """Return a signature over the log as it stands, if it is due or there is a `why`."""
     at, shoe = desk.table.clock, desk.table.shoe.name
     reason = why or signer.due(at, shoe)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError
 from vision.game.events import Event
 from vision.record.chain import GENESIS, Record
 from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored
-from vision.wire.checkpoint import desk_from_json
-from vision.wire.session import Desk, Step, advance, new_desk
+from vision.wire.session import Step, TableSession, advance, new_session, session_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Selection:
 
     def __init__(self, part: Part) -> None:
         self._part = part
-        self._start: Desk | None = None
-        self._desk: Desk | None = None
+        self._start: TableSession | None = None
+        self._desk: TableSession | None = None
         self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
         self._anchors: list[int] = []
         self._gaps: list[int] = []
@@ -88,13 +88,13 @@ class Selection:
     def _shoes_of(self, content: Mapping[str, Any]) -> set[str]:
         """Return the shoes for which the record belongs to the part."""
         if self._desk is None or self._start is None:
-            self._desk = self._start = new_desk(content["log"])
+            self._desk = self._start = new_session(content["log"], logged_profile(content["log"]))
         elif "desk" in content:
-            self._desk = desk_from_json(content["desk"], self._start)
+            self._desk = session_from_json(content["desk"], self._start)
         elif "event" in content:
             event, before = event_from_json(content["event"]), self._desk.table.shoe.name
             step = advance(self._desk, event)
-            self._desk = step.desk
+            self._desk = step.session
             return _shoes_named(event, step, before, self._part)
         return set()
 
@@ -105,7 +105,7 @@ def _shoes_named(event: Event, step: Step, before: str, part: Part) -> set[str]:
         first, last = part.seq
         return {""} if any(first <= message.seq <= last for message in step.messages) else set()
     if part.coup is None:
-        named = {before, step.desk.table.shoe.name}
+        named = {before, step.session.table.shoe.name}
     else:
         facts = [event, *(getattr(output, "alert", output) for output in step.outputs)]
         named = {

@@ -19,7 +19,7 @@ from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored, EvidenceKept
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
-from vision.wire.payloads import iso
+from vision.wire.messages import iso
 
 PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept))
 

@@ -1,33 +1,24 @@
 """Who may do and hear what at the desks: one table, by role.
 
-The reader decides for itself who may order what; this table keeps a page from offering what would
-be refused, and turns away at the server what a page should not have asked.
+The orders are those of the rules; asking them here keeps a page from offering what would be
+refused, and turns away at the server what a page should not have asked.
 """
 
 from __future__ import annotations
 
 from vision.board.table_state import Payload, Update
+from vision.game.commands import SignIn, SignOut, TakeArchive
+from vision.game.fold.commands import PERMITTED
+from vision.wire.messages import snake
 
 DEALER, INSPECTOR, SURVEILLANCE, ENGINEER = "dealer", "inspector", "surveillance", "engineer"
 
-# As `vision.game.fold.commands` has it; log-ins and archives are for the server alone to tell.
+# The desk offers every order of the rules but these, which the server gives itself.
+OF_THE_SERVER = (SignIn, SignOut, TakeArchive)
 MAY_ORDER: dict[str, frozenset[str]] = {
-    "confirm": frozenset((DEALER, INSPECTOR)),
-    "correct_card": frozenset((DEALER, INSPECTOR)),
-    "void_coup": frozenset((INSPECTOR,)),
-    "result_stands": frozenset((INSPECTOR,)),
-    "hold_result": frozenset((INSPECTOR, SURVEILLANCE)),
-    "move_card": frozenset((INSPECTOR,)),
-    "burn_card": frozenset((INSPECTOR,)),
-    "carry_card": frozenset((INSPECTOR,)),
-    "free_hand": frozenset((INSPECTOR,)),
-    "new_shoe": frozenset((INSPECTOR,)),
-    "undo_last": frozenset((INSPECTOR,)),
-    "ack_alert": frozenset((DEALER, INSPECTOR, SURVEILLANCE, ENGINEER)),
-    "rectify_alert": frozenset((INSPECTOR,)),
-    "close_alert": frozenset((INSPECTOR, SURVEILLANCE)),
-    "comment_alert": frozenset((INSPECTOR, SURVEILLANCE)),
-    "call_inspector": frozenset((DEALER, INSPECTOR)),
+    snake(kind.__name__): frozenset(role.value for role in roles)
+    for kind, roles in PERMITTED.items()
+    if kind not in OF_THE_SERVER
 }
 # What each page is for; whoever may not see it is turned away.
 MAY_SEE: dict[str, frozenset[str]] = {

@@ -15,7 +15,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log, write_export
-from vision.wire.payloads import iso
+from vision.wire.messages import iso
 
 HELP = "verify a log or an export: chain, signatures, evidence"
 

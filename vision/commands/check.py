@@ -22,6 +22,7 @@ from vision.metrics.server import ask
 from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import endpoint_of, probe
+from vision.record.codec import rules_hash
 from vision.secrets import masked
 from vision.sight.quality.view import blind_reason
 
@@ -72,7 +73,7 @@ def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableC
 
 def _profile(config: TableConfig) -> Iterator[str]:
     profile = load_profile(config.profile)
-    yield f"{profile.title} ({profile.rules.decks} decks), sha256 {profile.hash[:16]}"
+    yield f"{profile.title} ({profile.rules.decks} decks), sha256 {rules_hash(profile)[:16]}"
     for finding in sheet_findings(profile.sheet) if profile.sheet is not None else ():
         yield str(finding)
 

@@ -8,7 +8,6 @@ from collections import Counter
 from vision.commands.printing.odds_tables import Table
 from vision.config.profiles import load_profile
 from vision.errors import ConfigurationError
-from vision.game.betting.settlement import winning_wagers
 from vision.game.cards import Card, parse_cards
 from vision.game.explain import (
     Dealt,
@@ -17,7 +16,8 @@ from vision.game.explain import (
     explain,
     tableau_rows,
 )
-from vision.game.profile.parse import Profile
+from vision.game.profile import Profile
+from vision.game.wagers import winning_wagers
 
 HELP = "say card by card what the tableau asks, and which clause"
 EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7d Kc"'

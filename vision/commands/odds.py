@@ -20,9 +20,9 @@ from vision.commands.printing.odds_tables import (
 )
 from vision.config.profiles import load_profile, profile_names
 from vision.errors import ConfigurationError
-from vision.game.betting.odds import count, edges, remaining
 from vision.game.cards import Card, parse_cards
-from vision.game.profile.parse import Profile
+from vision.game.odds import count, edges, remaining
+from vision.game.profile import Profile
 from vision.game.rule_sheets.published_odds import published_figures
 
 HELP = "exact probabilities and house edges of a profile, or the guide for players"

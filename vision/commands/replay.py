@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Started
 from vision.record.chain import BrokenChainError, header_of, said_digest, verified
 from vision.record.codec import event_from_json
 from vision.storage.log_reader import read_log
 from vision.storage.messages_file import MessagesFile
-from vision.wire.checkpoint import desk_from_json
 from vision.wire.messages import message_line
-from vision.wire.session import advance, new_desk
+from vision.wire.session import advance, new_session, session_from_json
 
 HELP = "run a log again and print its messages"
 LOG_ITSELF = "-"
@@ -79,18 +79,19 @@ def replayed(log: Path) -> Iterator[Replayed]:
     BrokenChainError where the log was changed; KeyError or ValueError where it holds what this
     version does not know.
     """
-    start = desk = new_desk(header_of(read_log(log)))
+    header = header_of(read_log(log))
+    start = desk = new_session(header, logged_profile(header))
     boot = ""
     for record, content in verified(read_log(log)):
         if "desk" in content:
             # The run continued from here: after a gap, or after a start by another version.
-            desk = desk_from_json(content["desk"], start)
+            desk = session_from_json(content["desk"], start)
         if "event" not in content:
             continue
         event = event_from_json(content["event"])
         boot = event.boot if isinstance(event, Started) else boot
         step = advance(desk, event)
-        desk = step.desk
+        desk = step.session
         lines = tuple(map(message_line, step.messages))
         yield Replayed(record.number, boot, content.get("said"), lines)
 

@@ -39,19 +39,21 @@ class Fault(NamedTuple):
     words: str
 
 
-def explain(path: Path, error: ValidationError, model: type[BaseModel]) -> str:
-    """Return a line for each fault, in the order of the model's fields."""
-    return "\n".join(f"{path}: {_line(fault, model)}" for fault in error.errors())
+def explain(
+    path: Path, error: ValidationError, model: type[BaseModel], page: str = "deploy/config.md"
+) -> str:
+    """Return one line a fault, in the order of the file's model; `page` explains its keys."""
+    return "\n".join(f"{path}: {_line(fault, model, page)}" for fault in error.errors())
 
 
-def _line(fault: ErrorDetails, model: type[BaseModel]) -> str:
+def _line(fault: ErrorDetails, model: type[BaseModel], page: str) -> str:
     key = ".".join(_part(part) for part in fault["loc"]) or "(top level)"
     if fault["type"] == "extra_forbidden":
         return f"{key}: {_unknown(fault['loc'], model)}"
     if fault["type"] == "missing":
-        return f"{key}: {_missing(fault['loc'], model)}"
+        return f"{key}: {_missing(fault['loc'], model, page)}"
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
-    if fault["type"] in {"topic_level", "slots", "password"}:
+    if fault["type"] in {"topic_level", "slots", "password", "profile"}:
         return f"{key}: {words}"
     return (
         f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; correct the value"
@@ -76,24 +78,29 @@ def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
     return f"unknown key; {cure}"
 
 
-def _missing(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
+def _missing(loc: tuple[int | str, ...], model: type[BaseModel], page: str) -> str:
     section = _section(model, loc)
     if section is None:
-        return "missing; add the key (see deploy/config.md)"
+        return f"missing; add the key (see {page})"
     needed = [name for name, field in section.model_fields.items() if field.is_required()]
     name = ".".join(str(part) for part in loc)
-    return f"missing section; add [{name}] with {', '.join(needed)} (see deploy/config.md)"
+    return f"missing section; add [{name}] with {', '.join(needed)} (see {page})"
 
 
 def _section(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """Return the section that a key leads to from the top model; None where it is not a section."""
+    """Follow the way from the top model to the section it names; None where it is no section."""
+    repeated = False  # whether the last part was an array or a table of sections
     for part in loc:
+        if repeated:
+            repeated = False
+            continue
         field = model.model_fields.get(str(part))
         kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
         inner = [k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)]
         if not inner:
             return None
         model = inner[0]
+        repeated = field is not None and typing.get_origin(field.annotation) in (tuple, list, dict)
     return model
 
 

@@ -1,25 +1,55 @@
-"""Find and read house rules: one of the packaged profiles by name, or a file of the house's own.
+"""House rules from a file: one of the packaged profiles by name, or a file of the house's own.
 
-The one place that reads profile files; what they mean is `vision.game.profile.parse`.
+The models below are the form of the file, checked in full; `Profile` is what the rules play by.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from vision.config.errors import explain
 from vision.errors import ConfigurationError
-from vision.game.profile.parse import Profile, parse_profile
-from vision.game.profile.toml import ProfileError
+from vision.game.events import Slot
+from vision.game.profile import Profile
+from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
+from vision.game.tableau import DEAL_ORDER, Tableau, row_of
+from vision.game.wagers import EGALITES, Bet, Betting, Commission, Offer, Rounding, parse_odds
 
 SUFFIX = ".toml"
+INDIVIDUAL = "egalites"  # a wager of that name offers the ten individual Egalites together
+EXAMPLE = "vision/game/profiles/house.toml"
+USUAL = Rules()
+
+
+class ProfileError(ValueError):
+    """A profile that cannot be played by; the message names the file, the key and the cure."""
+
+
+# --- finding a profile ----------------------------------------------------------------------------
 
 
 def profile_names() -> tuple[str, ...]:
     """Return the names of the packaged profiles, sorted."""
     found = (files("vision.game") / "profiles").iterdir()
-    return tuple(sorted(one.name[: -len(SUFFIX)] for one in found if one.name.endswith(SUFFIX)))
+    return tuple(sorted(f.name[: -len(SUFFIX)] for f in found if f.name.endswith(SUFFIX)))
 
 
 @lru_cache(maxsize=16)
@@ -48,3 +78,322 @@ def profile_text(name: str) -> str:
         return Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{name}: cannot be read as a profile: {error}") from error
+
+
+def parse_profile(text: str, name: str, *, source: str = "") -> Profile:
+    """Return the profile of a TOML text; messages call it by its `source`, or else by its name.
+
+    Raises ProfileError with a line for each faulty key: the file, the key, the fault and the cure.
+    """
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ProfileError(f"{source or name}: is not TOML: {error}") from error
+    try:
+        return _ProfileFile.model_validate(data).profile(name)
+    except ValidationError as error:
+        words = explain(Path(source or name), error, _ProfileFile, page=EXAMPLE)
+        raise ProfileError(words) from error
+
+
+def logged_profile(header: Mapping[str, Any]) -> Profile:
+    """Return the profile that a log was written by, from the log's header.
+
+    KeyError or ProfileError (a ValueError) where the header is not one of ours.
+    """
+    profile = parse_profile(header["rules"], header["profile"])
+    return profile.dealt(Dealing(header["dealing"]))
+
+
+# --- the form of the file -------------------------------------------------------------------------
+
+
+def _refuse(words: str) -> PydanticCustomError:
+    return PydanticCustomError("profile", "{words}", {"words": words})
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise _refuse("is empty; write a text in quotes")
+    return text
+
+
+def _amount(value: object) -> Fraction:
+    """Read an exact number above 0, such as 5 or "0.25"."""
+    if isinstance(value, int | str) and not isinstance(value, bool):
+        try:
+            amount = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            amount = Fraction(0)
+        if amount > 0:
+            return amount
+    raise _refuse(f'is {value!r}; write an amount above 0, decimals in quotes: "0.25"')
+
+
+def _bet_name(text: str) -> str:
+    known = [INDIVIDUAL, *(bet.value for bet in Bet)]
+    if text not in known:
+        raise _refuse(f"is '{text}'; write one of {', '.join(known)}")
+    return text
+
+
+def _odds(value: object) -> tuple[Fraction, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise _refuse(f"is {value!r}; write odds in quotes, as in '19-20'")
+    try:
+        return tuple(parse_odds(text) for text in texts)
+    except ValueError as error:
+        raise _refuse(str(error)) from error
+
+
+def _deal_order(value: object) -> tuple[Slot, ...]:
+    names = [slot.name for slot in DEAL_ORDER]
+    if not isinstance(value, list) or sorted(map(str, value)) != sorted(names):
+        raise _refuse(f"is {value!r}; name each of {', '.join(names)} once")
+    return tuple(Slot[name] for name in value)
+
+
+Text = Annotated[str, AfterValidator(_not_empty)]
+Amount = Annotated[Fraction, PlainValidator(_amount)]
+Numbers = Annotated[tuple[int, ...], Field(strict=False)]
+Milliseconds = Annotated[int, Field(ge=100, le=120_000)]
+
+
+class _Part(BaseModel):
+    """One table of the file: frozen, no key that it does not know, no value of another type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class _Shoe(_Part):
+    decks: int = Field(ge=1, le=12)
+    burn: BurnKind = Field(strict=False)
+    burn_cards: int | None = Field(default=None, ge=1, le=12)
+    burn_ace: Literal[1, 11] | None = None
+    cut_depth: int = Field(ge=6, le=104)
+    coups_after_cut: int = Field(ge=0, le=2)
+
+    @model_validator(mode="after")
+    def _burn_is_whole(self) -> _Shoe:
+        needed = {BurnKind.FIXED: "burn_cards", BurnKind.VALUE: "burn_ace"}.get(self.burn)
+        for key in ("burn_cards", "burn_ace"):
+            given = getattr(self, key) is not None
+            if key == needed and not given:
+                raise _refuse(f'{key} is missing; a burn of "{self.burn}" needs it')
+            if key != needed and given:
+                raise _refuse(f'{key} has no meaning for a burn of "{self.burn}"; take it out')
+        return self
+
+    def rule(self) -> BurnRule:
+        return BurnRule(self.burn, cards=self.burn_cards or 0, ace=self.burn_ace or 1)
+
+
+class _Deal(_Part):
+    order: Annotated[tuple[Slot, ...], PlainValidator(_deal_order)]
+    mode: Dealing = Field(strict=False)
+
+
+class _Stood(StrEnum):
+    DRAWS = "draws"
+    STANDS = "stands"
+
+
+class _PuntoRow(_Part):
+    draws: Numbers
+    stands: Numbers
+
+    def row(self) -> str:
+        # A natural never draws: 8 and 9 stand whatever the house.
+        return row_of("this row", self.draws, (*self.stands, 8, 9))
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> _PuntoRow:
+        try:
+            self.row()
+        except ValueError as error:
+            raise _refuse(str(error)) from error
+        return self
+
+
+class _BancoRow(_PuntoRow):
+    punto_stood: _Stood = Field(strict=False)
+
+    def row(self) -> str:
+        stood = "D" if self.punto_stood is _Stood.DRAWS else "S"
+        return row_of("this row", self.draws, self.stands) + stood
+
+
+class _Tableau(_Part):
+    punto: _PuntoRow
+    banco: dict[Literal["0", "1", "2", "3", "4", "5", "6", "7"], _BancoRow]
+
+    @model_validator(mode="after")
+    def _has_every_row(self) -> _Tableau:
+        for total in map(str, range(8)):
+            if total not in self.banco:
+                raise _refuse(
+                    f"the row for Banco having {total} is missing; write [tableau.banco.{total}] "
+                    "with draws, stands and punto_stood"
+                )
+        return self
+
+    def tableau(self) -> Tableau:
+        rows = {total: row.row() for total, row in self.banco.items()}
+        return Tableau(self.punto.row()[:8], tuple(rows[total] for total in sorted(rows)))
+
+
+class _Watch(_Part):
+    """How patiently and how strictly the house is watched; what is left out is as usual."""
+
+    # Below nine in ten nobody would be asked to look at a card that is likely misread.
+    confidence_gate: float = Field(default=USUAL.confidence_gate, ge=0.9, le=1)
+    due_after_ms: Milliseconds = USUAL.due_after_ms
+    unaccounted_after_ms: Milliseconds = USUAL.unaccounted_after_ms
+    unread_after_ms: Milliseconds = USUAL.unread_after_ms
+    removed_after_ms: Milliseconds = USUAL.removed_after_ms
+
+    @model_validator(mode="after")
+    def _unread_comes_last(self) -> _Watch:
+        if self.unread_after_ms < self.due_after_ms:
+            raise _refuse(
+                f"unread_after_ms is {self.unread_after_ms}, less than due_after_ms, "
+                f"{self.due_after_ms}; an unread card may be the card that is due: raise it"
+            )
+        return self
+
+
+class _OnEgalite(StrEnum):
+    STAND_OFF = "stand-off"
+    PERCENTAGE = "percentage"
+
+
+class _Main(_Part):
+    both_hands: bool
+    on_egalite: _OnEgalite = Field(strict=False)
+    percent: Numbers | None = None
+
+    @model_validator(mode="after")
+    def _percent_is_a_range(self) -> _Main:
+        if (self.percent is not None) != (self.on_egalite is _OnEgalite.PERCENTAGE):
+            raise _refuse('percent goes with on_egalite = "percentage": write both or neither')
+        if self.percent is not None and (
+            len(self.percent) != 2 or not 0 < self.percent[0] <= self.percent[1] <= 100
+        ):
+            given = list(self.percent)
+            raise _refuse(f"percent is {given}; write lowest and highest, as in [2, 10]")
+        return self
+
+    def double_chance(self) -> tuple[Fraction, Fraction] | None:
+        if self.percent is None:
+            return None
+        low, high = self.percent
+        return Fraction(low, 100), Fraction(high, 100)
+
+
+class _Wager(_Part):
+    bet: Annotated[str, AfterValidator(_bet_name)]
+    name: Text
+    odds: Annotated[tuple[Fraction, ...], PlainValidator(_odds)]
+    needs: Annotated[tuple[Annotated[Bet, Field(strict=False)], ...], Field(strict=False)] = ()
+    minimum: Amount = Fraction(1)
+    maximum: Amount | None = None
+    commission_percent: Amount | None = None
+    commission_rounding: Annotated[Rounding, Field(strict=False)] | None = None
+    commission_unit: Amount | None = None
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> _Wager:
+        for words in self._faults():
+            raise _refuse(words)
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        if self.bet == INDIVIDUAL and len(self.odds) != len(EGALITES):
+            given = len(self.odds)
+            yield f"odds has {given} entries; write ten, for the totals 0 to 9 in order"
+        if self.bet != INDIVIDUAL and len(self.odds) != 1:
+            yield "odds is a list; write one text, as in '19-20'"
+        if self.maximum is not None and self.maximum < self.minimum:
+            yield f"maximum is {self.maximum}, under the minimum of {self.minimum}; raise it"
+        if self.commission_percent is not None and self.commission_percent >= 100:
+            yield "commission_percent takes the whole win; write less than 100"
+        rounding, unit = self.commission_rounding, self.commission_unit
+        if (rounding is None) != (self.commission_percent is None):
+            yield "commission_percent and commission_rounding go together: write both or neither"
+        if (unit is None) != (rounding in (None, Rounding.EXACT)):
+            yield "commission_unit goes with a commission_rounding other than exact"
+
+    def offers(self) -> tuple[Offer, ...]:
+        if self.bet != INDIVIDUAL:
+            return (self._offer(Bet(self.bet), self.name, self.odds[0]),)
+        return tuple(
+            self._offer(bet, f"{self.name} {total}", self.odds[total])
+            for total, bet in enumerate(EGALITES)
+        )
+
+    def _offer(self, bet: Bet, name: str, odds: Fraction) -> Offer:
+        return Offer(
+            bet=bet,
+            name=name,
+            odds=odds,
+            needs=self.needs,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            commission=self._commission(),
+        )
+
+    def _commission(self) -> Commission | None:
+        if self.commission_percent is None or self.commission_rounding is None:
+            return None
+        share = self.commission_percent / 100
+        return Commission(share, self.commission_rounding, self.commission_unit or Fraction(1))
+
+
+class _ProfileFile(_Part):
+    title: Text
+    sheet: int | None = Field(default=None, ge=0, le=4)
+    shoe: _Shoe
+    deal: _Deal
+    tableau: _Tableau
+    watch: _Watch = _Watch()
+    main: _Main
+    wager: Annotated[tuple[_Wager, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _offers_fit_together(self) -> _ProfileFile:
+        offered: set[Bet] = set()
+        for offer in self._offers():
+            if offer.bet in offered:
+                raise _refuse(f"[[wager]] {offer.bet.value} is offered twice; keep one of the two")
+            offered.add(offer.bet)
+        for offer in self._offers():
+            # Nobody could ever make a wager that needs one which is not offered.
+            for bet in set(offer.needs) - offered:
+                raise _refuse(
+                    f"[[wager]] needs: {offer.name} needs {bet.value}, which is not offered; "
+                    "offer it too"
+                )
+        return self
+
+    def _offers(self) -> tuple[Offer, ...]:
+        return tuple(offer for wager in self.wager for offer in wager.offers())
+
+    def profile(self, name: str) -> Profile:
+        """Return the rules that the file says, under that name."""
+        betting = Betting(self._offers(), self.main.both_hands, self.main.double_chance())
+        rules = Rules(
+            decks=self.shoe.decks,
+            deal_order=self.deal.order,
+            dealing=self.deal.mode,
+            tableau=self.tableau.tableau(),
+            burn=self.shoe.rule(),
+            cut_depth=self.shoe.cut_depth,
+            coups_after_cut=self.shoe.coups_after_cut,
+            confidence_gate=self.watch.confidence_gate,
+            due_after_ms=self.watch.due_after_ms,
+            unaccounted_after_ms=self.watch.unaccounted_after_ms,
+            unread_after_ms=self.watch.unread_after_ms,
+            removed_after_ms=self.watch.removed_after_ms,
+        )
+        return Profile(name, self.title, self.sheet, rules, betting)

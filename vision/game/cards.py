@@ -1,8 +1,4 @@
-"""Cards as tiny enums, and what they count.
-
-Knows the 52 faces and their points; knows nothing of hands, rules or where a card lies.
-A face that has not been read is `None` wherever a `Card` could stand.
-"""
+"""The 52 cards and what they count; a face that is not read is `None` in place of a `Card`."""
 
 from __future__ import annotations
 
@@ -40,6 +36,7 @@ class Rank(IntEnum):
         return _POINTS[self]
 
 
+# By rank, from the sheets (quoted above); index 0 is no rank.
 _POINTS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0)
 
 
@@ -97,7 +94,7 @@ DECK: tuple[Card, ...] = tuple(Card.of(i) for i in range(52))
 
 
 def parse_cards(text: str) -> tuple[Card, ...]:
-    """Read cards separated by spaces or commas; ValueError names the first that is none."""
+    """Read cards separated by spaces or commas; ValueError names the first that is not a card."""
     return tuple(Card.parse(word) for word in text.replace(",", " ").split())
 
 

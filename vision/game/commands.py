@@ -1,7 +1,7 @@
-"""What supervisors and the house's people order: inputs like what the camera saw.
+"""The orders of a house's people: inputs of the rules, like what the camera saw.
 
-Each is checked by who may give it (`vision.game.fold.commands`), stands in the log and can be
-answered. Plain values; `at` is Unix time in milliseconds. Knows nothing of how an order arrives.
+Each is checked (`vision.game.fold.commands`), logged and answered. Plain values; `at` is Unix time
+in milliseconds.
 """
 
 from __future__ import annotations

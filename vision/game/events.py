@@ -1,10 +1,9 @@
-"""What can happen at a table: the vocabulary between sight, supervisors and the rules.
+"""The inputs of the rules: what can happen at a table.
 
-These are the inputs: what was seen or said. `step` folds them into a `Table` and answers with
-happenings (`vision.game.outputs`), which are what the house is told. All are plain values: `at`
-is Unix time in milliseconds, taken by whoever made the event, never here. `order` is a card's place
-in the run of cards of this shoe (1 = first card out, the burn card included): it is the card's
-identity before its face is known.
+`step` folds them into a `Table` and answers with outputs (`vision.game.outputs`). All are plain
+values. `at` is Unix time in milliseconds, set by the maker of the event. `order` counts the cards
+that left this shoe (1 = first card out, the burn card included): it is the card's identity before
+its face is known.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from vision.game.cards import Card
 
 
 class Slot(IntEnum):
-    """The six places of a coup, in the order in which a legal coup fills them."""
+    """The six slots of a coup, in the order in which a legal coup fills them."""
 
     PUNTO_1 = 0
     BANCO_1 = 1
@@ -27,8 +26,13 @@ class Slot(IntEnum):
 
     @property
     def is_punto(self) -> bool:
-        """Whether the place belongs to the Punto hand."""
+        """Whether the slot belongs to the Punto hand."""
         return self % 2 == 0
+
+    @property
+    def title(self) -> str:
+        """Its name for people: `Punto 1`."""
+        return self.name.replace("_", " ").capitalize()
 
 
 class Winner(StrEnum):
@@ -40,7 +44,7 @@ class Winner(StrEnum):
 
 
 class Role(StrEnum):
-    """Who speaks.
+    """Who gives an order.
 
     The dealer acknowledges and keys in what was not read, the inspector rules, surveillance reads,
     acknowledges and holds, the engineer never touches a result.
@@ -54,7 +58,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An input: something seen by the camera or said by a person."""
+    """An input: something that the camera saw or a person entered."""
 
     at: int
 
@@ -71,7 +75,7 @@ class CardOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class CardPlaced(Event):
-    """A card came to rest: in a slot, or (`None`) somewhere that is no slot."""
+    """A card came to rest: in a slot, or (`None`) outside every slot."""
 
     order: int
     slot: Slot | None
@@ -105,10 +109,10 @@ class CutCardOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class Noticed(Event):
-    """Something that only sight or the machine can know: `code` is a fault code of `faults`.
+    """Something that only sight or the machine can know: `code` is a code of `fault_table`.
 
     `order` and `slot` name the card it concerns, where it concerns one; `detail` is a short phrase
-    for people; `over` says that what was noticed has ended (the light is back, the link is up).
+    for people; `over`: what was noticed has ended (the light is back, the link is up).
     """
 
     code: str
@@ -135,7 +139,7 @@ class TimePassed(Event):
     """Nothing happened, but a time that the table waits for has come (see `Table.waits_until`)."""
 
 
-# --- what the house said -------------------------------------------------------------------------
+# --- what the house reports ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""Say, card by card, what the tableau asks and which clause asks it.
+"""Explain a coup card by card: what the tableau asks, and by which clause.
 
-The words come from the profile's own tableau, so they are right for a house that plays another. It
-answers with texts and prints nothing; it must not know faults, alerts or a camera.
+The words come from the profile's own tableau, so they are right for a house that plays another.
 """
 
 from __future__ import annotations
@@ -41,32 +40,27 @@ class Explanation:
     outcome: Outcome | None
 
 
-def place_name(slot: Slot) -> str:
-    """Return the name of a place in words: `Punto 1`."""
-    return slot.name.replace("_", " ").capitalize()
-
-
 def explain(dealt: Sequence[Dealt], rules: Rules) -> Explanation:
     """Deal the cards by the rules and explain each step, up to the first card that is illegal."""
     hands: dict[bool, Hand] = {True: (), False: ()}
     lines: list[str] = []
-    for number, one in enumerate(dealt, start=1):
+    for number, given in enumerate(dealt, start=1):
         due, why = _asked(hands[True], hands[False], rules)
         lines += why
-        slot = due if one.slot is None else one.slot
+        slot = due if given.slot is None else given.slot
         if slot is None or slot is not due:
-            lines.append(f"{number:2}  {one.card}  WRONG: {_mistake(due, slot)}")
+            lines.append(f"{number:2}  {given.card}  WRONG: {_mistake(due, slot)}")
             if number < len(dealt):
                 lines.append("The cards after it are not looked at.")
             return Explanation(tuple(lines), number, None)
-        hand = (*hands[slot.is_punto], one.card)
+        hand = (*hands[slot.is_punto], given.card)
         hands[slot.is_punto] = hand
         side = "Punto" if slot.is_punto else "Banco"
-        lines.append(f"{number:2}  {one.card}  to {place_name(slot)}: {side} has {points_of(hand)}")
+        lines.append(f"{number:2}  {given.card}  to {slot.title}: {side} has {points_of(hand)}")
     due, why = _asked(hands[True], hands[False], rules)
     lines += why
     if due is not None:
-        lines.append(f"Not complete: the next card is due to {place_name(due)}.")
+        lines.append(f"Not complete: the next card is due to {due.title}.")
         return Explanation(tuple(lines), 0, None)
     outcome = outcome_of(hands[True], hands[False])
     lines.append(_ending(hands[True], hands[False], outcome))
@@ -74,8 +68,8 @@ def explain(dealt: Sequence[Dealt], rules: Rules) -> Explanation:
 
 
 def _mistake(due: Slot | None, slot: Slot | None) -> str:
-    asked = "no card is due" if due is None else f"the card is due to {place_name(due)}"
-    return asked + ("." if slot is None else f"; this one lies at {place_name(slot)}.")
+    asked = "no card is due" if due is None else f"the card is due to {due.title}"
+    return asked + ("." if slot is None else f"; this one lies at {slot.title}.")
 
 
 def _ending(punto: Hand, banco: Hand, outcome: Outcome) -> str:
@@ -87,7 +81,7 @@ def _ending(punto: Hand, banco: Hand, outcome: Outcome) -> str:
 
 
 def _asked(punto: Hand, banco: Hand, rules: Rules) -> tuple[Slot | None, tuple[str, ...]]:
-    """Return the place of the next card, and why; no words while the first four are dealt."""
+    """Return the slot of the next card, and why; no words while the first four are dealt."""
     tableau = rules.tableau
     due = next_slot(
         tuple(card.points for card in punto),
@@ -148,7 +142,7 @@ def banco_clause(tableau: Tableau, total: int) -> str:
 
 
 def _listed(letters: str, letter: str) -> str:
-    return "-".join(str(n) for n, one in enumerate(letters) if one == letter) or "nothing"
+    return "-".join(str(n) for n, each in enumerate(letters) if each == letter) or "nothing"
 
 
 def tableau_rows(tableau: Tableau) -> tuple[Rows, Rows]:
@@ -179,9 +173,9 @@ def dealt_in_order(cards: Sequence[Card]) -> tuple[Dealt, ...]:
 
 
 def dealt_to_hands(punto: Hand, banco: Hand, order: tuple[Slot, ...]) -> tuple[Dealt, ...]:
-    """Return two hands as they lie, each card with its place, in the order of dealing.
+    """Return two hands as they lie, each card with its slot, in the order of dealing.
 
-    ValueError if a hand has more than three cards: no place holds a fourth.
+    ValueError if a hand has more than three cards: no slot holds a fourth.
     """
     lying: dict[Slot, Card] = {}
     for name, hand in (("PUNTO", punto), ("BANCO", banco)):

@@ -1,7 +1,6 @@
 """What a finished coup amounts to: winner, natural, pairs, Egalite total, three giving eight.
 
-Reckoned from two hands in slot order, or taken from a result that was told. It must not know
-whether the hands were dealt by the tableau, what anybody staked, or how a result is published.
+Computed from two hands in slot order, or taken from a published result.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def winner_of(punto: Cards, banco: Cards) -> Winner:
 
 
 def outcome_of(punto: Cards, banco: Cards) -> Outcome:
-    """Reckon two finished hands, each in the order of its slots."""
+    """Return the outcome of two finished hands, each in the order of its slots."""
     winner = winner_of(punto, banco)
     return Outcome(
         winner=winner,
@@ -77,8 +76,8 @@ def outcome_of(punto: Cards, banco: Cards) -> Outcome:
     )
 
 
-def outcome_told(result: CoupResult) -> Outcome | None:
-    """Return what a told result amounts to; None while it has no winner (held or void)."""
+def outcome_of_result(result: CoupResult) -> Outcome | None:
+    """Return the outcome of a published result; None while it has no winner (held or void)."""
     if result.winner is None:
         return None
     return Outcome(

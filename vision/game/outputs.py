@@ -1,8 +1,8 @@
-"""What the house is told: the answers of `step`.
+"""The outputs of the rules: what `step` answers.
 
-Plain snapshot values, each carrying the whole of what a message about it says, so that whoever
-sends them needs no memory of the game. They are named tuples, not dataclasses: several are made at
-every event, at a fifth of the cost. Nothing here knows of topics, schemas or sequence numbers.
+Plain snapshot values, each with the whole content of the message that it becomes, so that the
+sender needs no memory of the game. Most are named tuples rather than dataclasses, because several
+are made at every event.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vision.game.events import Role, Slot, Winner
 
 
 class Severity(StrEnum):
-    """How loud an alert is, and so who hears it."""
+    """How grave an alert is, and so who sees it."""
 
     INFO = "info"
     ADVISORY = "advisory"
@@ -74,7 +74,7 @@ class CoupLive(NamedTuple):
     """The running coup as the table shows it: exposed cards only, `None` for one not exposed.
 
     `points` of a hand are `None` while a card of it is not exposed or it has fewer than two.
-    `expected` are the places where the next card may go; `complete`: no card is due.
+    `expected` are the slots where the next card may go; `complete`: no card is due.
     """
 
     at: int
@@ -99,7 +99,7 @@ class Hand(NamedTuple):
 
 
 class CoupResult(NamedTuple):
-    """What a coup came to; a later one of the same coup has a higher `revision` and replaces it.
+    """The result of a coup; a later one of the same coup has a higher `revision` and replaces it.
 
     `winner` is `None` unless `state` is final or corrected. `why` is, for a held result, `unread`,
     `review`, `view`, `hold` or `incomplete`, else empty. `faults` are the codes raised in the coup.
@@ -136,9 +136,9 @@ class CoupsChanged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A fault told to people, as it now stands; its `id` stays the same all its life.
+    """A fault as it is shown to people; its `id` stays the same all its life.
 
-    `expected` and `observed` are places; `order`, `card`, `second` and `confidence` are of the card
+    `expected` and `observed` are slots; `order`, `card`, `second` and `confidence` are of the card
     that gave rise to it; `exposed` says whether its face lies open. `check_card`: the fault would
     not be one under the second-best reading of a card. `deadline` is the next one to pass, and
     `deadline_at` when the last has passed; `in_time` is then whether it had been rectified, or
@@ -175,7 +175,7 @@ class Alert:
     changed_at: int = 0
 
 
-class AlertTold(NamedTuple):
+class AlertChanged(NamedTuple):
     """An alert was raised (`first`) or changed."""
 
     at: int
@@ -238,7 +238,7 @@ Output: TypeAlias = (
     | CoupLive
     | CoupResult
     | CoupsChanged
-    | AlertTold
+    | AlertChanged
     | ShoeChanged
     | StatusChanged
     | Replied

@@ -2,8 +2,8 @@
 
 A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` starts afresh, which
 is how a correction is drawn. Void coups are not in the list, free hands are. Layout (columns and
-rows on the board, dragon tails) and meaning (streaks) are kept apart: derived roads look at streaks
-only. It must not know cards, faults or who looks.
+rows on the board, dragon tails) and meaning (streaks) are separate: derived roads look at streaks
+only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
 
-DEFAULT_ROWS = 6
+DEFAULT_ROWS = 6  # rows of a results board, as casinos draw it; a board may have more
 
 
 class Mark(StrEnum):

@@ -1,25 +1,31 @@
-"""The tableau as data, and the two questions put to it: whose is the next card, whose could it be.
+"""The tableau as data, and what it asks of a coup: where the next card goes, and which was wrong.
 
 Theory of operation. A hand is the points of its cards in the order in which they left the shoe,
 `None` for a card whose face is not known. `next_slot` is the state machine of a coup: the two hands
-are its state, the place of the next card its only output, `None` when the coup is complete. With
+are its state, the slot of the next card its only output, `None` when the coup is complete. With
 unread cards the hands stand for many states; `expected` is the set of what `next_slot` says over
-all of them, and nothing is wrong as long as what happens lies in that set. Must not know a camera,
-a fault or a shoe.
+all of them, and nothing is wrong as long as what happens lies in that set.
+
+`check_draws` asks the reverse: given third cards as they were dealt, which were faults? For each
+hypothesis about the unread faces the extra cards are walked in the order in which they left the
+shoe and each is compared with what was due at that moment. The hypotheses with the fewest faults
+are believed: a fault is reported only where all of them have one, and what is due is the union of
+what is due in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from vision.game.events import Slot
 
 Points = tuple[int | None, ...]
 
 DEAL_ORDER = (Slot.PUNTO_1, Slot.BANCO_1, Slot.PUNTO_2, Slot.BANCO_2)
-TEN = tuple(range(10))
+TEN = tuple(range(10))  # what a card can count (see `Rank.points`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,7 @@ def next_slot(
     tableau: Tableau = STANDARD,
     order: tuple[Slot, ...] = DEAL_ORDER,
 ) -> Slot | None:
-    """Return the place of the next card given the points of both hands, or `None` when complete.
+    """Return the slot of the next card given the points of both hands, or `None` when complete.
 
     Cards beyond what the tableau allows do not change what is due.
     """
@@ -124,7 +130,7 @@ def next_slot(
 
 
 def opening(punto: int, banco: int, order: tuple[Slot, ...] = DEAL_ORDER) -> Slot | None:
-    """Return the place of the next of the first four cards, given how many each hand has."""
+    """Return the slot of the next of the first four cards, given how many each hand has."""
     for slot in order:
         if (punto if slot.is_punto else banco) <= slot // 2:
             return slot
@@ -132,7 +138,7 @@ def opening(punto: int, banco: int, order: tuple[Slot, ...] = DEAL_ORDER) -> Slo
 
 
 def due(tableau: Tableau, punto: int, banco: int, drawn: tuple[int | None, bool]) -> Slot | None:
-    """Return the place of the next card after the first four, or `None` when complete.
+    """Return the slot of the next card after the first four, or `None` when complete.
 
     `punto` and `banco` are two-card totals; `drawn` is what Punto's third card counts, if it has
     one, and whether Banco has a third card.
@@ -155,7 +161,7 @@ def expected(
     tableau: Tableau = STANDARD,
     order: tuple[Slot, ...] = DEAL_ORDER,
 ) -> frozenset[Slot | None]:
-    """Return every place where the next card may go; `None` in it: the coup may be complete.
+    """Return every slot where the next card may go; `None` in it: the coup may be complete.
 
     An unread card could be any that makes the cards dealt so far legal; where none does, any.
     """
@@ -201,3 +207,128 @@ def total(hand: Points) -> int | None:
 def each(points: int | None) -> tuple[int, ...]:
     """Return every value that the points could have."""
     return TEN if points is None else (points,)
+
+
+# --- third cards as they were dealt ---------------------------------------------------------------
+
+# A hand is a slot's number modulo 2; a card that was burned or carried over is in neither.
+PUNTO, BANCO, NOWHERE = 0, 1, -1
+
+
+class ExtraCard(NamedTuple):
+    """A card beyond the first two of a hand.
+
+    `lies` is the hand with which it lies (`None`: not yet at rest in a slot), `counts` the hand to
+    which it was ruled to belong (`NOWHERE`: burned or carried), `points` what it counts, if known.
+    """
+
+    lies: int | None
+    counts: int | None
+    points: int | None
+
+
+class DrawCheck(NamedTuple):
+    """The fault of each extra ("" for none), the hand it counts in, and where a card may go next.
+
+    `None` in `due`: no further card may be due.
+    """
+
+    codes: tuple[str, ...]
+    hands: tuple[int, ...]
+    due: frozenset[Slot | None]
+
+
+class _Hypothesis(NamedTuple):
+    """The same under one assumption about the unread faces."""
+
+    codes: tuple[str, ...]
+    hands: tuple[int, ...]
+    due: Slot | None
+
+    @property
+    def faults(self) -> int:
+        """How many of the extra cards are faults."""
+        return sum(1 for code in self.codes if code)
+
+
+# Asked at every event; two totals and up to three extra cards take some 20,000 values.
+@lru_cache(maxsize=1 << 16)
+def check_draws(
+    tableau: Tableau, punto: int | None, banco: int | None, extras: tuple[ExtraCard, ...]
+) -> DrawCheck:
+    """Return what the tableau says of the extra cards, given the two-card totals."""
+    hypotheses = list(_hypotheses(tableau, punto, banco, extras))
+    fewest = min(tried.faults for tried in hypotheses)
+    believed = [tried for tried in hypotheses if tried.faults == fewest]
+    first = believed[0]
+    sure = tuple(
+        code if all(tried.codes[i] for tried in believed) else ""
+        for i, code in enumerate(first.codes)
+    )
+    codes = sure if any(sure) else first.codes
+    return DrawCheck(codes, first.hands, frozenset(tried.due for tried in believed))
+
+
+def _hypotheses(
+    tableau: Tableau, punto: int | None, banco: int | None, extras: tuple[ExtraCard, ...]
+) -> Iterator[_Hypothesis]:
+    """Walk the extra cards for every value that unread totals and third cards could have."""
+    unread = any(extra.points is None for extra in extras)
+    for punto_total in each(punto):
+        for banco_total in each(banco):
+            for third in each(None) if unread else (0,):
+                yield _walk(tableau, (punto_total, banco_total), extras, third)
+
+
+def _walk(
+    tableau: Tableau, totals: tuple[int, int], extras: tuple[ExtraCard, ...], third: int
+) -> _Hypothesis:
+    """Compare each extra card with what was due; an unread third card of Punto counts `third`."""
+    given: int | None = None
+    more = [0, 0]
+    codes: list[str] = []
+    hands: list[int] = []
+    for extra in extras:
+        slot = due(tableau, *totals, (given, more[BANCO] > 0))
+        wanted = NOWHERE if slot is None else slot % 2
+        codes.append(_code(tableau, slot, extra.lies, totals, (more[PUNTO], more[BANCO])))
+        counts = wanted if extra.counts is None else extra.counts
+        if counts == PUNTO and given is None:
+            given = third if extra.points is None else extra.points
+        if counts != NOWHERE:
+            more[counts] += 1
+        hands.append(counts)
+    if given is not None and "WRONG_HAND" in codes:
+        late = "OUT_OF_TURN_B3" if tableau.banco_draws(totals[1], given) else "OVER_B3"
+        codes = [
+            late if code == "WRONG_HAND" and hand == BANCO else code
+            for code, hand in zip(codes, hands, strict=True)
+        ]
+    return _Hypothesis(tuple(codes), tuple(hands), due(tableau, *totals, (given, more[BANCO] > 0)))
+
+
+def _code(
+    tableau: Tableau,
+    slot: Slot | None,
+    lies: int | None,
+    totals: tuple[int, int],
+    more: tuple[int, int],
+) -> str:
+    """Return the fault of a card that lies there when `slot` was due, "" for none."""
+    if slot is not None and lies in (None, slot % 2):
+        return ""
+    # "If either hand has an 8 or 9 a Natural is declared and no more cards are drawn" (sheet 0).
+    if max(totals) >= 8:
+        return "OVER_NATURAL"
+    # "The minimum number of cards to each hand is two and the maximum is three." (sheet 0)
+    if more[lies] if lies is not None else min(more):
+        return "OVER_4TH"
+    # "6-7 STANDS" (sheets 0 to 2)
+    if lies == PUNTO or (lies is None and not more[PUNTO]):
+        return "OVER_P3_STAND"
+    if slot is Slot.PUNTO_3:
+        # Where Banco draws whatever Punto is given, the card is Banco's own, drawn too soon.
+        certain = all(tableau.banco_draws(totals[1], card) for card in TEN)
+        return "OUT_OF_TURN_B3" if certain else "WRONG_HAND"
+    # "BANK HAVING ... STANDS WHEN GIVING ..." (sheets 0 to 2)
+    return "OVER_B3"

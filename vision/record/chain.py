@@ -1,11 +1,10 @@
-"""The chain of the log: what a record is and how each one vouches for all before it.
+"""The hash chain of the log: what a record is, and how each record vouches for all before it.
 
-Pure: it hashes text. It knows neither where records are kept nor what an event means. Record 0
-is the header (which table, which rules); most others are one input event together with a digest
-of what was said because of it. At the beginning of each shoe a checkpoint (`desk`) holds the state,
-so that a restart and a pruned log need nothing before it. Records pruned by age leave in their
-place the number and hash of the last of them, without a body (a stub); the newest `pruned` record
-lists every such gap as first number, last number, hash, and so the chain vouches for it.
+Record 0 is the header (which table, which rules); most others are one input event together with a
+digest of the messages that it gave. At the beginning of each shoe a checkpoint (`desk`) holds the
+state, so that a restart and a pruned log need nothing before it. Records pruned by age leave the
+number and hash of the last of them, without a body (a stub); the newest `pruned` record lists every
+such gap as first number, last number, hash, and so the chain vouches for it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-LOG_VERSION = 1
-GENESIS = "0" * 64
+from vision.record.codec import canonical
+from vision.record.proofs import Anchored, anchor_content
+
+LOG_VERSION = 1  # of the form of records; a reader refuses a log of another
+GENESIS = "0" * 64  # the hash before record 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +40,13 @@ class BrokenChainError(Exception):
         self.why = why
 
 
-def canonical(value: object) -> str:
-    """Return the one JSON text for a value: sorted keys, no spaces, UTF-8, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-
-
 def chain_hash(previous: str, body: str) -> str:
     """Return the SHA-256 (64 hex digits) over the previous hash and this body."""
     return hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
 
 
 def said_digest(lines: Iterable[str]) -> str:
-    """Return the SHA-256 (64 hex digits) over what was said, one message a line."""
+    """Return the SHA-256 (64 hex digits) over the messages of an event, a line each."""
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
@@ -68,18 +63,18 @@ def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]
     """
     previous, expected = GENESIS, 0
     gaps: list[list[object]] = []
-    told: object = []
+    listed: object = []
     for record in records:
         if is_stub(record) and record.number >= expected > 0:
             gaps.append([expected, record.number, record.hash])
             previous, expected = record.hash, record.number + 1
             continue
         content = _fitting(record, expected, previous)
-        told = content.get("pruned", told)
+        listed = content.get("pruned", listed)
         previous, expected = record.hash, expected + 1
         yield record, content
-    if gaps != told:
-        first = next((gap[0] for gap in gaps if gap not in cast("list[object]", told)), expected)
+    if gaps != listed:
+        first = next((gap[0] for gap in gaps if gap not in cast("list[object]", listed)), expected)
         raise BrokenChainError(cast(int, first), "was pruned, but no record says so")
 
 
@@ -94,6 +89,13 @@ def verified_from(
         content = _fitting(record, expected, previous)
         previous = record.hash
         yield record, content
+
+
+def signed_text(site: str, table: str, anchor: Anchored) -> bytes:
+    """Return what the signature of an anchor covers: all of the anchor, and the table's name."""
+    content = {"site": site, "table": table, "at": anchor.at, **anchor_content(anchor)}
+    del content["signature"]
+    return canonical(content).encode()
 
 
 def is_stub(record: Record) -> bool:
@@ -118,7 +120,7 @@ def _fitting(record: Record, expected: int, previous: str) -> dict[str, Any]:
 
 
 def header_of(records: Iterable[Record]) -> dict[str, Any]:
-    """Return what the log says of itself in record 0; BrokenChainError when it says nothing."""
+    """Return the header of the log, in record 0; BrokenChainError where it is none."""
     for _, content in verified(records):
         header = content.get("log")
         if isinstance(header, dict):
@@ -142,7 +144,7 @@ def record_line(record: Record) -> str:
 
 
 def record_from_line(line: str, number: int) -> Record:
-    """Read line `number` (from 0) of an exported log; BrokenChainError when it is no record."""
+    """Read line `number` (from 0) of an exported log; BrokenChainError where it is not a record."""
     try:
         content = json.loads(line)
         record = Record(content["n"], content["body"], content["hash"])

@@ -1,21 +1,28 @@
-"""Events as JSON objects and back, without loss.
+"""Values as JSON and back, without loss: events in the log, the state in its checkpoints.
 
-Pure. The form follows the dataclasses of `vision.game.events` and `orders`: one object with the
-event's name under `is` and its fields under theirs; cards are text (`As`), slots and enums their
-names. It must not know what an event means.
+The form follows the type hints. Cards are text (`As`), slots and other whole-number enumerations
+their names, the rest their words, tuples and sets lists. A dataclass or named tuple is an object of
+its fields: all of them for an event, only those that differ from their defaults in a checkpoint. A
+field renamed since keeps its stored name (`StoredAs`). What does not fit the types is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from vision.game import commands, events
 from vision.game.cards import DECK, Card
+from vision.game.coup.state import StoredAs
 from vision.game.events import Event
+from vision.game.profile import Profile
 from vision.record.proofs import Anchored, EvidenceKept
 
 EVENTS: dict[str, type[Event]] = {
@@ -27,38 +34,123 @@ EVENTS: dict[str, type[Event]] = {
 CARDS = {str(card): card for card in DECK}
 
 
+def canonical(value: object) -> str:
+    """Return the one JSON text for a value: sorted keys, no spaces, UTF-8, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def rules_hash(profile: Profile) -> str:
+    """Return the SHA-256 (hex) of what a profile says, whatever its file is called or comments on.
+
+    It travels in messages and in the header of a log: every field, enumerations by name.
+    """
+    content = {"rules": _hashed(profile.rules), "betting": _hashed(profile.betting)}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
+
+
+def _hashed(value: Any) -> object:
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_hashed(item) for item in value]
+    if is_record(type(value)):
+        return {field.name: _hashed(getattr(value, field.name)) for field in fields_of(type(value))}
+    return value
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
 def event_to_json(event: Event) -> dict[str, object]:
     """Return the event as a JSON object: `is` (its name), then its fields."""
-    fields: dict[str, object] = {}
-    for name, hint in FIELDS[type(event)].items():
-        value = getattr(event, name)
+    content: dict[str, object] = {"is": type(event).__name__}
+    for field in fields_of(type(event)):
+        value = getattr(event, field.name)
         # A whole number where a fraction may stand would come back as another text.
-        fields[name] = float(value) if hint is float else to_json(value)
-    return {"is": type(event).__name__, **fields}
+        content[field.name] = float(value) if field.hint is float else to_json(value)
+    return content
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
     """Return the event that the object describes; ValueError naming what does not fit."""
-    fields = dict(data)
-    name = fields.pop("is", None)
+    given = dict(data)
+    name = given.pop("is", None)
     if name not in EVENTS:
         raise ValueError(f"'{name}' is no event")
     kind = EVENTS[name]
-    hints = FIELDS[kind]
-    if fields.keys() != hints.keys():
-        raise ValueError(f"{name} has the fields {', '.join(hints)}, not {', '.join(fields)}")
-    values: Any = {key: _from_json(value, hints[key], key) for key, value in fields.items()}
+    names = [field.name for field in fields_of(kind)]
+    if given.keys() != set(names):
+        raise ValueError(f"{name} has the fields {', '.join(names)}, not {', '.join(given)}")
+    values: Any = {}
+    for field in fields_of(kind):
+        try:
+            values[field.name] = _reader(field.hint)(given[field.name])
+        except ValueError as error:
+            raise ValueError(f"{field.name}: {error}") from error
     return kind(**values)
 
 
-def to_json(value: object) -> object:
-    """Return a value of the game as JSON: cards as text, enums by name or word, tuples as lists."""
+# --- any value ------------------------------------------------------------------------------------
+
+
+class Field(NamedTuple):
+    """A field of a record: its name here, its name in JSON, its type, its default (`...`: none)."""
+
+    name: str
+    stored: str
+    hint: Any
+    default: Any
+
+
+def fields_of(kind: Any) -> tuple[Field, ...]:
+    """Return the fields of a dataclass or named tuple in the order in which they are written."""
+    return _fields_of(kind)
+
+
+@cache
+def _fields_of(kind: Any) -> tuple[Field, ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    if dataclasses.is_dataclass(kind):
+        compared = (field for field in dataclasses.fields(kind) if field.compare)
+        defaults = {field.name: field.default for field in compared}
+        gone = dataclasses.MISSING
+        return tuple(
+            _field(name, hints[name], ... if default is gone else default)
+            for name, default in defaults.items()
+        )
+    return tuple(
+        _field(name, hints[name], kind._field_defaults.get(name, ...)) for name in kind._fields
+    )
+
+
+def _field(name: str, hint: Any, default: Any) -> Field:
+    if get_origin(hint) is not Annotated:
+        return Field(name, name, hint, default)
+    hint, *notes = get_args(hint)
+    stored = next((note.name for note in notes if isinstance(note, StoredAs)), name)
+    return Field(name, stored, hint, default)
+
+
+def is_record(kind: Any) -> bool:
+    """Whether a type is written as an object of its fields."""
+    return kind is not Card and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
+
+
+def to_json(value: Any) -> object:
+    """Return a value as JSON; a record as its fields that differ from their defaults."""
     if isinstance(value, Card):
         return str(value)
     if isinstance(value, IntEnum):
         return value.name
     if isinstance(value, Enum):
         return value.value
+    if is_record(type(value)):
+        return record_to_json(value)
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
     if isinstance(value, frozenset | set):
@@ -66,32 +158,79 @@ def to_json(value: object) -> object:
     return value
 
 
-def _fields(kind: type[Event]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+def record_to_json(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, object]:
+    """Return the fields of a dataclass or named tuple that differ from their defaults.
+
+    `without` names fields to leave out.
+    """
+    given = (
+        (field.stored, getattr(record, field.name), field.default)
+        for field in fields_of(type(record))
+        if field.name not in without
+    )
+    return {name: to_json(value) for name, value, default in given if value != default}
 
 
-FIELDS = {kind: _fields(kind) for kind in EVENTS.values()}
+def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any:
+    """Return the record that the object describes, with the `given` values of fields left out.
+
+    ValueError naming the field that is unknown, missing or of another type.
+    """
+    shape = {field.stored: field for field in fields_of(kind) if field.name not in given}
+    needed = {name for name, field in shape.items() if field.default is ...}
+    wrong = (set(data) - set(shape)) | (needed - set(data))
+    if wrong:
+        raise ValueError(f"{kind.__name__} differs in the field {min(wrong)}")
+    read = {shape[name].name: _reader(shape[name].hint)(value) for name, value in data.items()}
+    return kind(**read, **given)
 
 
-def _from_json(value: object, hint: Any, key: str) -> object:
-    if get_origin(hint) in (Union, types.UnionType):
-        if value is None:
-            return None
-        hint = next(choice for choice in get_args(hint) if choice is not types.NoneType)
-    if get_origin(hint) is tuple and isinstance(value, list):
-        return tuple(_from_json(item, get_args(hint)[0], key) for item in value)
-    if hint is Card and isinstance(value, str):
-        if value not in CARDS:
-            raise ValueError(f"{key}: '{value}' is no card; write them as As, Td, 9h")
-        return CARDS[value]
-    if isinstance(hint, type) and issubclass(hint, Enum) and isinstance(value, str):
+@cache
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """Return the function that reads a value of that type from JSON; ValueError if it is not."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        choice = _reader(next(kind for kind in inner if kind is not types.NoneType))
+        return lambda value: None if value is None else choice(value)
+    if origin is frozenset:
+        member = _reader(inner[0])
+        return lambda value: frozenset(map(member, _list(value)))
+    if origin is tuple and inner[-1] is ...:
+        item = _reader(inner[0])
+        return lambda value: tuple(map(item, _list(value)))
+    if origin is tuple:
+        items = [_reader(kind) for kind in inner]
+        return lambda value: tuple(read(v) for read, v in zip(items, _list(value), strict=True))
+    if hint is Card:
+        return lambda value: _word(CARDS, value, "is no card; write them as As, Td, 9h")
+    if issubclass(hint, Enum):
         words = {str(to_json(member)): member for member in hint}
-        if value not in words:
-            raise ValueError(f"{key}: '{value}' is none of {', '.join(words)}")
-        return words[value]
-    if hint is float and type(value) in (int, float):
-        return float(value)  # type: ignore[arg-type]  # a number, as just seen
+        return lambda value: _word(words, value, f"is none of {', '.join(words)}")
+    if is_record(hint):
+        return lambda value: record_from_json(hint, value)
+    return lambda value: _scalar(value, hint)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is not what this field holds")
+    return value
+
+
+def _word(words: Mapping[str, Any], value: Any, why: str) -> Any:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not what this field holds")
+    if value not in words:
+        raise ValueError(f"'{value}' {why}")
+    return words[value]
+
+
+def _scalar(value: Any, hint: type) -> Any:
     if type(value) is hint:
         return value
-    raise ValueError(f"{key}: {value!r} is not what this field holds")
+    if hint is float and type(value) is int:
+        return float(value)
+    raise ValueError(f"{value!r} is not what this field holds")
+
+
+FIELDS = {kind: {field.name: field.hint for field in fields_of(kind)} for kind in EVENTS.values()}

@@ -1,8 +1,8 @@
-"""What vouches for a log and for what was said: kept pictures, and signed anchors.
+"""What proves a log and its alerts: kept pictures, and signed anchors.
 
-Pure. Both are inputs of the log like any other, so the chain covers them and a replay says them
-again; the game never hears of them. It knows no pixels, no files and no keys: a picture is its hash
-here, and whoever sends messages puts the picture in its place.
+Both are inputs of the log like any other, so the chain covers them and a replay publishes them
+again; the rules never see them. A picture is its hash here: the sender of the messages puts the
+picture in its place.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from vision.game.events import Event
-from vision.game.outputs import Alert, AlertState, AlertTold, Output
-from vision.record.chain import canonical
+from vision.game.outputs import Alert, AlertChanged, AlertState, Output
 
+# Cards whose stills can prove an alert raised later; some 16 coups, more than any alert looks back.
+# A smaller number leaves late alerts without a picture, a larger one makes checkpoints longer.
 STILLS_REMEMBERED = 100
 
 
@@ -70,7 +71,7 @@ class EvidenceKept(Event):
 class Anchored(Event):
     """The log up to record `number`, whose hash is `hash`, was signed.
 
-    `log` is the hash of record 0, by whose `id` one log is told from another; `why` is `shoe`,
+    `log` is the hash of record 0, whose `id` tells the logs of a table apart; `why` is `shoe`,
     `day`, `time` or `stop`, `shoe` the one in use. `key` begins the SHA-256 of the public key;
     `signature` is Ed25519 in hex, over `signed_text`.
     """
@@ -82,13 +83,6 @@ class Anchored(Event):
     why: str
     key: str
     signature: str = ""
-
-
-def signed_text(site: str, table: str, anchor: Anchored) -> bytes:
-    """Return what the signature of an anchor covers: all of it, and which table it is of."""
-    content = {"site": site, "table": table, "at": anchor.at, **anchor_content(anchor)}
-    del content["signature"]
-    return canonical(content).encode()
 
 
 def anchor_content(anchor: Anchored) -> dict[str, object]:
@@ -121,7 +115,7 @@ def evidence_content(kept: EvidenceKept) -> dict[str, object]:
     }
 
 
-# --- what is on hand to prove an alert ------------------------------------------------------------
+# --- the evidence at hand ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +147,7 @@ class Shelf:
 
     def of_card(self, shoe: str, order: int | None) -> tuple[str, ...]:
         """Return the topics of that card's stills."""
-        found = (one.topics for one in self.shown if (one.shoe, one.order) == (shoe, order))
+        found = (still.topics for still in self.shown if (still.shoe, still.order) == (shoe, order))
         return next(found, ())
 
     def of_alert(self, alert: str) -> tuple[str, ...]:
@@ -172,11 +166,13 @@ class Shelf:
             return self
         card = (kept.shoe, kept.order)
         topics = (*self.of_card(*card), kept.topic)
-        others = (one for one in self.shown if (one.shoe, one.order) != card)
+        others = (still for still in self.shown if (still.shoe, still.order) != card)
         shown = (*others, Shown(kept.shoe, kept.order, topics))[-STILLS_REMEMBERED:]
         proofs = tuple(
-            replace(one, topics=(*one.topics, kept.topic)) if (one.shoe, one.order) == card else one
-            for one in self.proofs
+            replace(proof, topics=(*proof.topics, kept.topic))
+            if (proof.shoe, proof.order) == card
+            else proof
+            for proof in self.proofs
         )
         return Shelf(shown, proofs)
 
@@ -193,12 +189,12 @@ class Shelf:
     def after(self, outputs: Iterable[Output]) -> Shelf:
         """Return the shelf without the proof of alerts that were closed just now."""
         closed = {
-            told.alert.id
-            for told in outputs
-            if isinstance(told, AlertTold) and told.alert.state is AlertState.CLOSED
+            output.alert.id
+            for output in outputs
+            if isinstance(output, AlertChanged) and output.alert.state is AlertState.CLOSED
         }
         left = tuple(proof for proof in self.proofs if proof.alert not in closed)
-        return self if len(left) == len(self.proofs) else replace(self, proofs=left)
+        return replace(self, proofs=left)
 
 
 EMPTY = Shelf()

@@ -21,8 +21,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import write_new
-from vision.record.chain import canonical
-from vision.record.proofs import Anchored, anchor_content, signed_text
+from vision.record.chain import signed_text
+from vision.record.codec import canonical
+from vision.record.proofs import Anchored, anchor_content
 
 KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
 

@@ -1,8 +1,10 @@
 """Orders from people: the payload of `cmd/{name}` to an input event, or a refusal with a reason.
 
-Pure, and suspicious: whatever the bytes are, the answer is an order or words. It checks form only:
-who signed is for the gate (`vision.access.command_gate`), whether the order makes sense
-is for the rules.
+Suspicious: whatever the bytes are, the answer is an order or words. Only form is checked here: who
+signed is for `vision.access.command_gate`, whether the order makes sense for the rules. The request
+of a consumer for messages that it has missed is read here too; they come with the bytes that they
+had, under `replay/public/` or `replay/restricted/`, so that the broker's access list can tell them
+apart.
 """
 
 from __future__ import annotations
@@ -15,15 +17,16 @@ from typing import Any
 
 from vision.game.commands import Command
 from vision.game.events import BetsClosed, Event, ResultEntered, ShoeEnded
-from vision.record.chain import canonical
-from vision.record.codec import EVENTS, FIELDS, event_from_json
-from vision.wire.payloads import snake
+from vision.record.codec import EVENTS, FIELDS, canonical, event_from_json
+from vision.wire.messages import Message, snake
 
-PAYLOAD_LIMIT = 16 * 1024
-FIELD_LIMIT = 24
-TEXT_LIMIT = 200
-NUMBER_LIMIT = 1_000_000  # of what an order says
-WHOLE_LIMIT = 2**53 - 1  # of what may stand in a payload: further, not all programs count exactly
+# Limits of one order, many times what the longest order needs; a tighter one refuses honest orders,
+# a looser one lets a flood cost more memory and log.
+PAYLOAD_LIMIT = 16 * 1024  # bytes
+FIELD_LIMIT = 24  # fields
+TEXT_LIMIT = 200  # characters of a text
+NUMBER_LIMIT = 1_000_000  # of a number in an order: coups, cards, points are far below
+WHOLE_LIMIT = 2**53 - 1  # of a number in any payload: beyond, JavaScript does not count exactly
 TOPIC_LEVEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 FIELD_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 PROOF = ("key", "nonce", "sig", "time")  # what vouches for an order, in every payload
@@ -41,7 +44,7 @@ COMMANDS: dict[str, type[Event]] = {
 
 
 class RefusedError(ValueError):
-    """The payload is no order; `ref` is the sender's own number for it, if one could be read."""
+    """The payload is not an order; `ref` is the sender's own number for it, if any was read."""
 
     def __init__(self, why: str, ref: str = "") -> None:
         super().__init__(why)
@@ -116,7 +119,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> Fields:
 
 
 def _fault(value: object) -> str:
-    """Say why a value can stand in no order, "" where it can."""
+    """Return why no order can have that value, "" where one can."""
     if isinstance(value, str):
         good = len(value) <= TEXT_LIMIT and value.isprintable()
         return "" if good else f"more than {TEXT_LIMIT} characters, or some that do not print"
@@ -152,3 +155,39 @@ def _complete(kind: type[Event], fields: Fields) -> Fields:
         raise ValueError(f"{missing[0]}: missing")
     defaults = {field.name: field.default for field in own if field.name not in fields}
     return {**defaults, **fields}
+
+
+# --- requests for missed messages -----------------------------------------------------------------
+
+REPLAY = "replay"
+RANGE_LIMIT = 1000  # messages in one request: some ten coups; a consumer asks again for more
+PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads")
+RANGE_FIELDS = {"first", "last", "ref", "by"}
+
+
+def read_range(fields: Mapping[str, Any], newest: int) -> tuple[int, int]:
+    """Return the first and last `seq` asked for; RefusedError with the reason.
+
+    `newest` is the last `seq` published.
+    """
+    ref = fields["ref"] if isinstance(fields.get("ref"), str) else ""
+    unknown = sorted(set(fields) - RANGE_FIELDS)
+    if unknown:
+        raise RefusedError(f"{unknown[0]}: no such field in this order", ref)
+    first, last = fields.get("first"), fields.get("last")
+    if type(first) is not int or type(last) is not int:
+        raise RefusedError("first, last: the numbers of two messages are needed", ref)
+    if not 0 < first <= last:
+        raise RefusedError("first, last: not a range of message numbers", ref)
+    if last > newest:
+        raise RefusedError(f"last: the newest message is {newest}", ref)
+    if last - first >= RANGE_LIMIT:
+        raise RefusedError(f"at most {RANGE_LIMIT} messages at a time", ref)
+    return first, last
+
+
+def again(message: Message, prefix: str) -> Message:
+    """Return the message under its topic for replays; `prefix` begins every topic of the table."""
+    topic = message.topic.removeprefix(prefix)
+    side = "public" if topic in PUBLIC else "restricted"
+    return dataclasses.replace(message, topic=f"{prefix}{REPLAY}/{side}/{topic}", retain=False)

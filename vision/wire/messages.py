@@ -1,52 +1,42 @@
-"""Messages: what the house is told, and on which topic.
+"""Messages: the topics and contents in which the outputs of the rules are published.
 
-Pure: events and happenings in, messages out, each with the next number. It knows the contract
-(`deploy/mqtt.md`) and nothing of brokers, files or clocks: the same log gives the same bytes.
+Outputs in, messages out, each with the next number: the same log gives the same bytes. The contract
+is `deploy/mqtt.md`; `vision/schemas` has the same for readers in other languages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
-from vision.game.betting.bets import Betting
-from vision.game.events import Event, Started
+from vision.game.events import Started
+from vision.game.outcome import outcome_of_result
 from vision.game.outputs import (
+    Alert,
+    AlertChanged,
     AlertState,
-    AlertTold,
     CardSeen,
     CoupLive,
     CoupResult,
     CoupsChanged,
+    Hand,
     Ignored,
     Output,
     Replied,
     ShoeChanged,
     StatusChanged,
 )
-from vision.record.chain import canonical
-from vision.record.proofs import (
-    EMPTY,
-    Anchored,
-    EvidenceKept,
-    Shelf,
-    anchor_content,
-    evidence_content,
-)
-from vision.wire.payloads import (
-    alert_payload,
-    card_payload,
-    iso,
-    live_payload,
-    reply_payload,
-    result_payload,
-    roads_content,
-    shoe_payload,
-    topic_level,
-)
-from vision.wire.roads import NOTHING, Drawn
+from vision.game.roads import Roads, roads_payload
+from vision.game.wagers import Betting, winning_wagers
+from vision.record.codec import canonical, to_json
+from vision.record.proofs import Anchored, EvidenceKept, Shelf, anchor_content, evidence_content
 
-SCHEMA = 1
+Content = dict[str, object]
+
+SCHEMA = 1  # the version of the contract, in every message
 PREFIX = "casino/{site}/table/{table}/"
 
 
@@ -64,12 +54,11 @@ class Message:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Who speaks, and how far: what a table's messages have in common, `seq` of the last one.
+class MessageStream(NamedTuple):
+    """What the messages of a table have in common: whose they are, and the last number given.
 
-    `profile` names the rules and their hash, as `punto-banco sha256:...`; `shelf` is the evidence
-    on hand, `drawn` the roads as last told.
+    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version` and `models`
+    are of the run called `boot`.
     """
 
     site: str
@@ -80,13 +69,15 @@ class Line:
     version: str = ""
     models: tuple[str, ...] = ()
     seq: int = 0
-    shelf: Shelf = EMPTY
-    drawn: Drawn = field(default=NOTHING, compare=False)
 
     @property
     def prefix(self) -> str:
         """The beginning of every topic of this table."""
         return PREFIX.format(site=self.site, table=self.table)
+
+    def of_run(self, event: Started) -> MessageStream:
+        """Return the stream as the run goes on with it that begins with this event."""
+        return self._replace(boot=event.boot, version=event.version, models=event.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,52 +89,49 @@ class _Draft:
     retain: bool = False
 
 
-def tell(line: Line, event: Event, outputs: Sequence[Output]) -> tuple[Line, tuple[Message, ...]]:
-    """Return what the house is told because of an event, and the line after it."""
-    if isinstance(event, Started):
-        line = replace(line, boot=event.boot, version=event.version, models=event.models)
-    messages: list[Message] = []
-    seq = line.seq
-    for happening in outputs:
-        if isinstance(happening, CoupsChanged):
-            line = replace(line, drawn=line.drawn.after(happening.coups))
-        for draft in _drafts(line, happening):
-            seq += 1
-            messages.append(_message(line, draft, happening.at, seq))
-    return replace(line, seq=seq, shelf=line.shelf.after(outputs)), tuple(messages)
+Sent = tuple[MessageStream, tuple[Message, ...]]
 
 
-def tell_proof(line: Line, proof: EvidenceKept | Anchored) -> tuple[Line, tuple[Message, ...]]:
-    """Return what is told of evidence or an anchor, and the line after it.
+def messages_of(stream: MessageStream, output: Output, shelf: Shelf, roads: Roads) -> Sent:
+    """Return the messages that publish an output, and the stream after them.
 
-    A picture has the number before that of its announcement, which tells its hash. Its own message
-    here has the announcement's content: whoever sends it puts the picture in that place.
+    `shelf` has the evidence of alerts, `roads` those of the shoe's coups.
     """
-    if isinstance(proof, EvidenceKept):
-        line = replace(line, shelf=line.shelf.with_kept(proof))
-        content = evidence_content(proof)
-        drafts: tuple[_Draft, ...] = (_Draft(proof.topic, content), _Draft("evidence", content))
-    else:
-        drafts = (_Draft("anchor", anchor_content(proof)),)
-    numbered = tuple(enumerate(drafts, line.seq + 1))
-    messages = tuple(_message(line, draft, proof.at, seq) for seq, draft in numbered)
-    return replace(line, seq=line.seq + len(drafts)), messages
+    return _send(stream, _drafts(stream, output, shelf, roads), output.at)
 
 
-def last_will(line: Line, at: int, why: str = "connection lost") -> Message:
-    """Return what the broker is to say when the reader vanishes; `at` is when the line opened."""
-    content = _status(line, "offline", why)
-    return _message(line, _Draft("status", content, retain=True), at, line.seq)
+def proof_messages(stream: MessageStream, proof: EvidenceKept | Anchored) -> Sent:
+    """Return the messages that publish evidence or an anchor, and the stream after them.
+
+    A picture has the number before that of its announcement, which has its hash. Its own message
+    here has the announcement's content: the sender puts the picture in its place.
+    """
+    if isinstance(proof, Anchored):
+        return _send(stream, (_Draft("anchor", anchor_content(proof)),), proof.at)
+    content = evidence_content(proof)
+    return _send(stream, (_Draft(proof.topic, content), _Draft("evidence", content)), proof.at)
 
 
-def health(line: Line, at: int, values: Mapping[str, object]) -> Message:
+def _send(stream: MessageStream, drafts: tuple[_Draft, ...], at: int) -> Sent:
+    numbered = enumerate(drafts, stream.seq + 1)
+    messages = tuple([_message(stream, draft, at, seq) for seq, draft in numbered])
+    return stream._replace(seq=stream.seq + len(messages)), messages
+
+
+def last_will(stream: MessageStream, at: int, why: str = "connection lost") -> Message:
+    """Return what the broker publishes when the reader vanishes; `at`: when it connected."""
+    content = _status(stream, "offline", why)
+    return _message(stream, _Draft("status", content, retain=True), at, stream.seq)
+
+
+def health(stream: MessageStream, at: int, values: Mapping[str, object]) -> Message:
     """Return a health message; it is not logged and takes no number of its own."""
-    return _message(line, _Draft("health", values, retain=True), at, line.seq)
+    return _message(stream, _Draft("health", values, retain=True), at, stream.seq)
 
 
-def answer(line: Line, reply: Replied) -> Message:
-    """Return the answer to an order of which the log knows nothing; it takes no number."""
-    return _message(line, _Draft("cmd/reply", reply_payload(reply)), reply.at, line.seq)
+def answer(stream: MessageStream, reply: Replied) -> Message:
+    """Return the answer to an order that is not in the log; it takes no number."""
+    return _message(stream, _Draft("cmd/reply", reply_payload(reply)), reply.at, stream.seq)
 
 
 def message_line(message: Message) -> str:
@@ -154,61 +142,236 @@ def message_line(message: Message) -> str:
     return f'{{"topic":"{topic}","payload":{payload},"qos":{message.qos},"retain":{retain}}}'
 
 
-def _drafts(line: Line, happening: Output) -> tuple[_Draft, ...]:
-    match happening:
+def _drafts(
+    stream: MessageStream, output: Output, shelf: Shelf, roads: Roads
+) -> tuple[_Draft, ...]:
+    match output:
         case CardSeen():
-            return (_Draft("card", card_payload(happening)),)
+            return (_Draft("card", card_payload(output)),)
         case CoupLive():
-            return (_Draft("coup/live", live_payload(happening), retain=True),)
+            return (_Draft("coup/live", live_payload(output), retain=True),)
         case CoupResult():
-            content = result_payload(happening, line.betting)
+            content = result_payload(output, stream.betting)
             return (_Draft("coup/result", content, retain=True),)
         case CoupsChanged():
-            content = roads_content(happening.shoe, line.drawn.roads)
+            content = roads_content(output.shoe, roads)
             return (_Draft("roads", content, retain=True),)
-        case AlertTold():
-            return _alert_drafts(line.shelf, happening)
+        case AlertChanged():
+            return _alert_drafts(shelf, output)
         case ShoeChanged():
-            return (_Draft("shoe", shoe_payload(happening), retain=True),)
+            return (_Draft("shoe", shoe_payload(output), retain=True),)
         case StatusChanged():
-            return (_Draft("status", _status(line, happening.state, happening.why), retain=True),)
+            return (_Draft("status", _status(stream, output.state, output.why), retain=True),)
         case Replied():
-            return (_Draft("cmd/reply", reply_payload(happening)),)
+            return (_Draft("cmd/reply", reply_payload(output)),)
         case Ignored():
             return ()
         case _:
-            raise TypeError(f"no message is known for {type(happening).__name__}")
+            raise TypeError(f"no message is known for {type(output).__name__}")
 
 
-def _alert_drafts(shelf: Shelf, told: AlertTold) -> tuple[_Draft, ...]:
-    content = alert_payload(told.alert, shelf.proof_of(told.alert))
-    own = f"alert/{topic_level(told.alert.id)}"
-    if told.alert.state is AlertState.CLOSED:
+def _alert_drafts(shelf: Shelf, output: AlertChanged) -> tuple[_Draft, ...]:
+    content = alert_payload(output.alert, shelf.proof_of(output.alert))
+    own = f"alert/{topic_level(output.alert.id)}"
+    if output.alert.state is AlertState.CLOSED:
         return (_Draft(own, content), _Draft(own, None, retain=True))
     standing = _Draft(own, content, retain=True)
-    return (_Draft("alert", content), standing) if told.first else (standing,)
+    return (_Draft("alert", content), standing) if output.first else (standing,)
 
 
-def _status(line: Line, state: str, why: str) -> dict[str, object]:
+def _status(stream: MessageStream, state: str, why: str) -> dict[str, object]:
     return {
         "state": state,
         "why": why,
-        "version": line.version,
-        "models": list(line.models),
-        "profile": line.profile,
+        "version": stream.version,
+        "models": list(stream.models),
+        "profile": stream.profile,
     }
 
 
-def _message(line: Line, draft: _Draft, at: int, seq: int) -> Message:
-    topic = line.prefix + draft.topic
+def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message:
+    topic = stream.prefix + draft.topic
     if draft.content is None:
         return Message(topic, b"", 1, draft.retain, seq)
     whole = {
         "schema": SCHEMA,
-        "table": line.table,
-        "boot": line.boot,
+        "table": stream.table,
+        "boot": stream.boot,
         "seq": seq,
         "at": iso(at),
         **draft.content,
     }
     return Message(topic, canonical(whole).encode(), 1, draft.retain, seq)
+
+
+# --- contents -------------------------------------------------------------------------------------
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso(at: int) -> str:
+    """Return Unix milliseconds as UTC in ISO 8601 with milliseconds."""
+    moment = EPOCH + timedelta(milliseconds=at)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def unix_ms(moment: str) -> int:
+    """Return a time that `iso` wrote as Unix milliseconds; ValueError where it is none."""
+    return round(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
+def topic_level(text: str) -> str:
+    """Return the text as one level of a topic: what may not stand there becomes `_`."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text) or "_"
+
+
+def snake(name: str) -> str:
+    """Return a class name as the contract writes it: `CorrectCard` is `correct_card`."""
+    return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
+
+
+def card_payload(seen: CardSeen) -> Content:
+    """Return the content of `card`."""
+    return {
+        "event": seen.event,
+        "shoe": seen.shoe,
+        "coup": seen.coup,
+        "order": seen.order,
+        "slot": to_json(seen.slot),
+        "card": to_json(seen.card),
+        "confidence": _share(seen.confidence),
+        "second": to_json(seen.second),
+    }
+
+
+def live_payload(live: CoupLive) -> Content:
+    """Return the content of `coup/live`."""
+    return {
+        "shoe": live.shoe,
+        "coup": live.coup,
+        "punto": {"cards": to_json(live.punto), "points": live.punto_points},
+        "banco": {"cards": to_json(live.banco), "points": live.banco_points},
+        "expected": to_json(live.expected),
+        "complete": live.complete,
+        "free": live.free,
+    }
+
+
+def result_payload(result: CoupResult, betting: Betting) -> Content:
+    """Return the content of `coup/result`; wagers only where there is a winner and were bets."""
+    return {
+        "shoe": result.shoe,
+        "coup": result.coup,
+        "revision": result.revision,
+        "state": result.state.value,
+        "why": result.why,
+        "winner": to_json(result.winner),
+        "punto": _hand(result.punto),
+        "banco": _hand(result.banco),
+        "egalite_points": result.egalite_points,
+        "three_giving_eight": result.three_giving_eight,
+        "wagers": _wagers(result, betting),
+        "faults": list(result.faults),
+        "free": result.free,
+        "by": result.by,
+        "reason": result.reason,
+    }
+
+
+def roads_content(shoe: str, roads: Roads) -> Content:
+    """Return the content of `roads`: of the coups that have a winner, free hands included."""
+    return {"shoe": shoe, **roads_payload(roads)}
+
+
+def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
+    """Return the content of `alert` and of `alert/{id}`; times in ISO 8601, null if not yet.
+
+    `evidence` are the topics of what proves it.
+    """
+    return {
+        "id": topic_level(alert.id),
+        "code": alert.code,
+        "severity": alert.severity.value,
+        "state": alert.state.value,
+        "text": alert.text,
+        "shoe": alert.shoe,
+        "coup": alert.coup,
+        "order": alert.order,
+        "slot": to_json(alert.slot),
+        "expected": to_json(alert.expected),
+        "observed": to_json(alert.observed),
+        "exposed": alert.exposed,
+        "card": to_json(alert.card),
+        "second": to_json(alert.second),
+        "confidence": None if alert.confidence is None else _share(alert.confidence),
+        "check_card": alert.check_card,
+        "audience": to_json(alert.audience),
+        "evidence": list(evidence),
+        "raised_at": iso(alert.raised_at),
+        "deadline": alert.deadline.value,
+        "deadline_at": _moment(alert.deadline_at),
+        "in_time": alert.in_time,
+        "acknowledged_by": alert.acknowledged_by,
+        "acknowledged_at": _moment(alert.acknowledged_at),
+        "by": alert.by,
+        "role": to_json(alert.role),
+        "remedy": alert.remedy,
+        "reason": alert.reason,
+        "changed_at": iso(alert.changed_at),
+    }
+
+
+def shoe_payload(shoe: ShoeChanged) -> Content:
+    """Return the content of `shoe`."""
+    return {
+        "shoe": shoe.shoe,
+        "decks": shoe.decks,
+        "cards_out": shoe.out,
+        "missed": shoe.missed,
+        "coups": shoe.coups,
+        "burned": shoe.burned,
+        "burn_due": shoe.burn_due,
+        "cut_card_seen": shoe.cut_seen,
+        "last_hand": shoe.last_hand,
+        "ended": shoe.ended,
+        "left": shoe.left,
+        "unseen": shoe.unseen,
+    }
+
+
+def reply_payload(reply: Replied) -> Content:
+    """Return the content of `cmd/reply`."""
+    return {
+        "command": snake(reply.command),
+        "ref": reply.ref,
+        "by": reply.by,
+        "accepted": reply.accepted,
+        "why": reply.why,
+    }
+
+
+def _hand(hand: Hand) -> Content:
+    return {
+        "cards": to_json(hand.cards),
+        "points": hand.points,
+        "natural": hand.natural,
+        "pair": hand.pair,
+    }
+
+
+def _wagers(result: CoupResult, betting: Betting) -> list[Content]:
+    outcome = outcome_of_result(result)
+    if outcome is None or result.free:
+        return []
+    return [
+        {"bet": wager.bet.value, "name": wager.name, "odds": wager.odds}
+        for wager in winning_wagers(outcome, betting)
+    ]
+
+
+def _share(value: float) -> float:
+    return round(float(value), 6)
+
+
+def _moment(at: int | None) -> str | None:
+    return None if at is None else iso(at)

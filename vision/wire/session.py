@@ -1,76 +1,110 @@
-"""The whole of a table as a fold over its log: the rules and what has been said.
+"""A table as a fold over its log: the rules, the message stream and the evidence, event by event.
 
-Pure. A run and a replay both go through `advance`, and that is why they say the same, byte for
-byte. It knows neither where events come from nor where messages go.
+A run and a replay both go through `advance`, so that they publish the same, byte for byte. A
+checkpoint is the whole of a session as JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from vision.game.coup.results import published_results
 from vision.game.coup.state import Table, new_table
-from vision.game.events import Event
+from vision.game.events import Event, Started
 from vision.game.fold.step import step
-from vision.game.outputs import Output
-from vision.game.profile.parse import Profile, parse_profile
-from vision.game.rules import Dealing
-from vision.record.proofs import Anchored, EvidenceKept
-from vision.wire.messages import Line, Message, tell, tell_proof
+from vision.game.outcome import outcome_of_result
+from vision.game.outputs import AlertChanged, CoupResult, CoupsChanged, Output
+from vision.game.profile import Profile
+from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
+from vision.record.codec import record_from_json, record_to_json, rules_hash
+from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
+from vision.wire.messages import Message, MessageStream, messages_of, proof_messages
+
+Results = tuple[CoupResult, ...]
+
+
+class DrawnRoads(NamedTuple):
+    """A shoe's results, and the roads drawn of them: of those that have a winner.
+
+    Kept so that the last coup of a shoe costs no more than the first.
+    """
+
+    results: Results
+    roads: Roads
+
+    def after(self, results: Results) -> DrawnRoads:
+        """Return the roads of these results, drawn on where they only go on."""
+        if results[:-1] != self.results:
+            return DrawnRoads(results, roads_of(_drawable(results)))
+        roads = self.roads
+        for coup in _drawable(results[-1:]):
+            roads = roads.add(coup)
+        return DrawnRoads(results, roads)
+
+
+def _drawable(results: Results) -> Iterator[RoadCoup]:
+    for result in results:
+        outcome = outcome_of_result(result)
+        if outcome is not None:
+            yield RoadCoup.of(result.coup, outcome)
+
+
+NO_ROADS = DrawnRoads((), empty_roads())
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """A table and its line to the house, at one moment."""
+class TableSession:
+    """A table and what is published of it: the stream, the evidence at hand, the roads as drawn."""
 
     table: Table
-    line: Line
+    stream: MessageStream
+    shelf: Shelf = EMPTY
+    drawn: DrawnRoads = NO_ROADS
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one event came to: the desk after it, what happened, and what is said of it."""
+    """What one event gave: the session after it, the outputs of the rules, the messages."""
 
-    desk: Desk
+    session: TableSession
     outputs: tuple[Output, ...]
     messages: tuple[Message, ...]
 
 
-def new_header(site: str, table: str, *, dealing: str, profile: str, rules: str) -> dict[str, Any]:
-    """Return the header of a new log; `rules` is the text of the profile called `profile`.
+def new_header(site: str, table: str, profile: Profile, *, rules: str) -> dict[str, Any]:
+    """Return the header of a new log; `rules` is the text that the profile was read from.
 
     The text travels in the log, so that it can be replayed when the profile has changed since.
-    ProfileError when it is no profile.
     """
     return {
         "site": site,
         "table": table,
-        "dealing": dealing,
-        "profile": profile,
+        "dealing": profile.rules.dealing.value,
+        "profile": profile.name,
         "rules": rules,
-        "rules_sha256": _profile(profile, rules, dealing).hash,
+        "rules_sha256": rules_hash(profile),
     }
 
 
-def new_desk(header: Mapping[str, Any]) -> Desk:
-    """Return the desk before the first event of the log with that header.
+def new_session(header: Mapping[str, Any], profile: Profile) -> TableSession:
+    """Return the session before the first event of the log with that header and profile.
 
-    KeyError, ValueError or ProfileError when the header is none of ours.
+    KeyError where the header is not one of `new_header`.
     """
-    profile = _profile(header["profile"], header["rules"], header["dealing"])
-    line = Line(
+    stream = MessageStream(
         site=header["site"],
         table=header["table"],
-        profile=f"{profile.name} sha256:{profile.hash}",
+        profile=f"{profile.name} sha256:{rules_hash(profile)}",
         betting=profile.betting,
     )
-    return Desk(new_table(profile.rules), line)
+    return TableSession(new_table(profile.rules), stream)
 
 
-def advance(desk: Desk, event: Event) -> Step:
-    """Return what the event comes to."""
-    return with_messages(desk.line, event, *apply_event(desk.table, event))
+def advance(session: TableSession, event: Event) -> Step:
+    """Return what the event gives."""
+    return with_messages(session, event, *apply_event(session.table, event))
 
 
 def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
@@ -78,15 +112,61 @@ def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     return (table, ()) if isinstance(event, EvidenceKept | Anchored) else step(table, event)
 
 
-def with_messages(line: Line, event: Event, table: Table, outputs: tuple[Output, ...]) -> Step:
-    """Return the step of an event that `apply_event` was given, with the messages it comes to."""
+def with_messages(
+    session: TableSession, event: Event, table: Table, outputs: tuple[Output, ...]
+) -> Step:
+    """Return the step of an event that `apply_event` was given, with the messages it gives.
+
+    `session` is the one before the event, but with the evidence that was kept of the event.
+    """
     if isinstance(event, EvidenceKept | Anchored):
-        line, messages = tell_proof(line, event)
-    else:
-        line, messages = tell(line, event, outputs)
-    return Step(Desk(table, line), outputs, messages)
+        return _advance_proof(session, event)
+    stream, drawn = session.stream, session.drawn
+    if isinstance(event, Started):
+        stream = stream.of_run(event)
+    messages: list[Message] = []
+    for output in outputs:
+        if isinstance(output, CoupsChanged):
+            drawn = drawn.after(output.coups)
+        stream, more = messages_of(stream, output, session.shelf, drawn.roads)
+        messages += more
+    shelf = session.shelf
+    if any(isinstance(output, AlertChanged) for output in outputs):
+        shelf = shelf.after(outputs)
+    return Step(TableSession(table, stream, shelf, drawn), outputs, tuple(messages))
 
 
-def _profile(name: str, rules: str, dealing: str) -> Profile:
-    profile = parse_profile(rules, name)
-    return replace(profile, rules=replace(profile.rules, dealing=Dealing(dealing)))
+def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
+    stream, messages = proof_messages(session.stream, proof)
+    shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
+    return Step(replace(session, stream=stream, shelf=shelf), (), messages)
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+
+_OF_STREAM = ("site", "table", "profile", "betting")  # in the header of the log
+
+
+def session_to_json(session: TableSession) -> dict[str, object]:
+    """Return the session as a JSON object, without what the log's header has already."""
+    line = record_to_json(session.stream, without=_OF_STREAM)
+    if session.shelf != EMPTY:
+        line["shelf"] = record_to_json(session.shelf)
+    return {"line": line, "table": record_to_json(session.table, without=("rules",))}
+
+
+def session_from_json(data: Mapping[str, Any], start: TableSession) -> TableSession:
+    """Return the session that the object describes; `start`: before the log's first event.
+
+    A field added since takes its default; ValueError where anything else does not fit the types of
+    this version.
+    """
+    known = {name: getattr(start.stream, name) for name in _OF_STREAM}
+    try:
+        line = dict(data["line"])
+        shelf = record_from_json(Shelf, line.pop("shelf", {}))
+        stream = record_from_json(MessageStream, line, **known)
+        table = record_from_json(Table, data["table"], rules=start.table.rules)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"is not a desk of this version: {error!r}") from error
+    return TableSession(table, stream, shelf, NO_ROADS.after(published_results(table)))

@@ -25,10 +25,10 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.fold.shoe import burn_due
+from vision.game.fold.boundaries import burn_due
 from vision.game.outputs import (
+    AlertChanged,
     AlertState,
-    AlertTold,
     CardSeen,
     CoupLive,
     CoupsChanged,
@@ -101,7 +101,7 @@ def test_third_card_of_the_wrong_kind_is_told_under_one_alert() -> None:
     dealer.hand(STANDS)
     order = dealer.out()
     dealer.lay(B3, order)
-    told = [one.alert for one in dealer.all(AlertTold)]
+    told = [one.alert for one in dealer.all(AlertChanged)]
     assert [alert.code for alert in told] == ["OVER_P3_STAND", "OVER_B3"]
     assert {alert.id for alert in told} == {"a1"}
     assert told[-1].severity is Severity.WARNING

@@ -40,7 +40,7 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.fold.commands import PERMITTED
+from vision.game.fold.commands import PERMITTED, refusal
 from vision.game.outputs import (
     AlertState,
     CoupsChanged,
@@ -107,7 +107,9 @@ def test_order_is_obeyed_only_from_those_who_may_give_it(number: int, role: Role
     """Each order is taken from those it is for and refused from all others."""
     dealer = over_drawn()
     command = orders("Ada", role)[number]
+    asked = refusal(dealer.table, command)
     why = give(dealer, command)
+    assert asked == why, "what is asked before is what is answered"
     if role not in PERMITTED[type(command)]:
         assert "to order" in why
     elif role is Role.DEALER and isinstance(command, CorrectCard):

@@ -28,7 +28,7 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.layout import Laid, lay
+from vision.game.coup.state import HandLayout, lay_out, new_table
 from vision.game.events import (
     BetsClosed,
     CardOut,
@@ -50,9 +50,9 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.fold.step import new_table, step
+from vision.game.fold.step import step
 from vision.game.outputs import (
-    AlertTold,
+    AlertChanged,
     CoupResult,
     CoupsChanged,
     Ignored,
@@ -61,8 +61,8 @@ from vision.game.outputs import (
 )
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
-from vision.wire.payloads import roads_content
-from vision.wire.roads import NOTHING
+from vision.wire.messages import roads_content
+from vision.wire.session import NO_ROADS
 
 AT = st.integers(0, 60_000)
 ORDER = st.integers(-8, 14)
@@ -137,10 +137,10 @@ def test_step_answers_any_sequence(rules: Rules, events: list[Event]) -> None:
                 shown = one.state in (ResultState.FINAL, ResultState.CORRECTED)
                 assert (one.winner is not None) == shown
                 assert not shown or None not in (*one.punto.cards, *one.banco.cards)
-            if isinstance(one, AlertTold) and int(one.alert.id[1:]) > raised:
+            if isinstance(one, AlertChanged) and int(one.alert.id[1:]) > raised:
                 assert one.first
                 raised = int(one.alert.id[1:])
-        assert table.alerts == raised
+        assert table.alerts_raised == raised
         assert table.clock >= before.clock
         waits = table.waits_until
         assert waits is None or waits > table.clock
@@ -236,10 +236,10 @@ def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
 
 def _roads(dealer: Dealer) -> dict[str, object]:
     """Return the roads as they were last told, drawn on from coup to coup."""
-    drawn = NOTHING
+    drawn = NO_ROADS
     for told in dealer.all(CoupsChanged):
         drawn = drawn.after(told.coups)
-        assert drawn == drawn._replace(coups=(*told.coups, *told.coups)).after(told.coups)
+        assert drawn == drawn._replace(results=(*told.coups, *told.coups)).after(told.coups)
     return roads_content("s", drawn.roads)
 
 
@@ -274,7 +274,7 @@ def test_correction_leaves_no_trace(seed: int, wrong: list[int], until: int) -> 
     assert corrected.table.shoe.surplus == right.table.shoe.surplus
 
 
-def _laid(dealer: Dealer, order: int) -> Laid:
+def _laid(dealer: Dealer, order: int) -> HandLayout:
     coup = dealer.table.coup_of(order)
     assert coup is not None
-    return lay(coup, dealer.rules)
+    return lay_out(coup, dealer.rules)

@@ -16,7 +16,7 @@ from typing import Any
 
 from vision.board.feed import Feed
 from vision.board.table_state import Payload, parsed
-from vision.wire.replay import RANGE_LIMIT
+from vision.wire.commands import RANGE_LIMIT
 
 # Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
 # fewer and the desk cannot look back over a shift, more and memory grows.

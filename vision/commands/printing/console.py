@@ -13,8 +13,8 @@ from vision.audit.verify import Trust
 from vision.errors import OutsideError
 from vision.game.events import Winner
 from vision.game.outputs import (
+    AlertChanged,
     AlertState,
-    AlertTold,
     CoupResult,
     Hand,
     Ignored,
@@ -102,9 +102,9 @@ def lines(happening: Output) -> Iterator[str]:
     match happening:
         case CoupResult():
             yield coup_line(happening)
-        case AlertTold(alert=alert, first=True):
+        case AlertChanged(alert=alert, first=True):
             yield f"  ALERT {alert.severity.value} {alert.code}, coup {alert.coup}: {alert.text}"
-        case AlertTold(alert=alert) if alert.state is not AlertState.RAISED:
+        case AlertChanged(alert=alert) if alert.state is not AlertState.RAISED:
             yield f"  alert {alert.id} ({alert.code}, coup {alert.coup}) is {alert.state.value}"
         case StatusChanged():
             yield f"reader {happening.state}" + (f": {happening.why}" if happening.why else "")

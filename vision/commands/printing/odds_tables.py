@@ -12,10 +12,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from html import escape
 
-from vision.game.betting.bets import EGALITES, Bet
-from vision.game.betting.odds import Counts, Edge
-from vision.game.profile.parse import Profile
+from vision.game.odds import Counts, Edge
+from vision.game.profile import Profile
 from vision.game.rule_sheets.published_odds import Figure, percent
+from vision.game.wagers import EGALITES, Bet
 
 DIGITS = 10  # decimals; published tables have four to ten
 CONVENTION = (

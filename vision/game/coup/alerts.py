@@ -1,81 +1,149 @@
 """The life of an alert: raised, acknowledged, rectified or lapsed, closed.
 
-A fault is told once and its alert updated after that: what `findings` finds is compared with what
-was told. Time limits pass here. Must not know how a fault is found or what a result is.
+`ALERT_LIFE` is the whole of it. A fault raises one alert, which is updated from then on:
+`reconcile` compares the faults now found with the alerts there are, `pass_deadlines` lets time
+limits pass, and orders come through `acknowledged`, `rectified`, `commented` and `closed`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from typing import NamedTuple
 
+from vision.game.commands import Command
 from vision.game.coup.fault_table import KINDS, Fault
-from vision.game.coup.state import Told
+from vision.game.coup.state import Alerts, FaultAlert
 from vision.game.events import Role
-from vision.game.outputs import Alert, AlertState, AlertTold, Deadline, Severity
+from vision.game.outputs import Alert, AlertChanged, AlertState, Deadline, Severity
 
-OPEN = (AlertState.RAISED, AlertState.ACKNOWLEDGED)
-LIVE = (*OPEN, AlertState.LAPSED)
+RAISED, ACKNOWLEDGED = AlertState.RAISED, AlertState.ACKNOWLEDGED
+RECTIFIED, LAPSED, CLOSED = AlertState.RECTIFIED, AlertState.LAPSED, AlertState.CLOSED
+
+
+class AlertEvent(StrEnum):
+    """What can happen to an alert."""
+
+    ACKNOWLEDGE = "acknowledge"
+    RECTIFY = "rectify"
+    COMMENT = "comment"
+    CLOSE = "close"
+    FAULT_GONE = "fault gone"
+    FAULT_FOUND = "fault found again"
+    DEADLINE_KEPT = "last deadline kept"
+    DEADLINE_MISSED = "last deadline missed"
+
+
+# {state: {event: state after it}}; an event that has no entry cannot happen in that state.
+ALERT_LIFE: dict[AlertState, dict[AlertEvent, AlertState]] = {
+    # The fault is there, and nobody has answered.
+    RAISED: {
+        AlertEvent.ACKNOWLEDGE: ACKNOWLEDGED,
+        AlertEvent.RECTIFY: RECTIFIED,
+        AlertEvent.COMMENT: RAISED,
+        AlertEvent.CLOSE: CLOSED,
+        AlertEvent.FAULT_GONE: RECTIFIED,
+        AlertEvent.DEADLINE_MISSED: LAPSED,
+    },
+    # Somebody has seen it; one acknowledged by management keeps its last deadline and stays open.
+    ACKNOWLEDGED: {
+        AlertEvent.ACKNOWLEDGE: ACKNOWLEDGED,
+        AlertEvent.RECTIFY: RECTIFIED,
+        AlertEvent.COMMENT: ACKNOWLEDGED,
+        AlertEvent.CLOSE: CLOSED,
+        AlertEvent.FAULT_GONE: RECTIFIED,
+        AlertEvent.DEADLINE_KEPT: ACKNOWLEDGED,
+        AlertEvent.DEADLINE_MISSED: LAPSED,
+    },
+    # Its last deadline passed with the fault there: the coup is deemed valid; it can be put right.
+    LAPSED: {
+        AlertEvent.ACKNOWLEDGE: LAPSED,
+        AlertEvent.RECTIFY: RECTIFIED,
+        AlertEvent.COMMENT: LAPSED,
+        AlertEvent.CLOSE: CLOSED,
+        AlertEvent.FAULT_GONE: RECTIFIED,
+    },
+    # Put right, by the table or by order; the same fault, found again, raises it again.
+    RECTIFIED: {
+        AlertEvent.COMMENT: RECTIFIED,
+        AlertEvent.CLOSE: CLOSED,
+        AlertEvent.FAULT_FOUND: RAISED,
+    },
+    # Off the desk; a fault that has grown graver since raises it again.
+    CLOSED: {
+        AlertEvent.FAULT_FOUND: RAISED,
+    },
+}
+
+
+def can(alert: Alert, event: AlertEvent) -> bool:
+    """Whether that can happen to the alert in its state."""
+    return event in ALERT_LIFE[alert.state]
+
+
+OPEN = tuple(state for state, life in ALERT_LIFE.items() if AlertEvent.DEADLINE_MISSED in life)
+LIVE = tuple(state for state, life in ALERT_LIFE.items() if AlertEvent.FAULT_GONE in life)
 # "rectified or brought to the attention of management" (sheets 0 to 2)
 MANAGEMENT = (Role.INSPECTOR, Role.SURVEILLANCE)
 BEFORE_NEXT_COUP = (Deadline.NEXT_CARD, Deadline.SETTLEMENT, Deadline.NEXT_COUP)
-REMEDIES = tuple(f"R{number}" for number in range(1, 13))
+REMEDIES = tuple(f"R{number}" for number in range(1, 13))  # the house's list of remedies
 _LOUDNESS = tuple(Severity)
 
 
-class Place(NamedTuple):
-    """Where and when faults are compared; `raised` alerts there ever were before.
+class AlertContext(NamedTuple):
+    """Where and when faults are compared with alerts; `raised`: how many alerts there ever were.
 
-    `ended` is the reason given where an alert's fault is there no longer.
+    `gone` is the reason given where the fault of an alert is there no longer.
     """
 
     shoe: str
     coup: int
     at: int
     raised: int
-    ended: str = "no longer so"
+    gone: str = "no longer so"
 
 
-class Outcome(NamedTuple):
-    """What became of the alerts: those now told, what to say of them, how many were ever raised."""
+class Reconciled(NamedTuple):
+    """The alerts after a comparison, what to publish of it, and how many there ever were."""
 
-    told: tuple[Told, ...]
-    happened: tuple[AlertTold, ...]
+    alerts: Alerts
+    changes: tuple[AlertChanged, ...]
     raised: int
 
 
-def reconcile(told: tuple[Told, ...], faults: tuple[Fault, ...], place: Place) -> Outcome:
+def reconcile(alerts: Alerts, faults: tuple[Fault, ...], context: AlertContext) -> Reconciled:
     """Bring the alerts in line with the faults now found."""
-    known = {one.key: one.alert for one in told}
+    before = {tracked.key: tracked.alert for tracked in alerts}
     wanted = {fault.key: fault for fault in faults}
-    happened: list[AlertTold] = []
-    raised = place.raised
-    now: dict[str, Alert] = {}
-    for key, alert in known.items():
-        changed = _end(alert, place) if key not in wanted else _renew(alert, wanted[key], place)
-        now[key] = changed
-        if changed is not alert:
-            fresh = changed.code != alert.code
-            happened.append(AlertTold(place.at, changed, first=fresh))
+    changes: list[AlertChanged] = []
+    raised = context.raised
+    after: dict[str, Alert] = {}
+    for key, alert in before.items():
+        fault = wanted.get(key)
+        after[key] = _end(alert, context) if fault is None else _update(alert, fault, context)
+        if after[key] is not alert:
+            other_code = after[key].code != alert.code
+            changes.append(AlertChanged(context.at, after[key], first=other_code))
     for key, fault in wanted.items():
-        if key not in known:
+        if key not in before:
             raised += 1
-            now[key] = _raise(fault, f"a{raised}", place)
-            happened.append(AlertTold(place.at, now[key], first=True))
-    return Outcome(tuple(Told(key, alert) for key, alert in now.items()), tuple(happened), raised)
+            after[key] = _raise(fault, f"a{raised}", context)
+            changes.append(AlertChanged(context.at, after[key], first=True))
+    alerts = tuple(FaultAlert(key, alert) for key, alert in after.items())
+    return Reconciled(alerts, tuple(changes), raised)
 
 
-def _raise(fault: Fault, name: str, place: Place) -> Alert:
+def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
     kind = fault.kind
     return Alert(
         id=name,
         code=fault.code,
         severity=kind.severity(fault.grade),
-        state=AlertState.RAISED,
+        state=RAISED,
         text=_text(fault),
-        shoe=place.shoe,
-        coup=place.coup,
-        raised_at=place.at,
+        shoe=context.shoe,
+        coup=context.coup,
+        raised_at=context.at,
         deadline=kind.deadlines[0],
         audience=kind.audience(fault.grade),
         order=fault.order,
@@ -87,7 +155,7 @@ def _raise(fault: Fault, name: str, place: Place) -> Alert:
         second=fault.second,
         confidence=fault.confidence,
         check_card=fault.check_card,
-        changed_at=place.at,
+        changed_at=context.at,
     )
 
 
@@ -95,29 +163,30 @@ def _text(fault: Fault) -> str:
     return f"Check card. {fault.text}" if fault.check_card else fault.text
 
 
-def _end(alert: Alert, place: Place) -> Alert:
+def _end(alert: Alert, context: AlertContext) -> Alert:
     """Rectify an alert whose fault is there no longer."""
-    if alert.state not in LIVE:
+    if not can(alert, AlertEvent.FAULT_GONE):
         return alert
     return replace(
         alert,
-        state=AlertState.RECTIFIED,
-        reason=place.ended,
+        state=ALERT_LIFE[alert.state][AlertEvent.FAULT_GONE],
+        reason=context.gone,
         in_time=alert.in_time is not False,
-        changed_at=place.at,
+        changed_at=context.at,
     )
 
 
-def _renew(alert: Alert, fault: Fault, place: Place) -> Alert:
-    """Return the alert with the facts as they are now, the same one where they have not changed."""
+def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
+    """Return the alert with the facts as they are now, the same object where none has changed."""
     kind = fault.kind
-    fresh = _raise(fault, alert.id, place)
-    same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
-    if alert.state not in LIVE:
-        ruled = bool(alert.by)
-        if ruled and alert.code == fresh.code and not _louder(fresh, alert):
+    fresh = _raise(fault, alert.id, context)
+    if can(alert, AlertEvent.FAULT_FOUND):
+        # What a person has decided stands, unless it is another fault now or a graver one.
+        if alert.by and alert.code == fresh.code and not _is_louder(fresh, alert):
             return alert
-        return replace(fresh, raised_at=alert.raised_at)
+        state = ALERT_LIFE[alert.state][AlertEvent.FAULT_FOUND]
+        return replace(fresh, state=state, raised_at=alert.raised_at)
+    same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
     if same and alert.observed == fresh.observed:
         return alert
     kept = alert.deadline if alert.deadline in kind.deadlines else kind.deadlines[0]
@@ -135,26 +204,27 @@ def _renew(alert: Alert, fault: Fault, place: Place) -> Alert:
     )
 
 
-def _louder(one: Alert, other: Alert) -> bool:
-    return _LOUDNESS.index(one.severity) > _LOUDNESS.index(other.severity)
+def _is_louder(alert: Alert, other: Alert) -> bool:
+    return _LOUDNESS.index(alert.severity) > _LOUDNESS.index(other.severity)
 
 
 def pass_deadlines(
-    told: tuple[Told, ...], passed: tuple[Deadline, ...], at: int
-) -> tuple[tuple[Told, ...], tuple[AlertTold, ...]]:
+    alerts: Alerts, passed: tuple[Deadline, ...], at: int
+) -> tuple[Alerts, tuple[AlertChanged, ...]]:
     """Let the named time limits pass; an alert past its last one lapses.
 
     One brought to management's attention before does not: it stays open until it is ruled on.
     """
-    after: list[Told] = []
-    happened: list[AlertTold] = []
-    for one in told:
-        alert = one.alert
+    after: list[FaultAlert] = []
+    changes: list[AlertChanged] = []
+    for tracked in alerts:
+        alert = tracked.alert
         if alert.state in OPEN and alert.deadline in passed and alert.deadline_at is None:
-            alert = _pass(alert, passed, at)
-            happened.append(AlertTold(at, alert, first=False))
-        after.append(Told(one.key, alert))
-    return tuple(after), tuple(happened)
+            changed = _pass(alert, passed, at)
+            changes.append(AlertChanged(at, changed, first=False))
+            tracked = FaultAlert(tracked.key, changed)
+        after.append(tracked)
+    return tuple(after), tuple(changes)
 
 
 def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
@@ -163,11 +233,63 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
     remaining = [deadline for deadline in later if deadline not in passed]
     if remaining:
         return replace(alert, deadline=remaining[0], changed_at=at)
-    in_time = alert.state is AlertState.ACKNOWLEDGED and alert.role in MANAGEMENT
-    state = alert.state if in_time else AlertState.LAPSED
+    in_time = can(alert, AlertEvent.DEADLINE_KEPT) and alert.role in MANAGEMENT
+    event = AlertEvent.DEADLINE_KEPT if in_time else AlertEvent.DEADLINE_MISSED
+    state = ALERT_LIFE[alert.state][event]
     return replace(alert, state=state, deadline_at=at, in_time=in_time, changed_at=at)
 
 
-def is_holding(told: tuple[Told, ...]) -> bool:
-    """Whether an alert is open that keeps a result back."""
-    return any(one.alert.state in OPEN and KINDS[one.alert.code].holds for one in told)
+def is_holding(alerts: Alerts) -> bool:
+    """Whether an alert is open that holds a result."""
+    alerts_open = (tracked.alert for tracked in alerts if tracked.alert.state in OPEN)
+    return any(KINDS[alert.code].holds for alert in alerts_open)
+
+
+# --- orders ---------------------------------------------------------------------------------------
+
+
+def acknowledged(alert: Alert, command: Command) -> Alert:
+    """Return the alert as seen by that person."""
+    return replace(
+        alert,
+        state=ALERT_LIFE[alert.state][AlertEvent.ACKNOWLEDGE],
+        acknowledged_by=command.by,
+        acknowledged_at=command.at,
+        role=command.role,
+        changed_at=command.at,
+    )
+
+
+def rectified(alert: Alert, command: Command, remedy: str) -> Alert:
+    """Return the alert as put right by that order."""
+    return replace(
+        alert,
+        state=ALERT_LIFE[alert.state][AlertEvent.RECTIFY],
+        by=command.by,
+        role=command.role,
+        remedy=remedy,
+        reason=command.reason,
+        in_time=alert.in_time is not False,
+        changed_at=command.at,
+    )
+
+
+def commented(alert: Alert, command: Command) -> Alert:
+    """Return the alert with that person's words."""
+    return _ruled(alert, command, AlertEvent.COMMENT)
+
+
+def closed(alert: Alert, command: Command) -> Alert:
+    """Return the alert as done with."""
+    return _ruled(alert, command, AlertEvent.CLOSE)
+
+
+def _ruled(alert: Alert, command: Command, event: AlertEvent) -> Alert:
+    return replace(
+        alert,
+        state=ALERT_LIFE[alert.state][event],
+        by=command.by,
+        role=command.role,
+        reason=command.reason,
+        changed_at=command.at,
+    )

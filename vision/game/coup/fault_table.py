@@ -1,8 +1,8 @@
-"""Every departure from procedure that is known: one table, and the value that says it happened.
+"""Every departure from procedure that is known: one table, and the value that reports one.
 
-The table says of each fault how loud it is, by when it is to be put right, whether it holds the
-result, and in which words it is told. Must not know how a fault is found (`judge`, `shoe`) nor what
-becomes of it (`alerts`). Words state facts and what the tableau requires; never what to pay.
+The table has for each fault its severity, the deadline for putting it right, whether it holds the
+result, and its words. Words state facts and what the tableau requires; never what to pay. What
+finds a fault is `fault_finding`, what becomes of it `alerts`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from vision.game.events import Role, Slot
 from vision.game.outputs import Deadline, Severity
 
 
-def slot_name(slot: Slot | None, order: int) -> str:
-    """Name a place for people, or the card by its order where it has none."""
-    if slot is None:
-        return f"number {order}"
-    return f"{'Punto' if slot.is_punto else 'Banco'} {slot // 2 + 1}"
+def card_name(slot: Slot | None, order: int) -> str:
+    """Name a card for people: by its slot, or by its order where it lies in none."""
+    return f"number {order}" if slot is None else slot.title
 
 
 INFO, ADVISORY = Severity.INFO, Severity.ADVISORY
@@ -41,7 +39,7 @@ class FaultKind:
     `severities` run from the fault's mildest state to its gravest, `deadlines` from the first to
     the last. `holds`: the result waits while an alert of it is open. `noticed`: it enters by a
     `Noticed` event. `of_reader`: it is about the reading, not about the dealing, and so does not
-    stay with the result. `machine`: the engineer is told too.
+    stay with the result. `machine`: the engineer sees it too.
     """
 
     code: str
@@ -56,17 +54,17 @@ class FaultKind:
     def audience(self, grade: int) -> tuple[Role, ...]:
         """Return who sees it in its state of that grade; surveillance sees everything."""
         severity = self.severity(grade)
-        told = [Role.SURVEILLANCE]
+        audience = [Role.SURVEILLANCE]
         if severity is not INFO:
-            told.append(Role.DEALER)
+            audience.append(Role.DEALER)
         if severity in (WARNING, CRITICAL):
-            told.append(Role.INSPECTOR)
+            audience.append(Role.INSPECTOR)
         if self.machine:
-            told.append(Role.ENGINEER)
-        return tuple(told)
+            audience.append(Role.ENGINEER)
+        return tuple(audience)
 
     def severity(self, grade: int) -> Severity:
-        """Return how loud it is in its state of that grade, the gravest beyond the last."""
+        """Return its severity in its state of that grade, the gravest beyond the last."""
         return self.severities[min(grade, len(self.severities) - 1)]
 
 
@@ -74,7 +72,7 @@ class FaultKind:
 class Fault:
     """A fault as found: `key` is the same for as long as it is about the same thing.
 
-    `grade` counts up from its mildest state. The rest are the facts of the moment.
+    `grade` counts up from its mildest state. The other fields are the facts at that time.
     """
 
     key: str

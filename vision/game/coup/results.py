@@ -1,12 +1,13 @@
-"""What a coup came to, and when it may be said.
+"""What a coup came to, and when it is published: running, held, final, corrected or void.
 
-A result is told as soon as no card is due and every card that counts is at rest and read; later
-facts and orders make a new revision. What is not known, in doubt or under a fault is held, never
-guessed. Must not know how faults are found or who may give orders.
+A result is published as soon as no card is due and every card that counts is at rest and read;
+later facts and orders make a new revision. What is not known, in doubt or under a fault is held,
+never guessed. `RESULT_LIFE` is the whole life of a coup as the house sees it.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from vision.game.cards import Card
@@ -14,17 +15,65 @@ from vision.game.commands import Command
 from vision.game.coup.alerts import is_holding
 from vision.game.coup.fault_finding import is_contradicted
 from vision.game.coup.fault_table import KINDS, Fault, words_of
-from vision.game.coup.layout import Laid
-from vision.game.coup.state import Coup, Seen
+from vision.game.coup.state import Coup, DealtCard, HandLayout, Table
 from vision.game.events import Winner
 from vision.game.outcome import is_natural, is_pair, is_three_giving_eight, winner_of
 from vision.game.outputs import CoupLive, CoupResult, Hand, ResultState
 
-PUBLIC = (ResultState.FINAL, ResultState.CORRECTED, ResultState.VOID)
+FINAL, CORRECTED = ResultState.FINAL, ResultState.CORRECTED
+VOID, HELD = ResultState.VOID, ResultState.HELD
+PUBLIC = (FINAL, CORRECTED, VOID)
 
 
-class Telling(NamedTuple):
-    """When a result is told, and whose order brought it about; `over`: its cards are gone."""
+class ResultEvent(StrEnum):
+    """What a new revision of a coup's result means for it."""
+
+    SETTLED = "settled"  # nothing is due, unread or in doubt
+    CHANGED = "changed"  # settled with other hands than were published before
+    WITHHELD = "withheld"  # something is due, unread, in doubt, or on hold by order
+    VOIDED = "voided"  # by order
+
+
+# {state: {event: state after it}}; None: the coup is running and has no result yet.
+RESULT_LIFE: dict[ResultState | None, dict[ResultEvent, ResultState]] = {
+    # Running: nothing is published but the cards as they lie.
+    None: {
+        ResultEvent.SETTLED: FINAL,
+        ResultEvent.WITHHELD: HELD,
+        ResultEvent.VOIDED: VOID,
+    },
+    # Held: the house knows that there is a result, and not what it is.
+    HELD: {
+        ResultEvent.SETTLED: FINAL,
+        ResultEvent.CHANGED: CORRECTED,
+        ResultEvent.WITHHELD: HELD,
+        ResultEvent.VOIDED: VOID,
+    },
+    # Final: a revision may add a fault or say that the hand was free.
+    FINAL: {
+        ResultEvent.SETTLED: FINAL,
+        ResultEvent.CHANGED: CORRECTED,
+        ResultEvent.WITHHELD: HELD,
+        ResultEvent.VOIDED: VOID,
+    },
+    # Corrected: once it was, every later revision is.
+    CORRECTED: {
+        ResultEvent.CHANGED: CORRECTED,
+        ResultEvent.WITHHELD: HELD,
+        ResultEvent.VOIDED: VOID,
+    },
+    # Void: until the order is taken back.
+    VOID: {
+        ResultEvent.SETTLED: FINAL,
+        ResultEvent.CHANGED: CORRECTED,
+        ResultEvent.WITHHELD: HELD,
+        ResultEvent.VOIDED: VOID,
+    },
+}
+
+
+class Publishing(NamedTuple):
+    """When a result is published, and by whose order, if any; `over`: its cards are gone."""
 
     shoe: str
     at: int
@@ -32,22 +81,27 @@ class Telling(NamedTuple):
     actor: Command | None = None
 
 
-def live(coup: Coup, laid: Laid, shoe: str, at: int) -> CoupLive:
-    """Return what the table shows of a running coup."""
-    punto = tuple([seen.face for seen in laid.punto])
-    banco = tuple([seen.face for seen in laid.banco])
-    void = coup.void
+def published_results(table: Table) -> tuple[CoupResult, ...]:
+    """Return the results of this shoe's coups that the public knows, void ones included."""
+    results = (coup.result for coup in table.coups)
+    return tuple([result for result in results if result is not None and result.state in PUBLIC])
+
+
+def live(coup: Coup, layout: HandLayout, shoe: str, at: int) -> CoupLive:
+    """Return what is published of a running coup."""
+    punto = tuple([card.face for card in layout.punto])
+    banco = tuple([card.face for card in layout.banco])
     return CoupLive(
-        at,
-        shoe,
-        coup.number,
-        punto,
-        banco,
-        _points(punto),
-        _points(banco),
-        () if void else laid.expected,
-        void or laid.complete,
-        coup.free,
+        at=at,
+        shoe=shoe,
+        coup=coup.number,
+        punto=punto,
+        banco=banco,
+        punto_points=_points(punto),
+        banco_points=_points(banco),
+        expected=() if coup.void else layout.expected,
+        complete=coup.void or layout.complete,
+        free=coup.free,
     )
 
 
@@ -64,93 +118,97 @@ def _points(cards: tuple[Card | None, ...]) -> int | None:
 
 
 def publish(
-    coup: Coup, laid: Laid, faults: tuple[Fault, ...], telling: Telling
+    coup: Coup, layout: HandLayout, faults: tuple[Fault, ...], publishing: Publishing
 ) -> tuple[Coup, CoupResult | None]:
-    """Return the coup with the result that is now due to be told, and that result, if it is new."""
-    why = _held(coup, laid, ended=telling.over)
+    """Return the coup with its result as it is now, and that result if it is a new revision."""
+    why = _why_held(coup, layout, ended=publishing.over)
     if why is None:
         return coup, None
     last = coup.result
     codes = tuple(sorted({fault.code for fault in faults if _stays(fault)})) if faults else ()
-    if last is not None and _says(last, why, coup, laid, codes):
+    if last is not None and _is_same(last, why, coup, layout, codes):
         return coup, None
-    result = _result(coup, laid, telling, 0 if last is None else last.revision + 1)
-    if coup.void or why:
-        state = ResultState.VOID if coup.void else ResultState.HELD
-        result = result._replace(
-            state=state,
-            why=why,
-            faults=codes,
-            winner=None,
-            egalite_points=None,
-            three_giving_eight=False,
-        )
+    result = _result(coup, layout, publishing)._replace(faults=codes, why=why)
+    event = _event(coup, result)
+    result = result._replace(state=RESULT_LIFE[last.state if last else None][event])
+    if event in (ResultEvent.VOIDED, ResultEvent.WITHHELD):
+        result = result._replace(winner=None, egalite_points=None, three_giving_eight=False)
         return coup._replace(result=result), result
-    state = ResultState.FINAL
-    if coup.shown is not None and _is_correction(coup.shown, result):
-        state = ResultState.CORRECTED
-    result = result._replace(state=state, faults=codes)
     return coup._replace(result=result, shown=result), result
 
 
-def _says(last: CoupResult, why: str, coup: Coup, laid: Laid, codes: tuple[str, ...]) -> bool:
-    """Whether the last result says already what is now so."""
+def _event(coup: Coup, result: CoupResult) -> ResultEvent:
+    shown = coup.shown
+    if coup.void:
+        return ResultEvent.VOIDED
+    if result.why:
+        return ResultEvent.WITHHELD
+    if shown is None:
+        return ResultEvent.SETTLED
+    same = (shown.punto, shown.banco) == (result.punto, result.banco)
+    return ResultEvent.SETTLED if same and shown.state is FINAL else ResultEvent.CHANGED
+
+
+def _is_same(
+    last: CoupResult, why: str, coup: Coup, layout: HandLayout, codes: tuple[str, ...]
+) -> bool:
+    """Whether the last revision already says what is so now."""
     return (
         last.why == why
-        and (last.state is ResultState.VOID) == coup.void
+        and (last.state is VOID) == coup.void
         and last.faults == codes
         and last.free == coup.free
-        and last.punto.cards == tuple([seen.face for seen in laid.punto])
-        and last.banco.cards == tuple([seen.face for seen in laid.banco])
+        and last.punto.cards == tuple([card.face for card in layout.punto])
+        and last.banco.cards == tuple([card.face for card in layout.banco])
     )
 
 
-def _held(coup: Coup, laid: Laid, *, ended: bool) -> str | None:
-    """Say why the result is held, "" if it is not, `None` if there is none to speak of."""
-    finished = laid.opened and (laid.complete or coup.stands or coup.over_at is not None)
+def _why_held(coup: Coup, layout: HandLayout, *, ended: bool) -> str | None:
+    """Return why the result is held, "" if it is not, `None` if there is no result yet."""
+    finished = layout.opened and (layout.complete or coup.stands or coup.over_at is not None)
     if coup.void:
         return ""
     if not finished and not ended and coup.result is None:
         return None
     if coup.hold:
         return "hold"
-    unread = [seen for seen in laid.cards if seen.face is None]
+    unread = [card for card in layout.cards if card.face is None]
     if unread and not ended and coup.result is None:
         return None
-    if coup.unseen and not laid.complete and not coup.stands:
+    if coup.unseen and not layout.complete and not coup.stands:
         return "view"
-    if is_holding(coup.told):
+    if is_holding(coup.alerts):
         return "review"
     # A card read as two different faces is as good as unread: no deadline makes it known.
-    if unread or any(is_contradicted(seen) for seen in laid.cards):
+    if unread or any(is_contradicted(card) for card in layout.cards):
         return "unread"
     if not finished:
         return "incomplete"
-    at_rest = ended or all(_is_at_rest(seen) for seen in laid.cards)
+    at_rest = ended or all(_is_at_rest(card) for card in layout.cards)
     return "" if at_rest or coup.result is not None else None
 
 
-def _is_at_rest(seen: Seen) -> bool:
-    return seen.placed_at is not None or seen.marks.keyed is not None
+def _is_at_rest(card: DealtCard) -> bool:
+    return card.placed_at is not None or card.marks.keyed is not None
 
 
-def _result(coup: Coup, laid: Laid, telling: Telling, revision: int) -> CoupResult:
-    """Reckon the result as if it were final."""
-    punto, banco = known(laid.punto), known(laid.banco)
-    readable = len(punto) == len(laid.punto) > 1 and len(banco) == len(laid.banco) > 1
+def _result(coup: Coup, layout: HandLayout, publishing: Publishing) -> CoupResult:
+    """Return the next revision of the result as if it were final."""
+    punto, banco = known(layout.punto), known(layout.banco)
+    readable = len(punto) == len(layout.punto) > 1 and len(banco) == len(layout.banco) > 1
     winner = winner_of(punto, banco) if readable else None
-    hand = _hand(laid.punto)
-    actor = telling.actor
+    hand = _hand(layout.punto)
+    actor = publishing.actor
     return CoupResult(
-        at=telling.at,
-        shoe=telling.shoe,
+        at=publishing.at,
+        shoe=publishing.shoe,
         coup=coup.number,
-        revision=revision,
-        state=ResultState.FINAL,
+        revision=0 if coup.result is None else coup.result.revision + 1,
+        state=FINAL,
         why="",
         winner=winner,
         punto=hand,
-        banco=_hand(laid.banco),
+        banco=_hand(layout.banco),
         egalite_points=hand.points if winner is Winner.EGALITE else None,
         three_giving_eight=readable and is_three_giving_eight(punto, banco),
         faults=(),
@@ -164,8 +222,8 @@ def _stays(fault: Fault) -> bool:
     return not KINDS[fault.code].of_reader and fault.code not in ("DEADLINE_PASSED", "HELD_OVER")
 
 
-def _hand(cards: tuple[Seen, ...]) -> Hand:
-    faces = tuple(seen.face for seen in cards)
+def _hand(cards: tuple[DealtCard, ...]) -> Hand:
+    faces = tuple(card.face for card in cards)
     read = known(cards)
     whole = len(read) == len(faces)
     return Hand(
@@ -176,29 +234,24 @@ def _hand(cards: tuple[Seen, ...]) -> Hand:
     )
 
 
-def known(cards: tuple[Seen, ...]) -> tuple[Card, ...]:
+def known(cards: tuple[DealtCard, ...]) -> tuple[Card, ...]:
     """Return the faces that are known."""
-    return tuple(seen.face for seen in cards if seen.face is not None)
+    return tuple(card.face for card in cards if card.face is not None)
 
 
-def _is_correction(shown: CoupResult, result: CoupResult) -> bool:
-    same = (shown.punto, shown.banco) == (result.punto, result.banco)
-    return shown.state is ResultState.CORRECTED or not same
-
-
-def entered_faults(coup: Coup, laid: Laid) -> tuple[Fault, ...]:
-    """Put the result that the dealer keyed in against the cards, once they are all known."""
+def entered_faults(coup: Coup, layout: HandLayout) -> tuple[Fault, ...]:
+    """Compare the result that the dealer keyed in with the cards, once they are all known."""
     entered = coup.entered
-    if entered is None or coup.void or not laid.opened:
+    if entered is None or coup.void or not layout.opened:
         return ()
-    punto, banco = known(laid.punto), known(laid.banco)
-    if len(punto) + len(banco) < len(laid.cards):
+    punto, banco = known(layout.punto), known(layout.banco)
+    if len(punto) + len(banco) < len(layout.cards):
         return ()
     winner = winner_of(punto, banco)
-    points = _hand(laid.punto).points
+    points = _hand(layout.punto).points
     found: list[Fault] = []
     if entered.winner is not winner:
-        ours = f"{winner} {points}-{_hand(laid.banco).points}"
+        ours = f"{winner} {points}-{_hand(layout.banco).points}"
         text = words_of("WRONG_RESULT", ours=ours, theirs=entered.winner)
         found.append(Fault("entered", "WRONG_RESULT", text))
     sides = (
@@ -209,13 +262,13 @@ def entered_faults(coup: Coup, laid: Laid) -> tuple[Fault, ...]:
     )
     for name, ours_is, theirs_is in sides:
         if theirs_is is not None and theirs_is != ours_is:
-            ours, theirs = f"{name} {_said(ours_is)}", f"{name} {_said(theirs_is)}"
+            ours, theirs = f"{name} {_mark_text(ours_is)}", f"{name} {_mark_text(theirs_is)}"
             text = words_of("WRONG_SIDE", ours=ours, theirs=theirs)
             found.append(Fault(f"entered:{name}", "WRONG_SIDE", text))
     return tuple(found)
 
 
-def _said(mark: bool | int | None) -> str:
+def _mark_text(mark: bool | int | None) -> str:
     if mark is None:
         return "none"
     if isinstance(mark, bool):

@@ -1,32 +1,43 @@
-"""The state of a table: what has been seen of its shoe and its coups, and what was ruled.
+"""The state of a table, and how the cards of a coup lie in its two hands.
 
-Only facts and orders are kept, and what has been told; what they amount to is worked out anew by
-`judge` each time, so a correction leaves no trace of the error but the record of it. The types are
-named tuples, not dataclasses: several are made at every event, at a third of the cost. What changes
-at every event stands first in them, and has a method of its own that is three times as fast as
-`_replace`.
+The state holds facts (what was seen), orders (what people decided) and what was published, nothing
+derived: `lay_out` works out the hands, `evaluate` the faults and the result, again at every event.
+So a correction leaves no trace of the error but the record of it. The types are named tuples rather
+than dataclasses because a few are made at every event; change them with `_replace`.
+
+A slot is a hand and the count within it: where exactly a card lies in its hand does not matter, its
+order of leaving the shoe does. A card not yet at rest in a slot is taken to go where the next card
+is due. Which coup a card belongs to, and to which hand, never depends on its face.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Annotated, NamedTuple, TypeAlias
 
 from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault
 from vision.game.events import ResultEntered, Slot
 from vision.game.outputs import Alert, CoupResult
 from vision.game.rules import Rules
+from vision.game.tableau import BANCO, NOWHERE, PUNTO, ExtraCard, check_draws, opening
 
-_make = tuple.__new__
+# --- the state ------------------------------------------------------------------------------------
+
+
+class StoredAs(NamedTuple):
+    """The name under which checkpoints store a field that has another name here."""
+
+    name: str
 
 
 class Marks(NamedTuple):
-    """What is rarely so of a card: orders about it, and doubts.
+    """What holds for few cards only: orders about the card, and doubts about its reading.
 
-    `fate`: "burned" or "carried". `declined`: its face lies open and was not read. `early`: exposed
-    before its time. `clash`: a different earlier reading. `switched`: read so after the result.
+    `fate`: "burned" or "carried". `declined`: the face lies open and was not read. `early`: exposed
+    before its time. `clash`: a different earlier reading. `switched`: the face read after the
+    result.
     """
 
     keyed: Card | None = None
@@ -42,10 +53,10 @@ class Marks(NamedTuple):
 NO_MARKS = Marks()
 
 
-class Seen(NamedTuple):
-    """A card that left the shoe; `order` is 0 and below for one keyed in that nobody saw.
+class DealtCard(NamedTuple):
+    """A card that left the shoe; `order` is 0 or below for a card keyed in that nobody saw.
 
-    `card` is its face as read, `face` as it counts: keyed in, else read.
+    `card` is the face as read, `face` the face that counts: keyed in, else read.
     """
 
     order: int
@@ -59,48 +70,47 @@ class Seen(NamedTuple):
     face: Card | None = None
     marks: Marks = NO_MARKS
 
-    def at_rest(self, at: int, slot: Slot | None) -> Seen:
-        """Return the card as lying there since `at`."""
-        return _make(Seen, (self[0], self[1], at, slot, None, *self[5:]))
-
-    def read_as(self, card: Card, confidence: float, second: Card | None) -> Seen:
+    def read_as(self, card: Card, confidence: float, second: Card | None) -> DealtCard:
         """Return the card with that face read."""
         face = self.marks.keyed or card
-        return _make(Seen, (*self[:5], card, confidence, second, face, self[9]))
+        return self._replace(card=card, confidence=confidence, second=second, face=face)
 
-    def marked(self, marks: Marks) -> Seen:
-        """Return the card with those marks, the same one where they have not changed."""
+    def marked(self, marks: Marks) -> DealtCard:
+        """Return the card with those marks."""
         if marks == self.marks:
             return self
         return self._replace(marks=marks, face=marks.keyed or self.card)
 
     @property
-    def place(self) -> Slot | None:
-        """Its slot as it counts: where it was ordered to be, else where it lies."""
+    def ruled_slot(self) -> Slot | None:
+        """The slot that counts: where the card was ordered to be, else where it lies."""
         return self.slot if self.marks.moved is None else self.marks.moved
 
 
-class Told(NamedTuple):
+class FaultAlert(NamedTuple):
     """An alert and the key of the fault that it is about."""
 
     key: str
     alert: Alert
 
 
-class Coup(NamedTuple):
-    """One round: its cards in the order in which they left the shoe, and what was ordered of it.
+Alerts: TypeAlias = tuple[FaultAlert, ...]
 
-    `changed_at`: when a card was last out, at rest or read. `cleared_at`: when no card lay any
-    more. `over_at`: when the next coup began. `unseen`: the view was lost during it. `noticed` are
-    faults that its cards do not show. `shown` is the last result that was not held. `first` is the
-    order of its first card, or of the next to leave the shoe where nobody saw its cards.
+
+class Coup(NamedTuple):
+    """One round: its cards in the order in which they left the shoe, and the orders about it.
+
+    `changed_at`: when a card was last out, at rest or read. `cleared_at`: when the last card was
+    removed. `over_at`: when the next coup began. `unseen`: the view was lost during it. `noticed`:
+    faults that its cards do not show. `shown`: the last result that was not held. `first`: the
+    order of its first card, or of the next card to leave the shoe where nobody saw its cards.
     """
 
     number: int
     started_at: int
     changed_at: int
     cleared_at: int | None = None
-    cards: tuple[Seen, ...] = ()
+    cards: tuple[DealtCard, ...] = ()
     over_at: int | None = None
     unseen: bool = False
     void: bool = False
@@ -109,17 +119,17 @@ class Coup(NamedTuple):
     free: bool = False
     entered: ResultEntered | None = None
     noticed: tuple[Fault, ...] = ()
-    told: tuple[Told, ...] = ()
+    alerts: Annotated[Alerts, StoredAs("told")] = ()
     result: CoupResult | None = None
     shown: CoupResult | None = None
     complete: bool = False
     first: int = 0
 
     def is_over(self, at: int, patience_ms: int) -> bool:
-        """Whether its cards are gone for good, so that one that leaves the shoe begins the next.
+        """Whether the next card to leave the shoe begins the next coup.
 
-        One that nobody saw is. A hand of fewer than four cards that vanished for a moment was
-        covered, not cleared.
+        It does once the cards are gone for good, or where nobody saw any. A hand of fewer than four
+        cards that vanished for a moment was covered, not cleared.
         """
         if self.void or self.over_at is not None or not self.cards:
             return True
@@ -127,34 +137,30 @@ class Coup(NamedTuple):
             return False
         return len(self.cards) >= 4 or at >= self.cleared_at + patience_ms
 
-    def place_of(self, order: int) -> int | None:
-        """Return at which place of `cards` the card with that order is."""
-        for place, seen in enumerate(self.cards):
-            if seen.order == order:
-                return place
+    def index_of(self, order: int) -> int | None:
+        """Return the index in `cards` of the card with that order."""
+        for index, card in enumerate(self.cards):
+            if card.order == order:
+                return index
         return None
 
-    def with_card(self, seen: Seen) -> Coup:
-        """Return the coup with that card in place of the one of the same order."""
-        return self.with_cards([seen if old.order == seen.order else old for old in self.cards])
+    def with_card(self, card: DealtCard) -> Coup:
+        """Return the coup with its card of that order replaced."""
+        return self._replace(cards=self.cards_with(card))
 
-    def with_cards(self, cards: Iterable[Seen]) -> Coup:
-        """Return the coup with those cards."""
-        return _make(Coup, (*self[:4], tuple(cards), *self[5:]))
-
-    def changed(self, at: int, cleared_at: int | None, cards: Iterable[Seen]) -> Coup:
-        """Return the running coup with those cards, of which one changed at that time."""
-        return _make(Coup, (self[0], self[1], at, cleared_at, tuple(cards), *self[5:]))
+    def cards_with(self, card: DealtCard) -> tuple[DealtCard, ...]:
+        """Return the cards with the one of that order replaced."""
+        return tuple([card if old.order == card.order else old for old in self.cards])
 
 
 class Shoe(NamedTuple):
-    """The run of cards in use.
+    """The shoe in use.
 
-    `last` is the highest order seen, `out` how many left in view, `counts` how many of each face
-    were read, `surplus` the orders of cards of which there should not be so many. `burning`: cards
-    that leave are burn cards; `burn_due` is how many there should be, the first included.
-    `last_coup` is the last to be dealt, once the cut card has been seen. `partial`: cards of it may
-    have left unseen.
+    `last` is the highest order seen, `out` how many cards were seen to leave, `counts` how many of
+    each of the 52 faces were read, `surplus` the orders of the cards of which there are too many.
+    `burning`: cards that leave are burn cards; `burn_due` is how many there should be, the first
+    included. `last_coup` is the last to be dealt, known once the cut card is out. `partial`: cards
+    may have left unseen.
     """
 
     name: str
@@ -164,26 +170,18 @@ class Shoe(NamedTuple):
     counts: tuple[int, ...] = (0,) * 52
     surplus: frozenset[int] = frozenset()
     burning: bool = False
-    burned: tuple[Seen, ...] = ()
+    burned: tuple[DealtCard, ...] = ()
     burn_due: int | None = None
     last_coup: int | None = None
     left: int | None = None
     partial: bool = False
-
-    def with_card_out(self, order: int) -> Shoe:
-        """Return the shoe after that card left it."""
-        return _make(Shoe, (self[0], order, self[2] + 1, False, *self[4:]))
-
-    def with_counts(self, counts: tuple[int, ...], surplus: frozenset[int]) -> Shoe:
-        """Return the shoe with so many of each face read."""
-        return _make(Shoe, (*self[:4], counts, surplus, *self[6:]))
 
 
 NO_SHOE = Shoe("")
 
 
 class Undo(NamedTuple):
-    """How a coup stood before an order about it: its orders, not what was seen since.
+    """A coup's orders as they stood before one more; what was seen of the coup is not in it.
 
     `carried` is the card that the order made the first of the next coup, if it did.
     """
@@ -195,17 +193,17 @@ class Undo(NamedTuple):
     free: bool
     unseen: bool
     marks: tuple[tuple[int, Marks], ...]
-    told: tuple[Told, ...]
+    alerts: Annotated[Alerts, StoredAs("told")]
     carried: int | None = None
 
 
 class Table(NamedTuple):
     """Everything that is known of a table.
 
-    `done` are this shoe's coups before the running one, coup n at index n - 1. `told` are alerts
-    about the shoe and the reader, `kept` those of earlier shoes that nobody closed; `alerts` counts
-    all ever raised. A `shoe` without a name is none: nothing has been seen yet. `bets_closed` is
-    `None` at a table that never says so.
+    `done` are this shoe's coups before the running one, coup n at index n - 1. `alerts` are those
+    about the shoe and the reader, `earlier_alerts` those of earlier shoes that nobody closed;
+    `alerts_raised` counts all alerts there ever were. A `shoe` without a name: nothing has been
+    seen yet. `bets_closed` is `None` at a table that never reports it.
     """
 
     rules: Rules
@@ -216,13 +214,18 @@ class Table(NamedTuple):
     shoes: int = 0
     done: tuple[Coup, ...] = ()
     noticed: tuple[Fault, ...] = ()
-    told: tuple[Told, ...] = ()
-    kept: tuple[Told, ...] = ()
-    alerts: int = 0
+    alerts: Annotated[Alerts, StoredAs("told")] = ()
+    earlier_alerts: Annotated[Alerts, StoredAs("kept")] = ()
+    alerts_raised: Annotated[int, StoredAs("alerts")] = 0
     blind_since: int | None = None
     bets_closed: bool | None = None
     free_next: bool = False
     undo: tuple[Undo, ...] = ()
+
+    @property
+    def coups(self) -> tuple[Coup, ...]:
+        """The coups of this shoe, the running one last."""
+        return self.done if self.coup is None else (*self.done, self.coup)
 
     @property
     def next_order(self) -> int:
@@ -234,22 +237,28 @@ class Table(NamedTuple):
         """The next time (Unix ms) at which `TimePassed` would change anything, if any."""
         if self.coup is None:
             return None
-        return min((at for at in waits(self.coup, self.rules) if at > self.clock), default=None)
+        times = waiting_times(self.coup, self.rules)
+        return min((at for at in times if at > self.clock), default=None)
 
-    def with_running(self, clock: int, shoe: Shoe, coup: Coup | None) -> Table:
-        """Return the table at that time, with that shoe in use and that coup running."""
-        return _make(Table, (self[0], clock, shoe, coup, *self[4:]))
+    def coup_at(self, number: int) -> Coup | None:
+        """Return the coup of this shoe with that number."""
+        if self.coup is not None and self.coup.number == number:
+            return self.coup
+        return self.done[number - 1] if 0 < number <= len(self.done) else None
 
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""
-        coup = self.coup
-        if coup is None or coup.place_of(order) is None:
-            index = bisect_right(self.done, order, key=_first) - 1
-            coup = self.done[index] if index >= 0 else None
-        return coup if coup is not None and coup.place_of(order) is not None else None
+        if self.coup is not None and self.coup.index_of(order) is not None:
+            return self.coup
+        index = bisect_right(self.done, order, key=_first) - 1
+        if index < 0 or self.done[index].index_of(order) is None:
+            return None
+        return self.done[index]
 
-    def with_done(self, coup: Coup) -> Table:
-        """Return the table with that coup in place of the earlier one of the same number."""
+    def with_coup(self, coup: Coup) -> Table:
+        """Return the table with its coup of that number replaced."""
+        if self.coup is not None and self.coup.number == coup.number:
+            return self._replace(coup=coup)
         index = coup.number - 1
         return self._replace(done=(*self.done[:index], coup, *self.done[index + 1 :]))
 
@@ -258,19 +267,162 @@ def _first(coup: Coup) -> int:
     return coup.first
 
 
-def waits(coup: Coup, rules: Rules) -> tuple[int, ...]:
-    """Return the times (Unix ms) at which something may be said of the coup, past ones too."""
+def waiting_times(coup: Coup, rules: Rules) -> list[int]:
+    """Return the times (Unix ms) at which a fault of the coup may come due, past ones too."""
     if coup.void or coup.over_at is not None:
-        return ()
-    times = [coup.changed_at + rules.due_after_ms, coup.changed_at + rules.unread_after_ms]
-    for seen in coup.cards:
-        if seen.placed_at is None:
-            times.append(seen.out_at + rules.unaccounted_after_ms)
-        if seen.removed_at is not None and not coup.complete:
-            times.append(seen.removed_at + rules.removed_after_ms)
-    return tuple(times) if not coup.complete else tuple(times[2:])
+        return []
+    times = [
+        card.out_at + rules.unaccounted_after_ms for card in coup.cards if card.placed_at is None
+    ]
+    if not coup.complete:
+        times += [coup.changed_at + rules.due_after_ms, coup.changed_at + rules.unread_after_ms]
+        removed = (card.removed_at for card in coup.cards)
+        times += [at + rules.removed_after_ms for at in removed if at is not None]
+    return times
 
 
 def new_table(rules: Rules | None = None) -> Table:
-    """Return a table at which nothing has happened yet, under these rules (or the usual ones)."""
+    """Return a table at which nothing has happened yet, under these rules (default: `Rules()`)."""
     return Table(rules=rules or Rules())
+
+
+# --- how the cards of a coup lie ------------------------------------------------------------------
+
+COMPLETE: frozenset[Slot | None] = frozenset((None,))
+_ONLY = {slot: frozenset((slot,)) for slot in (None, *Slot)}
+
+
+class HandLayout(NamedTuple):
+    """A coup laid out in two hands.
+
+    `punto` and `banco` are the cards that count, three at most. `extras` are the cards beyond the
+    first two of each hand with the fault code of each ("" for none). `due` is where the next card
+    may go, with `None` in it when none may be due. `opened`: both hands have their first two cards.
+    """
+
+    punto: tuple[DealtCard, ...]
+    banco: tuple[DealtCard, ...]
+    extras: tuple[tuple[DealtCard, str], ...]
+    due: frozenset[Slot | None]
+    opened: bool
+
+    @property
+    def cards(self) -> tuple[DealtCard, ...]:
+        """The cards that count."""
+        return self.punto + self.banco
+
+    @property
+    def complete(self) -> bool:
+        """Whether no card is due, whatever the unread faces are."""
+        return self.due == COMPLETE
+
+    @property
+    def expected(self) -> tuple[Slot, ...]:
+        """Where the next card may go, in the order of the slots."""
+        return _in_order(self.due)
+
+    @property
+    def surely_due(self) -> bool:
+        """Whether a card is due, whatever the unread faces are."""
+        return None not in self.due
+
+    def slot_of(self, order: int) -> Slot | None:
+        """Return the slot of a card that counts."""
+        for hand in (self.punto, self.banco):
+            for index, card in enumerate(hand):
+                if card.order == order:
+                    return Slot(2 * index + (hand is self.banco))
+        return None
+
+    def in_slot(self, slot: Slot) -> DealtCard | None:
+        """Return the card in that slot, if there is one."""
+        hand = self.hand_of(slot)
+        return hand[slot // 2] if slot // 2 < len(hand) else None
+
+    def hand_of(self, slot: Slot) -> tuple[DealtCard, ...]:
+        """Return the hand to which the slot belongs."""
+        return self.punto if slot.is_punto else self.banco
+
+
+@cache
+def _in_order(due: frozenset[Slot | None]) -> tuple[Slot, ...]:
+    return tuple(sorted(slot for slot in due if slot is not None))
+
+
+def lay_out(coup: Coup, rules: Rules) -> HandLayout:
+    """Return the coup laid out by these rules."""
+    cards = coup.cards
+    places = tuple([card.slot if card.marks == NO_MARKS else _ruled_place(card) for card in cards])
+    hands = _assign(places, rules.deal_order)
+    punto = tuple([cards[index] for index in hands.punto])
+    banco = tuple([cards[index] for index in hands.banco])
+    beyond = [cards[index] for index in hands.beyond]
+    if hands.first is not None:
+        extras = tuple([(card, "") for card in beyond])
+        return HandLayout(punto, banco, extras, due=_ONLY[hands.first], opened=False)
+    drawn = tuple([_extra(card) for card in beyond])
+    checked = check_draws(rules.tableau, _total(punto), _total(banco), drawn)
+    for card, side in zip(beyond, checked.hands, strict=True):
+        if side == PUNTO and len(punto) < 3:
+            punto = (*punto, card)
+        elif side == BANCO and len(banco) < 3:
+            banco = (*banco, card)
+    extras = tuple(zip(beyond, checked.codes, strict=True))
+    return HandLayout(punto, banco, extras, due=checked.due, opened=True)
+
+
+def _ruled_place(card: DealtCard) -> Slot | int | None:
+    return NOWHERE if card.marks.fate else card.ruled_slot
+
+
+class _Hands(NamedTuple):
+    """Indices of cards: two for each hand at most, and those beyond.
+
+    `first` is where the next of the first four is due, `None` when they are there.
+    """
+
+    punto: tuple[int, ...]
+    banco: tuple[int, ...]
+    beyond: tuple[int, ...]
+    first: Slot | None
+
+
+# Coups lie in few ways, and each is laid out at every event; 4096 entries are some 2 MB at most.
+@lru_cache(maxsize=4096)
+def _assign(places: tuple[Slot | int | None, ...], order: tuple[Slot, ...]) -> _Hands:
+    """Assign cards to hands by where they lie; `None`: not at rest, `NOWHERE`: in no hand."""
+    hands: tuple[list[int], list[int]] = ([], [])
+    beyond: list[int] = []
+    for index, place in enumerate(places):
+        side = _side(place, index, (len(hands[PUNTO]), len(hands[BANCO])), order)
+        (beyond if side == NOWHERE or len(hands[side]) > 1 else hands[side]).append(index)
+    first = opening(len(hands[PUNTO]), len(hands[BANCO]), order)
+    return _Hands(tuple(hands[PUNTO]), tuple(hands[BANCO]), tuple(beyond), first)
+
+
+def _side(
+    place: Slot | int | None, index: int, have: tuple[int, int], order: tuple[Slot, ...]
+) -> int:
+    """Return the hand of a card that may be one of the first four, `NOWHERE` for none."""
+    if place == NOWHERE:
+        return NOWHERE
+    if place is not None:
+        return place % 2
+    if index < 4 and have[order[index] % 2] < 2:
+        return order[index] % 2
+    lacking = opening(have[PUNTO], have[BANCO], order)
+    return NOWHERE if lacking is None else lacking % 2
+
+
+def _extra(card: DealtCard) -> ExtraCard:
+    slot = card.ruled_slot
+    return ExtraCard(
+        lies=None if card.slot is None else card.slot % 2,
+        counts=NOWHERE if card.marks.fate else None if slot is None else slot % 2,
+        points=None if card.face is None else card.face.points,
+    )
+
+
+def _total(hand: tuple[DealtCard, ...]) -> int | None:
+    first, second = hand[0].face, hand[1].face
+    return None if first is None or second is None else (first.points + second.points) % 10

@@ -1,8 +1,8 @@
-"""The work on one event: a table on its way from before the event to after it.
+"""The work on one event: a table as it changes from before to after it, and the outputs.
 
-Mutable, but made by `step` and gone when it answers: from outside, `step` is a pure function.
-What the handlers of events share is here: weighing a coup anew, telling what changed, letting
-deadlines pass. Must not know which events there are.
+Mutable, but made by `step` and gone when it returns: seen from outside, `step` is a pure function.
+Here is what the handlers of events share: evaluating a coup, adding and dropping faults, letting
+deadlines pass, and reporting.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vision.game.commands import Command
-from vision.game.coup.alerts import BEFORE_NEXT_COUP, Place, pass_deadlines, reconcile
+from vision.game.coup.alerts import BEFORE_NEXT_COUP, AlertContext, pass_deadlines, reconcile
 from vision.game.coup.fault_finding import FaultContext, find
 from vision.game.coup.fault_table import Fault
-from vision.game.coup.layout import Laid, lay
-from vision.game.coup.results import PUBLIC, Telling, entered_faults, live, publish
-from vision.game.coup.state import Coup, Seen, Table
+from vision.game.coup.results import (
+    Publishing,
+    entered_faults,
+    live,
+    publish,
+    published_results,
+)
+from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Shoe, Table, lay_out
 from vision.game.outputs import (
     CardSeen,
     CoupsChanged,
@@ -25,68 +30,84 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
+from vision.game.rules import Rules
 
 
 class Transition:
-    """A table, the moment (Unix ms), whose order it is if it is one, and what has been said.
+    """A table, the time of the event (Unix ms), its order if it is one, and the outputs so far."""
 
-    `clock`, `shoe` and `coup` are the table's; they are put together again when `table` is asked
-    for, since they change at every event.
-    """
-
-    __slots__ = ("_table", "actor", "at", "clock", "coup", "rules", "said", "shoe")
+    __slots__ = ("actor", "at", "outputs", "table")
 
     def __init__(self, table: Table, at: int, actor: Command | None = None) -> None:
+        self.table = table
         self.at = at
         self.actor = actor
-        self.said: list[Output] = []
-        self.rules = table.rules
-        self._table = table
-        self.clock, self.shoe, self.coup = table.clock, table.shoe, table.coup
+        self.outputs: list[Output] = []
 
     @property
-    def table(self) -> Table:
-        """The table as it now stands."""
-        table, shoe, coup = self._table, self.shoe, self.coup
-        if table.coup is not coup or table.shoe is not shoe or table.clock != self.clock:
-            table = self._table = table.with_running(self.clock, shoe, coup)
-        return table
+    def rules(self) -> Rules:
+        """The rules of the table."""
+        return self.table.rules
 
-    @table.setter
-    def table(self, table: Table) -> None:
-        self._table = table
-        self.clock, self.shoe, self.coup = table.clock, table.shoe, table.coup
+    @property
+    def shoe(self) -> Shoe:
+        """The shoe in use."""
+        return self.table.shoe
+
+    @shoe.setter
+    def shoe(self, shoe: Shoe) -> None:
+        self.table = self.table._replace(shoe=shoe)
+
+    @property
+    def coup(self) -> Coup | None:
+        """The running coup."""
+        return self.table.coup
+
+    @coup.setter
+    def coup(self, coup: Coup | None) -> None:
+        self.table = self.table._replace(coup=coup)
+
+    def set_coup(self, coup: Coup) -> None:
+        """Replace the coup of that number."""
+        if coup is not self.table.coup:
+            self.table = self.table.with_coup(coup)
+
+    def lay_out(self, coup: Coup) -> HandLayout:
+        """Lay the coup out by the rules of this table."""
+        return lay_out(coup, self.rules)
+
+    # --- reporting --------------------------------------------------------------------------------
 
     def ignore(self, event: object, why: str) -> None:
-        """Say that an event made no sense."""
-        self.said.append(Ignored(self.at, type(event).__name__, why))
+        """Report that an event made no sense."""
+        self.outputs.append(Ignored(self.at, type(event).__name__, why))
 
-    def say_card(self, event: str, coup: int, seen: Seen) -> None:
-        """Tell surveillance what one card did."""
-        self.said.append(
+    def report_card(self, event: str, coup: int, card: DealtCard) -> None:
+        """Report to surveillance what one card did."""
+        self.outputs.append(
             CardSeen(
-                self.at,
-                event,
-                self.shoe.name,
-                coup,
-                seen.order,
-                seen.place,
-                seen.face,
-                seen.confidence,
-                seen.second,
+                at=self.at,
+                event=event,
+                shoe=self.shoe.name,
+                coup=coup,
+                order=card.order,
+                slot=card.ruled_slot,
+                card=card.face,
+                confidence=card.confidence,
+                second=card.second,
             )
         )
 
-    def say_status(self, state: str, why: str = "") -> None:
-        """Tell whether the reader can see."""
-        self.said.append(StatusChanged(self.at, state, self.table.boot, why))
+    def report_status(self, state: str, why: str = "") -> None:
+        """Report whether the reader can see."""
+        self.outputs.append(StatusChanged(self.at, state, self.table.boot, why))
 
-    def say_shoe(self) -> None:
-        """Tell how the shoe stands."""
+    def report_shoe(self) -> None:
+        """Report the state of the shoe."""
         table, shoe = self.table, self.shoe
-        coups = len(table.done) + (table.coup is not None)
+        coups = len(table.coups)
         unseen = None if shoe.left is None else table.rules.cards - shoe.out - shoe.left
-        self.said.append(
+        self.outputs.append(
             ShoeChanged(
                 at=self.at,
                 shoe=shoe.name,
@@ -104,117 +125,100 @@ class Transition:
             )
         )
 
-    def set_coup(self, coup: Coup) -> None:
-        """Put the coup in place of the one of the same number."""
-        if self.coup is not None and self.coup.number == coup.number:
-            self.coup = coup
-        else:
-            self.table = self.table.with_done(coup)
+    def _report_coups(self) -> None:
+        """Report the list of this shoe's coups."""
+        results = published_results(self.table)
+        self.outputs.append(CoupsChanged(self.at, self.shoe.name, results))
 
-    def coup_at(self, number: int) -> Coup | None:
-        """Return the coup of this shoe with that number."""
-        if self.coup is not None and self.coup.number == number:
-            return self.coup
-        done = self._table.done
-        return done[number - 1] if 0 < number <= len(done) else None
+    # --- a coup -----------------------------------------------------------------------------------
 
-    def lay(self, coup: Coup) -> Laid:
-        """Lay the coup out by the rules of this table."""
-        return lay(coup, self.rules)
+    def evaluate(self, coup: Coup, *, show: bool = True, late: bool = True) -> Coup:
+        """Find the coup's faults and its result again, report what changed, and store the coup.
 
-    def weigh(self, coup: Coup, *, show: bool = True, late: bool = True) -> Coup:
-        """Weigh the coup anew: its faults, its result; tell what changed; return it, put in place.
-
-        `show`: tell how a running coup lies, too. `late`: time limits that passed when the coup was
+        `show`: report a running coup's cards too. `late`: time limits that passed when the coup was
         over have passed for faults found after that as well.
         """
-        at, rules, name = self.at, self.rules, self.shoe.name
-        laid = lay(coup, rules)
-        faults = find(FaultContext(coup, laid, rules, at, self.shoe.surplus))
+        at, rules, shoe = self.at, self.rules, self.shoe
+        layout = lay_out(coup, rules)
+        faults = find(FaultContext(coup, layout, rules, at, shoe.surplus))
         if coup.entered is not None:
-            faults += entered_faults(coup, laid)
-        if faults or coup.told:
+            faults += entered_faults(coup, layout)
+        if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)
         over = coup.is_over(at, rules.removed_after_ms)
-        coup, result = publish(coup, laid, faults, Telling(name, at, over, self.actor))
-        complete = laid.complete and all(seen.face is not None for seen in laid.cards)
+        coup, result = publish(coup, layout, faults, Publishing(shoe.name, at, over, self.actor))
+        complete = layout.complete and all(card.face is not None for card in layout.cards)
         if complete != coup.complete:
             coup = coup._replace(complete=complete)
         self.set_coup(coup)
         if show and coup.over_at is None:
-            self.said.append(live(coup, laid, name, at))
+            self.outputs.append(live(coup, layout, shoe.name, at))
         if result is not None:
-            self.said.append(result)
-            self._say_coups()
+            self.outputs.append(result)
+            self._report_coups()
         return coup
 
     def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
         """Bring the alerts of a coup in line with its faults."""
-        table, at = self.table, self.at
-        after = reconcile(coup.told, faults, Place(self.shoe.name, coup.number, at, table.alerts))
-        self.table = table._replace(alerts=after.raised)
-        self.said += after.happened
-        told = after.told
+        alerts = self._reconciled(coup.alerts, faults, coup.number)
         if late and coup.over_at is not None:
-            told, passed = pass_deadlines(told, BEFORE_NEXT_COUP, at)
-            self.said += passed
-        return coup._replace(told=told)
+            alerts, changes = pass_deadlines(alerts, BEFORE_NEXT_COUP, self.at)
+            self.outputs += changes
+        return coup._replace(alerts=alerts)
 
-    def _say_coups(self) -> None:
-        """Tell the list of this shoe's coups."""
-        done = self._table.done
-        coups = done if self.coup is None else (*done, self.coup)
-        results = [coup.result for coup in coups]
-        shown = tuple([one for one in results if one is not None and one.state in PUBLIC])
-        self.said.append(CoupsChanged(self.at, self.shoe.name, shown))
+    def _reconciled(
+        self, alerts: Alerts, faults: tuple[Fault, ...], coup: int, gone: str = "no longer so"
+    ) -> Alerts:
+        context = AlertContext(self.shoe.name, coup, self.at, self.table.alerts_raised, gone)
+        after = reconcile(alerts, faults, context)
+        self.table = self.table._replace(alerts_raised=after.raised)
+        self.outputs += after.changes
+        return after.alerts
 
-    def notices(self, key: str) -> bool:
-        """Whether a fault of the shoe or the reader is found under that key."""
-        noticed = self._table.noticed
-        return bool(noticed) and any(fault.key == key for fault in noticed)
+    def end_alerts(self, coup: Coup) -> None:
+        """Rectify the alerts of a coup that is taken back."""
+        self._reconciled(coup.alerts, (), coup.number)
 
-    def note(self, fault: Fault) -> None:
-        """Find a fault of the shoe or the reader, until it is dropped."""
-        kept = without(self.table.noticed, fault.key)
-        self.table = self.table._replace(noticed=(*kept, fault))
-        self.weigh_table()
+    def pass_coup_deadlines(self, coup: Coup, deadlines: tuple[Deadline, ...]) -> Coup:
+        """Let time limits of a coup's alerts pass; return the coup, stored."""
+        alerts, changes = pass_deadlines(coup.alerts, deadlines, self.at)
+        if not changes:
+            return coup
+        self.outputs += changes
+        coup = coup._replace(alerts=alerts)
+        self.set_coup(coup)
+        return coup
 
-    def drop(self, key: str, ended: str) -> bool:
-        """Drop such a fault, giving the reason; say whether there was one."""
-        noticed = self.table.noticed
-        kept = without(noticed, key)
-        self.table = self.table._replace(noticed=kept)
-        self.weigh_table(ended)
-        return len(kept) != len(noticed)
+    # --- faults of the shoe and the reader --------------------------------------------------------
 
-    def weigh_table(self, ended: str = "no longer so") -> None:
+    def has_fault(self, key: str) -> bool:
+        """Whether a fault of the shoe or the reader is there under that key."""
+        return any(fault.key == key for fault in self.table.noticed)
+
+    def add_fault(self, fault: Fault) -> None:
+        """Add a fault of the shoe or the reader, which stays until it is dropped."""
+        noticed = (*without(self.table.noticed, fault.key), fault)
+        self.table = self.table._replace(noticed=noticed)
+        self._reconcile_table()
+
+    def drop_fault(self, key: str, gone: str) -> None:
+        """Drop the fault of that key, if it is there; `gone` is the reason given."""
+        self.table = self.table._replace(noticed=without(self.table.noticed, key))
+        self._reconcile_table(gone)
+
+    def _reconcile_table(self, gone: str = "no longer so") -> None:
         """Bring the alerts about shoe and reader in line with their faults."""
         table = self.table
         coup = 0 if table.coup is None else table.coup.number
-        place = Place(table.shoe.name, coup, self.at, table.alerts, ended)
-        after = reconcile(table.told, table.noticed, place)
-        self.table = table._replace(told=after.told, alerts=after.raised)
-        self.said += after.happened
+        alerts = self._reconciled(table.alerts, table.noticed, coup, gone)
+        self.table = self.table._replace(alerts=alerts)
 
-    def pass_table(self, deadlines: tuple[Deadline, ...]) -> None:
+    def pass_table_deadlines(self, deadlines: tuple[Deadline, ...]) -> None:
         """Let time limits of alerts about shoe and reader pass."""
-        told = self._table.told
-        if told:
-            told, happened = pass_deadlines(told, deadlines, self.at)
-            self.table = self.table._replace(told=told)
-            self.said += happened
-
-    def pass_coup(self, coup: Coup, deadlines: tuple[Deadline, ...]) -> Coup:
-        """Let time limits of a coup's alerts pass; return it, put in place."""
-        if not coup.told:
-            return coup
-        told, happened = pass_deadlines(coup.told, deadlines, self.at)
-        if not happened:
-            return coup
-        self.said += happened
-        coup = coup._replace(told=told)
-        self.set_coup(coup)
-        return coup
+        if self.table.alerts:
+            alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
+            self.table = self.table._replace(alerts=alerts)
+            self.outputs += changes
 
 
 def without(faults: Iterable[Fault], key: str) -> tuple[Fault, ...]:

@@ -1,20 +1,36 @@
 """What a card does, as the camera sees it: out, at rest, read, removed.
 
-Each handler takes the turn and the event, puts the new fact in its coup and has the coup weighed.
-Repeated events and cards nobody saw leave the shoe are said to be ignored, or taken as out.
+Each handler adds the new fact to the card's coup, or to the burn cards, and has the coup evaluated.
+A repeated event is ignored; a card that nobody saw leave the shoe is taken as out first.
 """
 
 from __future__ import annotations
 
-from vision.game.cards import Card
-from vision.game.coup.state import Coup, Seen
+from collections import Counter
+
+from vision.game.cards import Card, Rank
+from vision.game.coup.fault_table import Fault, words_of
+from vision.game.coup.state import Coup, DealtCard, Shoe, Table
 from vision.game.coup.transition import Transition
 from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved
-from vision.game.fold.burn import is_enough, placed, put, watch
-from vision.game.fold.coups import begin, ensure_shoe, split
-from vision.game.fold.shoe import check_cut, check_order, count, end_burn
+from vision.game.fold.boundaries import (
+    begin,
+    begin_burn,
+    burn_due,
+    burns,
+    end_burn,
+    ensure_shoe,
+    split,
+)
 from vision.game.outputs import Deadline
 from vision.game.rules import Dealing
+
+# The first cards of a shoe that are compared with the order of a new deck, and how many of their 19
+# pairs may follow one another as in a new deck. Of a shuffled shoe fewer than one pair does, on
+# average; with fewer than eight NEW_DECK_ORDER is raised by chance, with more a shoe that was only
+# cut passes unnoticed where some of its first cards are not read.
+RUN_OF = 20
+RUN_ENOUGH = 8
 
 
 def card_out(transition: Transition, event: CardOut) -> None:
@@ -23,61 +39,65 @@ def card_out(transition: Transition, event: CardOut) -> None:
     if event.order <= shoe.last:
         transition.ignore(event, f"card {event.order} is out already")
         return
-    transition.pass_table((Deadline.NEXT_CARD,))
-    shoe = transition.shoe = shoe.with_card_out(event.order)
-    seen = Seen(event.order, event.at)
-    if shoe.burning and not is_enough(shoe):
-        transition.shoe = shoe._replace(burned=(*shoe.burned, seen))
-        transition.say_card("out", 0, seen)
-        transition.say_shoe()
+    transition.pass_table_deadlines((Deadline.NEXT_CARD,))
+    shoe = transition.shoe._replace(last=event.order, out=shoe.out + 1, ended=False)
+    transition.shoe = shoe
+    card = DealtCard(event.order, event.at)
+    if shoe.burning and not _is_burn_enough(shoe):
+        transition.shoe = shoe._replace(burned=(*shoe.burned, card))
+        transition.report_card("out", 0, card)
+        transition.report_shoe()
         return
     coup = transition.coup
     started = coup is None or coup.is_over(event.at, transition.rules.removed_after_ms)
     if coup is None or started:
         if shoe.burning:
             end_burn(transition, shoe)
-        coup = begin(transition, (seen,))
+        coup = begin(transition, (card,))
     else:
-        coup = transition.pass_coup(coup, (Deadline.NEXT_CARD,))
-        coup = coup.changed(event.at, None, (*coup.cards, seen))
-    transition.say_card("out", coup.number, seen)
-    transition.weigh(coup)
-    check_cut(transition)
+        coup = transition.pass_coup_deadlines(coup, (Deadline.NEXT_CARD,))
+        cards = (*coup.cards, card)
+        coup = coup._replace(changed_at=event.at, cleared_at=None, cards=cards)
+    transition.report_card("out", coup.number, card)
+    transition.evaluate(coup)
+    _check_cut_card(transition)
     if started:
-        transition.say_shoe()
+        transition.report_shoe()
+
+
+def _check_cut_card(transition: Transition) -> None:
+    """Raise once that the cut card should have been seen by now."""
+    shoe, rules = transition.shoe, transition.rules
+    if shoe.last_coup is not None:
+        return
+    left = rules.cards - shoe.last
+    if left == rules.cut_depth - 1:
+        transition.add_fault(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
 
 
 def _find(
     transition: Transition, event: CardPlaced | CardRead | CardRemoved
-) -> tuple[Coup | None, Seen, int] | None:
-    """Return the card, its coup (`None`: burned) and its place in it, or say that there is none.
+) -> tuple[Coup | None, DealtCard] | None:
+    """Return the card and its coup (`None`: burned); None, reported, where there is no such card.
 
     A card whose leaving was missed, being beyond the last one out, is taken as out now.
     """
     order = event.order
     if order > transition.shoe.last:
         card_out(transition, CardOut(event.at, order))
-    coup = transition.coup
-    place = None if coup is None else coup.place_of(order)
-    if place is None:
-        coup = transition.table.coup_of(order)
-        place = None if coup is None else coup.place_of(order)
-    if coup is not None and place is not None:
-        return coup, coup.cards[place], place
-    for place, burned in enumerate(ensure_shoe(transition).burned):
-        if burned.order == order:
-            return None, burned, place
+    coup = transition.table.coup_of(order)
+    cards = ensure_shoe(transition).burned if coup is None else coup.cards
+    for card in cards:
+        if card.order == order:
+            return coup, card
     transition.ignore(event, f"card {order} was not seen to leave the shoe")
     return None
 
 
-def _put(coup: Coup, place: int, seen: Seen, at: int) -> Coup:
-    """Return the coup with that card at that place; a running one has changed now."""
-    cards = coup.cards
-    cards = (*cards[:place], seen, *cards[place + 1 :])
-    if coup.over_at is not None:
-        return coup.with_cards(cards)
-    return coup.changed(at, coup.cleared_at, cards)
+def _with_changed(coup: Coup, card: DealtCard, at: int) -> Coup:
+    """Return the coup with that card replaced; a running coup has changed now."""
+    changed_at = at if coup.over_at is None else coup.changed_at
+    return coup._replace(changed_at=changed_at, cards=coup.cards_with(card))
 
 
 def card_placed(transition: Transition, event: CardPlaced) -> None:
@@ -85,105 +105,171 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
     found = _find(transition, event)
     if found is None:
         return
-    coup, seen, place = found
-    slot = seen.slot if event.slot is None else event.slot
-    seen = seen.at_rest(event.at if seen.placed_at is None else seen.placed_at, slot)
+    coup, card = found
+    card = card._replace(
+        placed_at=event.at if card.placed_at is None else card.placed_at,
+        slot=card.slot if event.slot is None else event.slot,
+        removed_at=None,
+    )
     if coup is None:
-        placed(transition, seen)
+        _burn_card_placed(transition, card)
         return
-    coup = _put(coup, place, seen, event.at)
+    coup = _with_changed(coup, card, event.at)
     running = coup.over_at is None
     if running and coup.cleared_at is not None:
         coup = coup._replace(cleared_at=None)
-    first = running and _is_first(transition, coup, place)
+    index = coup.index_of(card.order) or 0
+    first = running and _is_first(transition, coup, index)
     if first:
-        coup = split(transition, coup, place)
-        transition.say_shoe()
-    transition.say_card("placed", coup.number, seen)
-    if first or not _is_as_taken(transition, coup, place):
-        transition.weigh(coup)
+        coup = split(transition, coup, index)
+        transition.report_shoe()
+    transition.report_card("placed", coup.number, card)
+    if first or not _is_as_expected(transition, coup, index):
+        transition.evaluate(coup)
     else:
         transition.set_coup(coup)
-    watch(transition)
+    _detect_burn(transition)
 
 
-def _is_as_taken(transition: Transition, coup: Coup, place: int) -> bool:
-    """Whether a face-down card came to rest with the hand for which it was taken."""
-    if place > 3 or coup.told:
+def _is_as_expected(transition: Transition, coup: Coup, index: int) -> bool:
+    """Whether a face-down card came to rest with the hand to which it was assigned already."""
+    if index > 3 or coup.alerts:
         return False
-    seen, order = coup.cards[place], transition.rules.deal_order
-    return seen.face is None and seen.slot is not None and seen.slot % 2 == order[place] % 2
+    card, order = coup.cards[index], transition.rules.deal_order
+    return card.face is None and card.slot is not None and card.slot % 2 == order[index] % 2
 
 
-def _is_first(transition: Transition, coup: Coup, place: int) -> bool:
+def _is_first(transition: Transition, coup: Coup, index: int) -> bool:
     """Whether that card of the running coup lies where the first card of a coup lies."""
-    if place == 0 or coup.cards[place].slot is not transition.rules.deal_order[0]:
+    if index == 0 or coup.cards[index].slot is not transition.rules.deal_order[0]:
         return False
-    before = coup.cards[:place]
-    gone = all(one.removed_at is not None or one.placed_at is None for one in before)
-    return gone or (coup.unseen and transition.lay(coup.with_cards(before)).complete)
+    before = coup.cards[:index]
+    gone = all(card.removed_at is not None or card.placed_at is None for card in before)
+    return gone or (coup.unseen and transition.lay_out(coup._replace(cards=before)).complete)
 
 
 def card_read(transition: Transition, event: CardRead) -> None:
-    """Take a face as read; once the result has been told, another face is a switched card."""
+    """Take a face as read; once the result is published, another face is a switched card."""
     found = _find(transition, event)
     if found is None:
         return
-    coup, seen, place = found
-    before = seen.face
+    coup, card = found
+    before = card.face
     if coup is None or coup.shown is None or before is None:
-        seen = _read(transition, coup, seen, event)
+        card = _read(transition, coup, card, event)
     else:
-        seen = _reread(transition, seen, event)
+        card = _reread(transition, card, event)
     if coup is None:
-        put(transition, "read", seen)
-        number = 0
+        _set_burn_card(transition, "read", card)
     else:
-        number = coup.number
-        transition.set_coup(_put(coup, place, seen, event.at))
-        transition.say_card("read", number, seen)
-    recount(transition, seen.order, number, (before, seen.face))
-    watch(transition)
+        transition.set_coup(_with_changed(coup, card, event.at))
+        transition.report_card("read", coup.number, card)
+    recount(transition, card.order, 0 if coup is None else coup.number, (before, card.face))
+    _detect_burn(transition)
 
 
-def _read(transition: Transition, coup: Coup | None, seen: Seen, event: CardRead) -> Seen:
-    """Return the card as read before a result of it was told."""
+def _read(transition: Transition, coup: Coup | None, card: DealtCard, event: CardRead) -> DealtCard:
+    """Return the card as read before a result of it was published."""
     rules = transition.rules
     if event.card is None:
-        return seen if seen.card is not None else seen.marked(seen.marks._replace(declined=True))
+        return card if card.card is not None else card.marked(card.marks._replace(declined=True))
     gate = rules.confidence_gate
-    sure = seen.confidence >= gate and event.confidence >= gate
-    if seen.card is not None and seen.card != event.card and sure:
-        seen = seen.marked(seen.marks._replace(clash=seen.card))
+    sure = card.confidence >= gate and event.confidence >= gate
+    if card.card is not None and card.card != event.card and sure:
+        card = card.marked(card.marks._replace(clash=card.card))
     if rules.dealing is Dealing.PUNTO_FIRST and coup is not None and len(coup.cards) < 4:
-        seen = seen.marked(seen.marks._replace(early=True))
-    return seen.read_as(event.card, event.confidence, event.second)
+        card = card.marked(card.marks._replace(early=True))
+    return card.read_as(event.card, event.confidence, event.second)
 
 
-def _reread(transition: Transition, seen: Seen, event: CardRead) -> Seen:
-    """Return the card as read again after the result was told."""
-    if event.card is None or event.card == seen.face:
-        return seen
-    if event.confidence < transition.rules.confidence_gate or seen.marks.keyed is not None:
-        return seen
-    return seen.marked(seen.marks._replace(switched=event.card))
+def _reread(transition: Transition, card: DealtCard, event: CardRead) -> DealtCard:
+    """Return the card as read again after the result was published."""
+    if event.card is None or event.card == card.face:
+        return card
+    if event.confidence < transition.rules.confidence_gate or card.marks.keyed is not None:
+        return card
+    return card.marked(card.marks._replace(switched=event.card))
 
 
 def recount(
     transition: Transition, order: int, coup: int, faces: tuple[Card | None, Card | None]
 ) -> None:
-    """Count a card whose face changed, and weigh its coup and all that this concerns."""
-    concerned = count(transition, *faces)
+    """Count a card whose face changed (before, after); evaluate its coup and others concerned."""
     numbers = {coup}
-    for other in concerned:
+    for other in _count(transition, *faces):
         where = transition.table.coup_of(other)
         if where is not None:
             numbers.add(where.number)
     for number in sorted(numbers):
-        found = transition.coup_at(number)
+        found = transition.table.coup_at(number)
         if found is not None:
-            transition.weigh(found)
-    check_order(transition, order)
+            transition.evaluate(found)
+    _check_order(transition, order)
+
+
+def _count(transition: Transition, before: Card | None, after: Card | None) -> frozenset[int]:
+    """Count a card that is now known as `after`; return the cards that this concerns.
+
+    Those are the orders of the latest copies of a face, where there are now too many or no longer.
+    """
+    shoe, decks = transition.shoe, transition.rules.decks
+    if before == after:
+        return frozenset()
+    counts = list(shoe.counts)
+    if before is not None:
+        counts[before.index] -= 1
+    if after is not None:
+        counts[after.index] += 1
+    surplus = shoe.surplus
+    if surplus or (after is not None and counts[after.index] > decks):
+        surplus = _surplus(transition.table, decks)
+    transition.shoe = shoe._replace(counts=tuple(counts), surplus=surplus)
+    return surplus ^ shoe.surplus
+
+
+def _known_cards(table: Table) -> tuple[DealtCard, ...]:
+    """Return every card of the shoe that was seen or keyed in, burn cards first."""
+    return (*table.shoe.burned, *(card for coup in table.coups for card in coup.cards))
+
+
+def _surplus(table: Table, decks: int) -> frozenset[int]:
+    copies: Counter[Card] = Counter()
+    found: list[int] = []
+    for card in _known_cards(table):
+        if card.face is not None:
+            copies[card.face] += 1
+            if copies[card.face] > decks:
+                found.append(card.order)
+    return frozenset(found)
+
+
+def _check_order(transition: Transition, order: int) -> None:
+    """Check whether the first cards of the shoe came out in the order of a new deck."""
+    if order > RUN_OF:
+        return
+    known = _known_cards(transition.table)
+    faces = {card.order: card.face for card in known if 0 < card.order <= RUN_OF}
+    pairs = [(faces[n], faces[n + 1]) for n in sorted(faces) if n + 1 in faces]
+    steps = Counter(_step(first, second) for first, second in pairs if first and second)
+    del steps[0]
+    runs = max(steps.values(), default=0)
+    if runs >= RUN_ENOUGH:
+        text = words_of("NEW_DECK_ORDER", runs=runs, pairs=len(pairs))
+        transition.add_fault(Fault("order", "NEW_DECK_ORDER", text))
+    elif transition.has_fault("order"):
+        transition.drop_fault("order", "the cards as now read are shuffled")
+
+
+def _step(first: Card, second: Card) -> int:
+    """Return 1 where the second card follows the first in a new deck, -1 where it goes before it.
+
+    A deck comes suit by suit, ace to king or king to ace. Between a king and an ace a suit ends, or
+    a deck, and the next one begins; where the deck was cut makes no difference.
+    """
+    ranks = second.rank - first.rank
+    if abs(ranks) == Rank.KING - Rank.ACE:
+        return 1 if ranks < 0 else -1
+    return ranks if first.suit is second.suit and abs(ranks) == 1 else 0
 
 
 def card_removed(transition: Transition, event: CardRemoved) -> None:
@@ -191,34 +277,83 @@ def card_removed(transition: Transition, event: CardRemoved) -> None:
     found = _find(transition, event)
     if found is None:
         return
-    coup, seen, place = found
-    if seen.removed_at is not None:
+    coup, card = found
+    if card.removed_at is not None:
         transition.ignore(event, f"card {event.order} is gone already")
         return
-    seen = seen._replace(removed_at=event.at)
+    card = card._replace(removed_at=event.at)
     if coup is None:
-        put(transition, "removed", seen)
+        _set_burn_card(transition, "removed", card)
         return
-    transition.say_card("removed", coup.number, seen)
-    cards = coup.cards
-    coup = coup.with_cards((*cards[:place], seen, *cards[place + 1 :]))
+    transition.report_card("removed", coup.number, card)
+    coup = coup.with_card(card)
     transition.set_coup(coup)
     if coup.over_at is None and coup.cleared_at is None:
         if _still_lies(transition, coup):
             return
-        coup = transition.weigh(coup._replace(cleared_at=event.at), show=False)
-        transition.pass_coup(coup, (Deadline.SETTLEMENT,))
-        transition.pass_table((Deadline.SETTLEMENT,))
-    watch(transition)
+        coup = transition.evaluate(coup._replace(cleared_at=event.at), show=False)
+        transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
+        transition.pass_table_deadlines((Deadline.SETTLEMENT,))
+    _detect_burn(transition)
 
 
 def _still_lies(transition: Transition, coup: Coup) -> bool:
     """Whether a card that counts lies on the table."""
     lying = [
-        seen
-        for seen in coup.cards
-        if seen.removed_at is None and (seen.placed_at is not None or seen.card is not None)
+        card
+        for card in coup.cards
+        if card.removed_at is None and (card.placed_at is not None or card.card is not None)
     ]
-    if coup.complete and not coup.told:
+    if coup.complete and not coup.alerts:
         return bool(lying)  # every card was due, so every card counts
-    return bool(lying) and any(seen in lying for seen in transition.lay(coup).cards)
+    return bool(lying) and any(card in lying for card in transition.lay_out(coup).cards)
+
+
+# --- burn cards -----------------------------------------------------------------------------------
+
+
+def _is_burn_enough(shoe: Shoe) -> bool:
+    return shoe.burn_due is not None and len(shoe.burned) >= shoe.burn_due
+
+
+def _set_burn_card(transition: Transition, event: str, card: DealtCard) -> None:
+    """Replace a burn card and report it."""
+    shoe = transition.shoe
+    burned = tuple(card if old.order == card.order else old for old in shoe.burned)
+    due = shoe.burn_due
+    if burned[0].order == card.order:
+        due = burn_due(transition.rules.burn, card.face)
+    transition.shoe = shoe._replace(burned=burned, burn_due=due)
+    transition.report_card(event, 0, card)
+    transition.report_shoe()
+
+
+def _burn_card_placed(transition: Transition, card: DealtCard) -> None:
+    """Put a burn card down; where it lies in a slot, the burn is over and the first coup begins."""
+    shoe = transition.shoe
+    if card.slot is None or not shoe.burning:
+        _set_burn_card(transition, "placed", card)
+        return
+    index = [burned.order for burned in shoe.burned].index(card.order)
+    after = shoe.burned[index + 1 :]
+    end_burn(transition, shoe._replace(burned=shoe.burned[:index]))
+    coup = begin(transition, (card, *after))
+    transition.report_card("placed", coup.number, card)
+    transition.evaluate(coup)
+    transition.report_shoe()
+
+
+def _detect_burn(transition: Transition) -> None:
+    """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
+    coup = transition.coup
+    if coup is None or coup.number > 1 or not coup.cards:
+        return
+    if not burns(transition) or transition.shoe.burned or coup.result is not None:
+        return
+    first = coup.cards[0]
+    if first.card is None or any(card.slot is not None for card in coup.cards):
+        return
+    aside = len(coup.cards) > 1 and all(card.placed_at is not None for card in coup.cards)
+    if aside or first.removed_at is not None:
+        begin_burn(transition, coup)
+        transition.report_shoe()

@@ -1,14 +1,16 @@
-"""What a supervisor may order, and what it does.
+"""Orders: who may give which, whether one can be carried out now, and what it does.
 
-Every order is answered: accepted, or refused with the reason. An order changes what is kept of a
-coup, never what was seen of it, so it can be taken back and what was seen since still counts. Must
-not know who is logged in: `by` and `role` come with the order.
+`refusal` asks without giving the order, so that a page can offer only what would be accepted;
+`order` asks it first and then carries the order out. Every order is answered: accepted, or refused
+with the reason. An order changes what is kept of a coup or an alert, never what was seen, so it can
+be taken back and what was seen since still counts.
 """
 
 from __future__ import annotations
 
 from vision.game.commands import (
     AckAlert,
+    AlertCommand,
     BurnCard,
     CallInspector,
     CarryCard,
@@ -30,13 +32,23 @@ from vision.game.commands import (
     UndoLast,
     VoidCoup,
 )
+from vision.game.coup.alerts import (
+    OPEN,
+    REMEDIES,
+    AlertEvent,
+    acknowledged,
+    can,
+    closed,
+    commented,
+    rectified,
+)
+from vision.game.coup.fault_table import KINDS, Fault, words_of
+from vision.game.coup.state import Alerts, FaultAlert, Table
 from vision.game.coup.transition import Transition
 from vision.game.events import Role
-from vision.game.fold.alert_commands import acknowledge, call, close, comment, rectify
-from vision.game.fold.coup_commands import rule
-from vision.game.fold.coups import start_shoe
-from vision.game.fold.undo import undo
-from vision.game.outputs import Replied
+from vision.game.fold.boundaries import start_shoe
+from vision.game.fold.coup_commands import coup_refusal, rule, undo, undo_refusal
+from vision.game.outputs import Alert, AlertChanged, AlertState, Replied
 
 _TABLE_STAFF = frozenset((Role.DEALER, Role.INSPECTOR))
 _RULES = frozenset((Role.INSPECTOR,))
@@ -63,48 +75,135 @@ PERMITTED: dict[type[Command], frozenset[Role]] = {
     SignOut: frozenset(Role),
     TakeArchive: _WATCHES,
 }
+_ALERT_EVENTS: dict[type[Command], AlertEvent] = {
+    AckAlert: AlertEvent.ACKNOWLEDGE,
+    RectifyAlert: AlertEvent.RECTIFY,
+    CloseAlert: AlertEvent.CLOSE,
+    CommentAlert: AlertEvent.COMMENT,
+}
 
 
-def order(transition: Transition, command: Command) -> None:
-    """Carry out an order, or refuse it; say which, and why."""
-    why = _refusal(command) or _obey(transition, command)
-    name = type(command).__name__
-    transition.said.append(
-        Replied(transition.at, command.ref, name, command.by, accepted=not why, why=why)
-    )
+def permitted(role: Role, kind: type[Command]) -> bool:
+    """Whether people in that role may give orders of that kind at all."""
+    return role in PERMITTED.get(kind, ())
 
 
-def _refusal(command: Command) -> str:
-    """Say why this person may not give this order, "" where they may."""
+def refusal(table: Table, command: Command) -> str:
+    """Return why the order would be refused at this table now, "" where it would be accepted."""
     allowed = PERMITTED.get(type(command))
     if allowed is None:
         return "no such order is known"
     if not command.by:
         return "an order needs the name of who gives it"
-    if command.role not in allowed:
+    if not permitted(command.role, type(command)):
         return f"this is for {' or '.join(sorted(allowed))} to order, not for {command.role}"
+    match command:
+        case CoupCommand():
+            return coup_refusal(table, command)
+        case AlertCommand():
+            return _alert_refusal(table, command)
+        case UndoLast():
+            return undo_refusal(table)
+        case NewShoe() if command.shoe and table.shoe.name == command.shoe:
+            return f"shoe {command.shoe} is in use already"
     return ""
 
 
-def _obey(transition: Transition, command: Command) -> str:
-    """Do as ordered; say why it cannot be done, "" where it was."""
-    if isinstance(command, CoupCommand):
-        return rule(transition, command)
-    if isinstance(command, AckAlert):
-        return acknowledge(transition, command)
-    if isinstance(command, RectifyAlert):
-        return rectify(transition, command)
-    if isinstance(command, CloseAlert):
-        return close(transition, command)
-    if isinstance(command, CommentAlert):
-        return comment(transition, command)
-    if isinstance(command, CallInspector):
-        return call(transition, command)
-    if isinstance(command, SignIn | SignOut | TakeArchive):
-        return ""  # that it stands in the log is all there is to it
-    if isinstance(command, NewShoe):
-        if command.shoe and transition.table.shoe.name == command.shoe:
-            return f"shoe {command.shoe} is in use already"
-        start_shoe(transition, command.shoe, watch_burn=command.watch_burn)
-        return ""
-    return undo(transition)
+def order(transition: Transition, command: Command) -> None:
+    """Carry out an order, or refuse it; report which, and why."""
+    why = refusal(transition.table, command)
+    if not why:
+        _obey(transition, command)
+    name = type(command).__name__
+    transition.outputs.append(
+        Replied(transition.at, command.ref, name, command.by, accepted=not why, why=why)
+    )
+
+
+def _obey(transition: Transition, command: Command) -> None:
+    """Do as ordered; of what has no case here, that it stands in the log is all there is to it."""
+    match command:
+        case CoupCommand():
+            rule(transition, command)
+        case AlertCommand():
+            _change_alert(transition, command)
+        case CallInspector():
+            _call(transition, command)
+        case NewShoe():
+            start_shoe(transition, command.shoe, watch_burn=command.watch_burn)
+        case UndoLast():
+            undo(transition)
+
+
+# --- alerts ---------------------------------------------------------------------------------------
+
+
+def _alert_refusal(table: Table, command: AlertCommand) -> str:
+    alert = _find(table, command.alert)
+    if alert is None or not can(alert, _ALERT_EVENTS[type(command)]):
+        return f"no alert {command.alert} is open"
+    kind = KINDS[alert.code]
+    match command:
+        case AckAlert() if command.role is Role.ENGINEER and not kind.machine:
+            return "an engineer acknowledges only what concerns the machine"
+        case RectifyAlert() if command.remedy not in REMEDIES:
+            return f"'{command.remedy}' is no remedy; they are {REMEDIES[0]} to {REMEDIES[-1]}"
+        case CloseAlert() if alert.state in OPEN and kind.holds:
+            return "it holds a result: rectify it, or let the result stand, first"
+        case CommentAlert() if not command.reason:
+            return "a comment needs words: its reason"
+    return ""
+
+
+def _change_alert(transition: Transition, command: AlertCommand) -> None:
+    """Change the alert as ordered, report it, and evaluate its coup: a held result may go on."""
+    found = _find(transition.table, command.alert)
+    if found is None:
+        return
+    alert = _changed(found, command)
+    transition.outputs.append(AlertChanged(transition.at, alert, first=False))
+    table = transition.table
+    earlier = _with(table.earlier_alerts, alert)
+    transition.table = table._replace(
+        alerts=_with(table.alerts, alert),
+        earlier_alerts=tuple(e for e in earlier if e.alert.state is not AlertState.CLOSED),
+    )
+    for coup in transition.table.coups:
+        alerts = _with(coup.alerts, alert)
+        if alerts != coup.alerts:
+            transition.evaluate(coup._replace(alerts=alerts), show=False)
+
+
+def _changed(alert: Alert, command: AlertCommand) -> Alert:
+    match command:
+        case AckAlert():
+            return acknowledged(alert, command)
+        case RectifyAlert():
+            return rectified(alert, command, command.remedy)
+        case CloseAlert():
+            return closed(alert, command)
+        case _:
+            return commented(alert, command)
+
+
+def _find(table: Table, name: str) -> Alert | None:
+    for alerts in (table.alerts, table.earlier_alerts, *(coup.alerts for coup in table.coups)):
+        for tracked in alerts:
+            if tracked.alert.id == name:
+                return tracked.alert
+    return None
+
+
+def _with(alerts: Alerts, alert: Alert) -> Alerts:
+    """Return the alerts with the one of that name replaced."""
+    return tuple(
+        FaultAlert(tracked.key, alert) if tracked.alert.id == alert.id else tracked
+        for tracked in alerts
+    )
+
+
+def _call(transition: Transition, command: CallInspector) -> None:
+    """Raise an alert that calls the inspector; each call raises its own."""
+    words = words_of("CALLED", who=command.by)
+    text = f"{words} {command.reason}" if command.reason else words
+    transition.add_fault(Fault(f"CALLED:{transition.at}", "CALLED", text))

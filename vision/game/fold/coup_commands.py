@@ -1,7 +1,7 @@
-"""What an order about a coup does to it.
+"""Orders about a coup: whether one can be carried out now, what it does, and taking it back.
 
-Each takes the turn, the coup and the order, and answers why it cannot be done, "" where it was. Who
-may give an order is settled before. Remedies are named by the house's list, R1 to R12.
+`coup_refusal` and `undo_refusal` answer the first, `rule` and `undo` do the rest. Who may give an
+order is settled before. Remedies are named by the house's list, R1 to R12.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from vision.game.commands import (
     BurnCard,
     CarryCard,
+    Command,
     Confirm,
     CorrectCard,
     CoupCommand,
@@ -18,138 +19,300 @@ from vision.game.commands import (
     ResultStands,
     VoidCoup,
 )
-from vision.game.coup.fault_table import Fault, slot_name, words_of
-from vision.game.coup.state import Coup, Marks, Seen
+from vision.game.coup.alerts import LIVE, rectified
+from vision.game.coup.fault_table import Fault, words_of
+from vision.game.coup.state import (
+    NO_MARKS,
+    Alerts,
+    Coup,
+    DealtCard,
+    FaultAlert,
+    HandLayout,
+    Marks,
+    Table,
+    Undo,
+    lay_out,
+)
 from vision.game.coup.transition import Transition
 from vision.game.events import Role
-from vision.game.fold.alert_commands import rectify_all
+from vision.game.fold.boundaries import begin
 from vision.game.fold.cards import recount
-from vision.game.fold.coups import begin
-from vision.game.fold.undo import snapshot
+from vision.game.outputs import AlertChanged
+
+# --- whether it can be done -----------------------------------------------------------------------
 
 
-def rule(transition: Transition, command: CoupCommand) -> str:
-    """Carry out an order about a coup."""
-    coup = transition.coup_at(command.coup)
+def coup_refusal(table: Table, command: CoupCommand) -> str:
+    """Return why the order cannot be carried out now, "" where it can."""
+    coup = table.coup_at(command.coup)
     if coup is None:
-        return _coming(transition, command)
-    carried = coup.cards[-1].order if isinstance(command, CarryCard) and coup.cards else None
-    before = snapshot(coup, carried)
-    why = _rule(transition, coup, command)
-    if not why:
-        transition.table = transition.table._replace(undo=(*transition.table.undo, before))
-    return why
-
-
-def _coming(transition: Transition, command: CoupCommand) -> str:
-    """Make the coming coup a free hand; nothing else can be ordered of a coup not begun."""
-    coup = transition.coup
-    coming = 1 if coup is None else coup.number + 1
-    if not isinstance(command, FreeHand) or command.coup != coming:
+        if isinstance(command, FreeHand) and command.coup == _coming(table):
+            return ""
         return f"there is no coup {command.coup} in this shoe"
-    undo = (*transition.table.undo, snapshot(Coup(coming, transition.at, transition.at), None))
-    transition.table = transition.table._replace(free_next=True, undo=undo)
+    layout = lay_out(coup, table.rules)
+    match command:
+        case CorrectCard():
+            return _correction_refusal(layout, command)
+        case MoveCard():
+            return _move_refusal(layout, command)
+        case ResultStands() if not layout.opened or any(c.face is None for c in layout.cards):
+            return "not all its cards are known: key them in, or void it"
+        case BurnCard() | CarryCard() if not _is_excess(coup, layout):
+            return "its last card was due: there is none to burn or to carry over"
+        case CarryCard() if table.coup is None or coup.number != table.coup.number:
+            return "a later coup has begun: it is too late to carry a card over"
     return ""
 
 
-def _rule(transition: Transition, coup: Coup, command: CoupCommand) -> str:
+def _coming(table: Table) -> int:
+    return 1 if table.coup is None else table.coup.number + 1
+
+
+def _correction_refusal(layout: HandLayout, command: CorrectCard) -> str:
+    card = layout.in_slot(command.slot)
+    if card is None and command.slot // 2 != len(layout.hand_of(command.slot)):
+        return f"there is no card in {command.slot.title}"
+    if command.role is Role.DEALER and card is not None and card.face is not None:
+        return "a dealer keys in only what was not read; this is for the inspector to correct"
+    return ""
+
+
+def _move_refusal(layout: HandLayout, command: MoveCard) -> str:
+    if layout.in_slot(command.source) is None:
+        return f"there is no card in {command.source.title}"
+    same_hand = command.source.is_punto == command.target.is_punto
+    if same_hand or len(layout.hand_of(command.target)) > 2:
+        return "a card moves to the other hand, and a hand has three at most"
+    return ""
+
+
+def _is_excess(coup: Coup, layout: HandLayout) -> bool:
+    """Whether the coup's last card was dealt where none was due, and is still in it."""
+    if not layout.extras:
+        return False
+    card, code = layout.extras[-1]
+    return bool(code) and not card.marks.fate and card.order == coup.cards[-1].order
+
+
+# --- what it does ---------------------------------------------------------------------------------
+
+
+def rule(transition: Transition, command: CoupCommand) -> None:
+    """Carry out an order about a coup that `coup_refusal` does not refuse."""
+    coup = transition.table.coup_at(command.coup)
+    if coup is None:
+        coming = Coup(_coming(transition.table), transition.at, transition.at)
+        transition.table = transition.table._replace(free_next=True)
+        before = _snapshot(coming, carried=None)
+    else:
+        carried = coup.cards[-1].order if isinstance(command, CarryCard) else None
+        before = _snapshot(coup, carried=carried)
+        _rule(transition, coup, command)
+    transition.table = transition.table._replace(undo=(*transition.table.undo, before))
+
+
+def _rule(transition: Transition, coup: Coup, command: CoupCommand) -> None:
     match command:
         case Confirm():
-            return _confirm(transition, coup)
+            _confirm(transition, coup)
         case CorrectCard():
-            return _correct(transition, coup, command)
+            _correct(transition, coup, command)
         case VoidCoup():
-            coup = rectify_all(transition, coup, command, remedy="R9")
-            transition.weigh(coup._replace(void=True))
+            coup = _rectify(transition, coup, command, remedy="R9")
+            transition.evaluate(coup._replace(void=True))
         case ResultStands():
-            return _stand(transition, coup, command)
+            coup = _rectify(transition, coup, command, remedy="R1")
+            transition.evaluate(coup._replace(stands=True, hold=False, unseen=False, void=False))
         case HoldResult():
-            transition.weigh(coup._replace(hold=True))
+            transition.evaluate(coup._replace(hold=True))
         case FreeHand():
-            transition.weigh(coup._replace(free=True))
+            transition.evaluate(coup._replace(free=True))
         case MoveCard():
-            return _move(transition, coup, command)
-        case _:
-            return _dispose(transition, coup, command)
-    return ""
+            _move(transition, coup, command)
+        case BurnCard():
+            _burn(transition, coup, command)
+        case CarryCard():
+            _carry(transition, coup, command)
 
 
-def _confirm(transition: Transition, coup: Coup) -> str:
+def _confirm(transition: Transition, coup: Coup) -> None:
     cards = tuple(
-        seen.marked(seen.marks._replace(confirmed=True)) if seen.card else seen
-        for seen in coup.cards
+        card.marked(card.marks._replace(confirmed=True)) if card.card else card
+        for card in coup.cards
     )
     noticed = tuple(fault for fault in coup.noticed if fault.code != "RESTART_CONFIRM")
-    transition.weigh(coup._replace(cards=cards, unseen=False, noticed=noticed))
-    return ""
+    transition.evaluate(coup._replace(cards=cards, unseen=False, noticed=noticed))
 
 
-def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> str:
-    laid = transition.lay(coup)
-    seen = laid.in_slot(command.slot)
-    if seen is None:
-        hand = laid.punto if command.slot.is_punto else laid.banco
-        if command.slot // 2 != len(hand):
-            return f"there is no card in {slot_name(command.slot, 0)}"
-        seen = Seen(-1 - command.slot, transition.at, transition.at, command.slot)
-        coup = coup._replace(cards=(*coup.cards, seen))
-    if command.role is Role.DEALER and seen.face is not None:
-        return "a dealer keys in only what was not read; this is for the inspector to correct"
-    faces = (seen.face, command.card)
-    seen = seen.marked(seen.marks._replace(keyed=command.card))
-    transition.set_coup(coup.with_card(seen))
-    transition.say_card("keyed", coup.number, seen)
-    recount(transition, seen.order, coup.number, faces)
-    return ""
+def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
+    card = transition.lay_out(coup).in_slot(command.slot)
+    if card is None:
+        at = transition.at
+        card = DealtCard(order=-1 - command.slot, out_at=at, placed_at=at, slot=command.slot)
+        coup = coup._replace(cards=(*coup.cards, card))
+    faces = (card.face, command.card)
+    card = card.marked(card.marks._replace(keyed=command.card))
+    transition.set_coup(coup.with_card(card))
+    transition.report_card("keyed", coup.number, card)
+    recount(transition, card.order, coup.number, faces)
 
 
-def _stand(transition: Transition, coup: Coup, command: ResultStands) -> str:
-    laid = transition.lay(coup)
-    if not laid.opened or any(seen.face is None for seen in laid.cards):
-        return "not all its cards are known: key them in, or void it"
-    coup = rectify_all(transition, coup, command, remedy="R1")
-    transition.weigh(coup._replace(stands=True, hold=False, unseen=False, void=False))
-    return ""
+def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
+    card = transition.lay_out(coup).in_slot(command.source)
+    if card is None:
+        return
+    coup = coup.with_card(card.marked(card.marks._replace(moved=command.target)))
+    for key in (f"extra:{card.order}", "first-four"):
+        coup = _rectify(transition, coup, command, remedy="R7", key=key)
+    transition.evaluate(coup)
 
 
-def _move(transition: Transition, coup: Coup, command: MoveCard) -> str:
-    laid = transition.lay(coup)
-    seen = laid.in_slot(command.source)
-    if seen is None:
-        return f"there is no card in {slot_name(command.source, 0)}"
-    target = laid.punto if command.target.is_punto else laid.banco
-    if command.source.is_punto == command.target.is_punto or len(target) > 2:
-        return "a card moves to the other hand, and a hand has three at most"
-    coup = coup.with_card(seen.marked(seen.marks._replace(moved=command.target)))
-    for key in (f"extra:{seen.order}", "first-four"):
-        coup = rectify_all(transition, coup, command, remedy="R7", key=key)
-    transition.weigh(coup)
-    return ""
+def _burn(transition: Transition, coup: Coup, command: BurnCard) -> None:
+    """Burn the last card of a coup, dealt where none was due."""
+    card = coup.cards[-1]
+    coup = _rectify(transition, coup, command, remedy="R5", key=f"extra:{card.order}")
+    transition.evaluate(coup.with_card(card.marked(card.marks._replace(fate="burned"))))
 
 
-def _dispose(transition: Transition, coup: Coup, command: CoupCommand) -> str:
-    """Burn the last card of a coup, given where none was due, or begin the next coup with it."""
-    laid = transition.lay(coup)
-    seen, code = laid.extras[-1] if laid.extras else (None, "")
-    if seen is None or not code or seen.marks.fate or seen is not coup.cards[-1]:
-        return "its last card was due: there is none to burn or to carry over"
-    key = f"extra:{seen.order}"
-    if isinstance(command, BurnCard):
-        coup = rectify_all(transition, coup, command, remedy="R5", key=key)
-        transition.weigh(coup.with_card(seen.marked(seen.marks._replace(fate="burned"))))
-        return ""
-    if coup is not transition.coup:
-        return "a later coup has begun: it is too late to carry a card over"
-    coup = rectify_all(transition, coup, command, remedy="R3", key=key)
-    done = Fault(key, code, _alert_text(coup, key), order=seen.order, observed=seen.slot)
+def _carry(transition: Transition, coup: Coup, command: CarryCard) -> None:
+    """Begin the next coup with the last card of this one, dealt where none was due."""
+    card, code = transition.lay_out(coup).extras[-1]
+    key = f"extra:{card.order}"
+    coup = _rectify(transition, coup, command, remedy="R3", key=key)
+    done = Fault(key, code, _alert_text(coup, key), order=card.order, observed=card.slot)
     transition.set_coup(coup._replace(cards=coup.cards[:-1], noticed=(*coup.noticed, done)))
-    text = words_of("EXCESS_CARRIED", card=seen.face or "face down")
-    carried = Fault("carried", "EXCESS_CARRIED", text, order=seen.order, card=seen.face)
-    fresh = seen._replace(slot=None, placed_at=None).marked(Marks(keyed=seen.marks.keyed))
-    transition.weigh(begin(transition, (fresh,), carried))
-    transition.say_shoe()
-    return ""
+    text = words_of("EXCESS_CARRIED", card=card.face or "face down")
+    carried = Fault("carried", "EXCESS_CARRIED", text, order=card.order, card=card.face)
+    fresh = card._replace(slot=None, placed_at=None).marked(Marks(keyed=card.marks.keyed))
+    transition.evaluate(begin(transition, (fresh,), carried))
+    transition.report_shoe()
 
 
 def _alert_text(coup: Coup, key: str) -> str:
-    return next((one.alert.text for one in coup.told if one.key == key), "")
+    return next((tracked.alert.text for tracked in coup.alerts if tracked.key == key), "")
+
+
+def _rectify(
+    transition: Transition, coup: Coup, command: Command, *, remedy: str, key: str = ""
+) -> Coup:
+    """Rectify the live alerts of a coup, or only the alert of that key; return the coup."""
+    alerts = []
+    for tracked in coup.alerts:
+        if tracked.alert.state in LIVE and key in ("", tracked.key):
+            tracked = FaultAlert(tracked.key, rectified(tracked.alert, command, remedy))
+            transition.outputs.append(AlertChanged(transition.at, tracked.alert, first=False))
+        alerts.append(tracked)
+    return coup._replace(alerts=tuple(alerts))
+
+
+# --- taking it back -------------------------------------------------------------------------------
+
+
+def _snapshot(coup: Coup, *, carried: int | None) -> Undo:
+    """Return how a coup stands before an order; `carried`: the card that the order carries over."""
+    return Undo(
+        coup=coup.number,
+        void=coup.void,
+        hold=coup.hold,
+        stands=coup.stands,
+        free=coup.free,
+        unseen=coup.unseen,
+        marks=tuple((card.order, card.marks) for card in coup.cards),
+        alerts=coup.alerts,
+        carried=carried,
+    )
+
+
+def undo_refusal(table: Table) -> str:
+    """Return why the last order about a coup cannot be taken back, "" where it can."""
+    if not table.undo:
+        return "there is no order to take back"
+    carried = table.undo[-1].carried
+    begun = () if table.coup is None else tuple(card.order for card in table.coup.cards)
+    if carried is not None and begun != (carried,):
+        return f"too late: another card has followed card {carried}, which was carried over"
+    return ""
+
+
+def undo(transition: Transition) -> None:
+    """Take back the last order about a coup, which `undo_refusal` does not refuse.
+
+    What the order changed goes back to what it was; what was seen since still counts.
+    """
+    stack = transition.table.undo
+    last = stack[-1]
+    if last.carried is not None and transition.coup is not None:
+        _uncarry(transition, last, transition.coup)
+    transition.table = transition.table._replace(undo=stack[:-1])
+    coup = transition.table.coup_at(last.coup)
+    if coup is not None:
+        _take_back(transition, coup, last)
+    else:
+        transition.table = transition.table._replace(free_next=False)
+
+
+def _take_back(transition: Transition, coup: Coup, last: Undo) -> None:
+    marks = dict(last.marks)
+    faces = [(card.order, card.face) for card in coup.cards]
+    cards = tuple(
+        card.marked(_with_orders_of(marks.get(card.order, NO_MARKS), card))
+        for card in coup.cards
+        if card.order > 0 or card.order in marks
+    )
+    transition.set_coup(
+        coup._replace(
+            cards=cards,
+            void=last.void,
+            hold=last.hold,
+            stands=last.stands,
+            free=last.free,
+            unseen=coup.unseen or last.unseen,
+            alerts=_reopened(transition, coup, last),
+        )
+    )
+    after = {card.order: card.face for card in cards}
+    for order, before in faces:
+        recount(transition, order, last.coup, (before, after.get(order)))
+
+
+def _with_orders_of(before: Marks, card: DealtCard) -> Marks:
+    """Return the card's marks with what was ordered of it before, and what was seen of it since."""
+    return card.marks._replace(
+        keyed=before.keyed, moved=before.moved, fate=before.fate, confirmed=before.confirmed
+    )
+
+
+def _reopened(transition: Transition, coup: Coup, last: Undo) -> Alerts:
+    """Return the coup's alerts; those that the order ended are as they were before it."""
+    before = {tracked.key: tracked.alert for tracked in last.alerts}
+    alerts = []
+    for tracked in coup.alerts:
+        old = before.get(tracked.key)
+        if old is not None and old.state in LIVE and tracked.alert.state not in LIVE:
+            tracked = FaultAlert(tracked.key, old)
+            transition.outputs.append(AlertChanged(transition.at, old, first=False))
+        alerts.append(tracked)
+    return tuple(alerts)
+
+
+def _uncarry(transition: Transition, last: Undo, begun: Coup) -> None:
+    """Give a card that was carried over back to its coup, which goes on."""
+    transition.end_alerts(begun)
+    table = transition.table
+    coup = table.done[-1]
+    # What lapsed when the coup was taken as over has not lapsed: it goes on.
+    before = {tracked.key: tracked for tracked in last.alerts}
+    alerts = tuple(before.get(tracked.key, tracked) for tracked in coup.alerts)
+    transition.outputs += [
+        AlertChanged(transition.at, tracked.alert, first=False)
+        for tracked, was in zip(alerts, coup.alerts, strict=True)
+        if tracked != was
+    ]
+    gone = ("passed:", f"extra:{last.carried}")
+    noticed = tuple(fault for fault in coup.noticed if not fault.key.startswith(gone))
+    cards = (*coup.cards, *begun.cards)
+    transition.table = table._replace(
+        done=table.done[:-1],
+        free_next=begun.free,
+        coup=coup._replace(cards=cards, over_at=None, noticed=noticed, alerts=alerts),
+    )

@@ -1,7 +1,7 @@
 """Judge the rule sheets as they are printed: what is doubled, missing, unsaid or does not compute.
 
 Each finding says what the sheet says and what was decided; `shoe-reader check` shows them. It reads
-transcriptions only (`sheets`); it must not know profiles, nor mend anything.
+transcriptions only (`transcripts`) and corrects nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every figure that the rule sheets publish, recomputed under each convention that could be meant.
 
 A house edge means nothing without its convention: per bet made or per bet resolved, from how many
-decks, odds "to 1" or "for 1". It must not know profiles: what is compared is what was printed.
+decks, odds "to 1" or "for 1". What is compared is what was printed, not the profiles.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from vision.game.betting.bets import Bet, Commission, Offer
-from vision.game.betting.odds import Edge, count, edge, full_shoe
+from vision.game.odds import Edge, count, edge, full_shoe
 from vision.game.tableau import STANDARD
+from vision.game.wagers import Bet, Commission, Offer
 
 # As many decks as make the shoe endless for any figure that is ever printed.
 ENDLESS = 10**6
+# The shoes for which odds are published: decks, and the heading of the column.
 SHOES = ((8, "8 decks"), (6, "6 decks"), (ENDLESS, "endless shoe"))
 
 

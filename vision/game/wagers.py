@@ -1,7 +1,6 @@
-"""Settle wagers in exact money, and say which combinations a house refuses.
+"""The bets of the rule sheets: what each wins on, the terms of a house, and settling wagers.
 
-Everything is a `Fraction` of the table's currency. It must not know profiles' files, odds of
-winning or how a result is published; a coup reaches it as its outcome.
+Odds are to one; odds and money are exact (`Fraction`). A coup reaches this module as its outcome.
 """
 
 from __future__ import annotations
@@ -10,10 +9,154 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from math import ceil, floor
 
-from vision.game.betting.bets import Bet, Betting, Offer, wins
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
+
+
+class Bet(StrEnum):
+    """Everything a player can stake on, in the order in which it is listed."""
+
+    BANCO = "banco"
+    PUNTO = "punto"
+    EGALITE = "egalite"
+    EGALITE_0 = "egalite_0"
+    EGALITE_1 = "egalite_1"
+    EGALITE_2 = "egalite_2"
+    EGALITE_3 = "egalite_3"
+    EGALITE_4 = "egalite_4"
+    EGALITE_5 = "egalite_5"
+    EGALITE_6 = "egalite_6"
+    EGALITE_7 = "egalite_7"
+    EGALITE_8 = "egalite_8"
+    EGALITE_9 = "egalite_9"
+    THREE_GIVING_EIGHT = "three_giving_eight"
+    PUNTO_PAIR = "punto_pair"
+    BANCO_PAIR = "banco_pair"
+    EITHER_PAIR = "either_pair"
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it is a bet on one of the two hands."""
+        return self in (Bet.BANCO, Bet.PUNTO)
+
+    @property
+    def total(self) -> int | None:
+        """The total that an individual Egalite names; None for every other bet."""
+        return EGALITES.index(self) if self in EGALITES else None
+
+
+EGALITES: tuple[Bet, ...] = tuple(Bet(f"egalite_{total}") for total in range(10))
+
+
+def wins(bet: Bet, outcome: Outcome) -> bool:
+    """Whether the bet is a winning one; a Banco or Punto bet on an Egalite is not."""
+    if bet.total is not None:
+        return outcome.egalite_points == bet.total
+    match bet:
+        case Bet.BANCO | Bet.PUNTO | Bet.EGALITE:
+            return outcome.winner is Winner(bet.value)
+        case Bet.THREE_GIVING_EIGHT:
+            return outcome.three_giving_eight
+        case Bet.PUNTO_PAIR:
+            return outcome.punto_pair
+        case Bet.BANCO_PAIR:
+            return outcome.banco_pair
+        case _:
+            return outcome.punto_pair or outcome.banco_pair
+
+
+def odds_text(odds: Fraction) -> str:
+    """Write odds as the sheets do: `19-20`, `9-1`."""
+    return f"{odds.numerator}-{odds.denominator}"
+
+
+def parse_odds(text: str) -> Fraction:
+    """Read odds such as `19-20` or `9-1`; ValueError for anything else."""
+    parts = [part.strip() for part in text.split("-")]
+    if len(parts) != 2 or not all(p.isascii() and p.isdigit() and int(p) > 0 for p in parts):
+        raise ValueError(f"'{text}' is not odds: write two whole numbers, as in 19-20 or 9-1")
+    return Fraction(int(parts[0]), int(parts[1]))
+
+
+class Rounding(StrEnum):
+    """How a commission is rounded to whole units."""
+
+    EXACT = "exact"
+    DOWN = "down"
+    NEAREST = "nearest"
+    UP = "up"
+
+
+@dataclass(frozen=True, slots=True)
+class Commission:
+    """What the house keeps of a win: a share (0 to 1), rounded to whole `unit`s of money."""
+
+    share: Fraction
+    rounding: Rounding = Rounding.EXACT
+    unit: Fraction = Fraction(1)
+
+    def on(self, win: Fraction) -> Fraction:
+        """Return the commission on a win; half a unit rounds up under `nearest`."""
+        due = win * self.share
+        units = due / self.unit
+        match self.rounding:
+            case Rounding.EXACT:
+                return due
+            case Rounding.DOWN:
+                return floor(units) * self.unit
+            case Rounding.UP:
+                return ceil(units) * self.unit
+            case _:
+                return floor(units + Fraction(1, 2)) * self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The terms of one bet: odds to one, who may make it, and for how much.
+
+    `needs` names the bets of which the same player must have made one; empty for a bet that stands
+    alone. `maximum` is None where the table states none.
+    """
+
+    bet: Bet
+    name: str
+    odds: Fraction
+    needs: tuple[Bet, ...] = ()
+    minimum: Fraction = Fraction(1)
+    maximum: Fraction | None = None
+    commission: Commission | None = None
+
+    @property
+    def terms(self) -> str:
+        """The odds in words: `9-1`, or `1-1 less 5 %`."""
+        text = odds_text(self.odds)
+        if self.commission is None:
+            return text
+        return f"{text} less {float(self.commission.share * 100):g} %"
+
+    @property
+    def net_odds(self) -> Fraction:
+        """What a winner keeps of one unit staked, before any rounding of the commission."""
+        return self.odds * (1 - (self.commission.share if self.commission else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Betting:
+    """What may be staked at a table, and what an Egalite does to Banco and Punto bets.
+
+    `double_chance` is the lowest and highest share of the stake (0 to 1) that may be agreed to be
+    paid on an Egalite, on top of the stake; None where an Egalite is a stand-off.
+    """
+
+    offers: tuple[Offer, ...]
+    both_hands: bool = False
+    double_chance: tuple[Fraction, Fraction] | None = None
+
+    def offer(self, bet: Bet) -> Offer | None:
+        """Return the terms of a bet; None if the house does not offer it."""
+        return next((offer for offer in self.offers if offer.bet is bet), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +225,20 @@ def refusals(
     reasons = []
     for wager in wagers:
         if wager.stake <= 0:
-            reasons.append(_told(wager.player, f"a stake of {wager.stake} on {wager.bet.value}"))
+            reasons.append(
+                _of_player(wager.player, f"a stake of {wager.stake} on {wager.bet.value}")
+            )
         stakes = by_player.setdefault(wager.player, {})
         stakes[wager.bet] = stakes.get(wager.bet, Fraction(0)) + wager.stake
     for player, stakes in by_player.items():
-        reasons += [_told(player, words) for words in _player_refusals(stakes, betting)]
-        reasons += [_told(player, w) for w in _share_refusals(stakes, betting, agreed.get(player))]
+        reasons += [_of_player(player, words) for words in _player_refusals(stakes, betting)]
+        reasons += [
+            _of_player(player, w) for w in _share_refusals(stakes, betting, agreed.get(player))
+        ]
     return tuple(reasons)
 
 
-def _told(player: str, words: str) -> str:
+def _of_player(player: str, words: str) -> str:
     return f"{player}: {words}" if player else words
 
 

@@ -9,31 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vision.config.profiles import load_profile, profile_names
-from vision.game.betting.bets import (
+from vision.game.cards import DECK, parse_cards
+from vision.game.events import Winner
+from vision.game.outcome import Outcome, outcome_of, outcome_of_result
+from vision.game.outputs import CoupResult, Hand, ResultState
+from vision.game.wagers import (
     EGALITES,
     Bet,
     Betting,
     Commission,
-    Offer,
-    Rounding,
-    odds_text,
-    parse_odds,
-    wins,
-)
-from vision.game.betting.settlement import (
     IllegalWagersError,
+    Offer,
     Result,
+    Rounding,
     Settlement,
     Wager,
     WinningWager,
+    odds_text,
+    parse_odds,
     refusals,
     settle,
     winning_wagers,
+    wins,
 )
-from vision.game.cards import DECK, parse_cards
-from vision.game.events import Winner
-from vision.game.outcome import Outcome, outcome_of, outcome_told
-from vision.game.outputs import CoupResult, Hand, ResultState
 
 PUNTO_BANCO = load_profile("punto-banco").betting
 DOUBLE_CHANCE = load_profile("double-chance").betting
@@ -167,11 +165,11 @@ def result(winner: Winner | None) -> CoupResult:
 
 def test_outcome_of_a_told_result() -> None:
     """A result that was told is taken as told; a held one amounts to nothing yet."""
-    told = outcome_told(result(Winner.PUNTO))
+    told = outcome_of_result(result(Winner.PUNTO))
     assert told == Outcome(Winner.PUNTO, None, True, True, True, False)
-    assert outcome_told(result(None)) is None
+    assert outcome_of_result(result(None)) is None
     level = result(Winner.EGALITE)._replace(egalite_points=8, three_giving_eight=True)
-    assert outcome_told(level) == Outcome(Winner.EGALITE, 8, True, True, True, True)
+    assert outcome_of_result(level) == Outcome(Winner.EGALITE, 8, True, True, True, True)
 
 
 @pytest.mark.parametrize(

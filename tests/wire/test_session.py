@@ -1,4 +1,4 @@
-"""A desk goes through a checkpoint without loss, and what does not fit is refused."""
+"""A session goes through a checkpoint without loss, and what does not fit is refused."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from typing import Any
 
 import pytest
 
-from tests.table_log import PLAYS, header
-from vision.wire.checkpoint import desk_from_json, desk_to_json
-from vision.wire.session import advance, new_desk
+from tests.table_log import PLAYS, header, session_of
+from vision.wire.session import advance, session_from_json, session_to_json
 
 
 @pytest.mark.parametrize("name", PLAYS)
 def test_desk_after_every_event_comes_back_the_same(name: str) -> None:
     """Whatever has happened at the table, a checkpoint holds all of it."""
-    start = desk = new_desk(header())
+    start = desk = session_of(header())
     for event in PLAYS[name]().events:
-        desk = advance(desk, event).desk
-        text = json.dumps(desk_to_json(desk))
-        assert desk_from_json(json.loads(text), start) == desk
+        desk = advance(desk, event).session
+        text = json.dumps(session_to_json(desk))
+        assert session_from_json(json.loads(text), start) == desk
 
 
 def ended() -> dict[str, Any]:
     """Return a checkpoint of a table that has seen something."""
-    desk = new_desk(header())
+    desk = session_of(header())
     for event in PLAYS["overdraw"]().events:
-        desk = advance(desk, event).desk
-    data: dict[str, Any] = json.loads(json.dumps(desk_to_json(desk)))
+        desk = advance(desk, event).session
+    data: dict[str, Any] = json.loads(json.dumps(session_to_json(desk)))
     return data
 
 
@@ -35,7 +34,7 @@ def test_field_that_was_added_since_takes_its_default() -> None:
     """A checkpoint of an earlier version that knew fewer fields is still good."""
     data = ended()
     del data["table"]["alerts"]
-    assert desk_from_json(data, new_desk(header())).table.alerts == 0
+    assert session_from_json(data, session_of(header())).table.alerts_raised == 0
 
 
 @pytest.mark.parametrize(
@@ -55,4 +54,4 @@ def test_checkpoint_of_other_types_is_refused(change: Any) -> None:
     data = ended()
     change(data)
     with pytest.raises(ValueError, match=r"differs|is no|version"):
-        desk_from_json(data, new_desk(header()))
+        session_from_json(data, session_of(header()))

@@ -18,13 +18,13 @@ from vision.commands.printing.odds_tables import (
     ten_digits,
 )
 from vision.config.profiles import load_profile, profile_names
-from vision.game.betting.bets import Bet, Betting, wins
-from vision.game.betting.odds import Counts, Edge, count, edge, edges, full_shoe, remaining
 from vision.game.cards import DECK, Card, parse_cards
+from vision.game.odds import Counts, Edge, count, edge, edges, full_shoe, remaining
 from vision.game.outcome import is_natural, outcome_of
-from vision.game.profile.parse import Profile
+from vision.game.profile import Profile
 from vision.game.rule_sheets.published_odds import Figure, Reading, percent, published_figures
 from vision.game.tableau import STANDARD, next_slot
+from vision.game.wagers import Bet, Betting, wins
 
 EIGHT = count(full_shoe(8), STANDARD)
 SIX = count(full_shoe(6), STANDARD)

@@ -3,7 +3,6 @@
 Counts are whole numbers: a coup of four or five cards is weighted with every way in which the next
 two or one cards of the shoe could have followed, so all counts have one denominator. From what is
 left of a shoe it serves the back office only; nothing of it may reach the public side.
-It must not know wagers placed, profiles' files or how tables are printed.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from fractions import Fraction
 from functools import lru_cache
 from math import perm
 
-from vision.game.betting.bets import Bet, Betting, Offer
 from vision.game.cards import Card, Rank
 from vision.game.tableau import Tableau
+from vision.game.wagers import Bet, Betting, Offer
 
-LONGEST = 6
+LONGEST = 6  # cards of the longest coup, three for each hand; every count is of runs of that many
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def count(ranks: tuple[int, ...], tableau: Tableau) -> Counts:
     for punto, banco, weight, left in _openings(_by_points(ranks)):
         tally.opening(punto, banco, weight)
         _finish(tally, tableau, (punto, banco), weight, left)
-    one, both = _pairs(ranks)
+    in_hand, in_both = _pairs(ranks)
     rest = perm(cards - 4, 2)
     return Counts(
         total=perm(cards, LONGEST),
@@ -103,9 +102,9 @@ def count(ranks: tuple[int, ...], tableau: Tableau) -> Counts:
         lengths=(tally.lengths[0], tally.lengths[1], tally.lengths[2]),
         naturals=(tally.naturals[0], tally.naturals[1], tally.naturals[2]),
         three_giving_eight=tally.three_giving_eight,
-        punto_pair=one * rest,
-        banco_pair=one * rest,
-        both_pairs=both * rest,
+        punto_pair=in_hand * rest,
+        banco_pair=in_hand * rest,
+        both_pairs=in_both * rest,
     )
 
 

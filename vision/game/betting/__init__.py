@@ -1,1 +1,0 @@
-"""Wagers: what wins, what it pays, exact odds and house edges."""

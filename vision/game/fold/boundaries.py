@@ -1,0 +1,247 @@
+"""Where one coup ends and the next begins, and one shoe and the next; the burn between.
+
+The border between two coups is physical and never depends on a face: a card that leaves the shoe
+while the hands still lie belongs to them, and is one too many if none is due; once they are cleared
+it is the first of the next coup.
+
+The burn is checked only where it is known to be card: from `ShoeStarted(watch_burn=True)`, or once
+the first cards of a shoe lie face up in no slot. A camera that begins at the first coup therefore
+never reports a missing burn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vision.game.cards import Card, Rank
+from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE
+from vision.game.coup.fault_table import KINDS, Fault, words_of
+from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
+from vision.game.coup.transition import Transition
+from vision.game.outputs import AlertState, CoupsChanged, Deadline
+from vision.game.rules import BurnKind, BurnRule, Rules
+
+FEWEST = 6  # cards that a coup can need: three for each hand
+EVERY_DEADLINE = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
+
+
+def ensure_shoe(transition: Transition) -> Shoe:
+    """Return the shoe in use; where none was announced, take one to be in use already."""
+    if not transition.shoe.name:
+        start_shoe(transition, "", watch_burn=False, partial=True)
+    return transition.shoe
+
+
+def start_shoe(
+    transition: Transition, name: str, *, watch_burn: bool, partial: bool = False
+) -> None:
+    """End what is left of the shoe in use, keep its open alerts, and begin another."""
+    if transition.coup is not None:
+        finish(transition, transition.coup)
+    transition.pass_table_deadlines(EVERY_DEADLINE)
+    for coup in transition.table.coups:
+        _part(transition, transition.pass_coup_deadlines(coup, (Deadline.SHOE_END,)))
+    table = transition.table
+    lasting = tuple(fault for fault in table.noticed if fault.kind.machine)
+    number = table.shoes + 1
+    shoe = new_shoe(table.rules, name or f"shoe-{number}", watch_burn=watch_burn, partial=partial)
+    keys = {fault.key for fault in lasting}
+    transition.table = table._replace(
+        shoe=shoe,
+        shoes=number,
+        coup=None,
+        done=(),
+        noticed=lasting,
+        alerts=tuple(tracked for tracked in table.alerts if tracked.key in keys),
+        earlier_alerts=(*table.earlier_alerts, *_left_open(table, keys)),
+        bets_closed=None if table.bets_closed is None else False,
+        free_next=False,
+        undo=(),
+    )
+    transition.report_shoe()
+    transition.outputs.append(CoupsChanged(transition.at, transition.shoe.name, ()))
+
+
+def _left_open(table: Table, keys: set[str]) -> Iterator[FaultAlert]:
+    """Yield the live alerts of this shoe, but for those of faults that go on into the next."""
+    for alerts in (table.alerts, *(coup.alerts for coup in table.coups)):
+        for tracked in alerts:
+            if tracked.key not in keys and tracked.alert.state in LIVE:
+                yield tracked
+
+
+def _part(transition: Transition, coup: Coup) -> None:
+    """Raise an alert for a coup that is left under a hold; closing it ends the dispute."""
+    if coup.hold and not coup.void:
+        fault = Fault("held", "HELD_OVER", words_of("HELD_OVER", coup=coup.number))
+        transition.evaluate(coup._replace(noticed=(*coup.noticed, fault)), show=False)
+
+
+def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault) -> Coup:
+    """Begin the next coup with those cards; the one before is over, and its time limits pass.
+
+    Without cards it is one that nobody saw: its result is held until its cards are keyed in.
+    """
+    old = transition.coup
+    if old is not None:
+        finish(transition, old)
+    number = 1 if old is None else old.number + 1
+    faults = (*noticed, *begin_faults(transition.table, number, cards[0])) if cards else noticed
+    table = transition.table
+    coup = Coup(
+        number=number,
+        started_at=cards[0].out_at if cards else transition.at,
+        changed_at=transition.at,
+        cards=cards,
+        unseen=not cards,
+        free=table.free_next,
+        noticed=faults,
+        first=cards[0].order if cards else transition.shoe.last + 1,
+    )
+    transition.table = table._replace(
+        coup=coup,
+        done=table.done if table.coup is None else (*table.done, table.coup),
+        free_next=False,
+        bets_closed=None if table.bets_closed is None else False,
+    )
+    return coup
+
+
+def finish(transition: Transition, coup: Coup) -> None:
+    """Take the coup as over: what was not put right by now lapses, and it stands as dealt.
+
+    "if the error has not been rectified or brought to the attention of management prior to cards
+    being drawn for the next coup, all coups thereafter will be deemed valid" (sheets 0 to 2)
+    """
+    coup = transition.evaluate(coup._replace(over_at=transition.at), show=False, late=False)
+    transition.pass_table_deadlines(BEFORE_NEXT_COUP)
+    after = transition.pass_coup_deadlines(coup, BEFORE_NEXT_COUP)
+    if after is coup:
+        return
+    before = {tracked.key for tracked in coup.alerts if tracked.alert.state is AlertState.LAPSED}
+    coup = after
+    lapsed = [
+        tracked.alert.code
+        for tracked in coup.alerts
+        if tracked.alert.state is AlertState.LAPSED
+        and tracked.key not in before
+        and Deadline.NEXT_COUP in KINDS[tracked.alert.code].deadlines
+    ]
+    if not lapsed:
+        transition.evaluate(coup, show=False)
+        return
+    facts = {"coup": coup.number, "next": coup.number + 1}
+    passed = tuple(
+        Fault(f"passed:{code}", "DEADLINE_PASSED", words_of("DEADLINE_PASSED", code=code, **facts))
+        for code in dict.fromkeys(lapsed)
+    )
+    transition.evaluate(coup._replace(noticed=(*coup.noticed, *passed)), show=False)
+
+
+def split(transition: Transition, coup: Coup, index: int) -> Coup:
+    """Begin the next coup with the card at that index of the running one, and those after it.
+
+    It was taken for one more card of a coup whose hands still lay; now it lies where a first card
+    lies. Before the first coup, cards that never lay in a slot were burned.
+    """
+    before, after = coup.cards[:index], coup.cards[index:]
+    shoe = transition.shoe
+    if (
+        coup.number == 1
+        and coup.result is None
+        and burns(transition)
+        and all(card.slot is None for card in before)
+    ):
+        transition.coup = None
+        end_burn(transition, shoe._replace(burned=(*shoe.burned, *before)))
+        return begin(transition, after)
+    cleared = max((card.removed_at or 0 for card in before), default=transition.at)
+    transition.set_coup(coup._replace(cards=before, cleared_at=cleared))
+    text = words_of("EARLY_DEAL", before="before the hands were cleared")
+    early = Fault("early", "EARLY_DEAL", text, order=after[0].order)
+    return begin(transition, after, *((early,) if after[0].out_at < cleared else ()))
+
+
+def begin_burn(transition: Transition, coup: Coup) -> None:
+    """Take the cards of what seemed the first coup as burn cards."""
+    shoe = ensure_shoe(transition)
+    transition.coup = None
+    due = burn_due(transition.rules.burn, coup.cards[0].face)
+    burned = (*shoe.burned, *coup.cards)
+    transition.shoe = shoe._replace(burning=True, burned=burned, burn_due=due)
+
+
+def burns(transition: Transition) -> bool:
+    """Whether the house burns cards at all."""
+    return transition.rules.burn.kind is not BurnKind.NONE
+
+
+def burn_due(rule: BurnRule, first: Card | None) -> int | None:
+    """Return how many cards the rule burns in all, `None` while the first is not known."""
+    if rule.kind is BurnKind.NONE:
+        return 0
+    if rule.kind is BurnKind.FIXED:
+        return rule.cards
+    if first is None:
+        return None
+    # "burn as many as its value, ace 1 (some houses 11), ten and court cards 10": with itself
+    return 1 + (rule.ace if first.rank is Rank.ACE else first.points or 10)
+
+
+def end_burn(transition: Transition, shoe: Shoe) -> None:
+    """Take the burn as over, and raise what was wrong with it."""
+    rule = transition.rules.burn
+    burned, due = len(shoe.burned), shoe.burn_due
+    transition.shoe = shoe._replace(burning=False)
+    if burned == 0 and rule.kind is not BurnKind.NONE:
+        asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
+        transition.add_fault(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
+    elif due is not None and burned != due:
+        transition.add_fault(
+            Fault("burn", "BURN_WRONG", words_of("BURN_WRONG", burned=burned, due=due))
+        )
+
+
+def last_coup(table: Table) -> int:
+    """Return the number of the last coup to be dealt, the cut card being out now.
+
+    In the middle of a coup, so many more as the house deals after it; between two, or as the first
+    card of one, that one is counted as the one in which it appeared.
+    """
+    more, coup = table.rules.coups_after_cut, table.coup
+    if coup is None:
+        return 1 + max(0, more - 1)
+    if coup.complete or coup.void or coup.cleared_at is not None:
+        return coup.number + 1 + max(0, more - 1)
+    return coup.number + more
+
+
+def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:
+    """Find the faults of beginning that coup with that card."""
+    shoe, rules = table.shoe, table.rules
+    if shoe.last_coup is not None and number > shoe.last_coup:
+        yield Fault("cut", "CUT_IGNORED", words_of("CUT_IGNORED", last=shoe.last_coup))
+    left = rules.cards - shoe.last + 1
+    if left < FEWEST:
+        yield Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=left))
+    if table.bets_closed is False:
+        text = words_of("EARLY_DEAL", before="before the bets were closed")
+        yield Fault("early", "EARLY_DEAL", text, order=card.order)
+
+
+def end_shoe(transition: Transition, left: int) -> None:
+    """Take the shoe as finished with so many cards left in it, and compare the count."""
+    shoe, rules = transition.shoe, transition.rules
+    transition.shoe = shoe._replace(ended=True, left=left)
+    counted = shoe.last + left
+    if counted > rules.cards or (counted < rules.cards and not shoe.partial):
+        text = words_of("SHOE_COUNT", counted=counted, cards=rules.cards)
+        transition.add_fault(Fault("count", "SHOE_COUNT", text))
+    transition.report_shoe()
+
+
+def new_shoe(rules: Rules, name: str, *, watch_burn: bool, partial: bool) -> Shoe:
+    """Return a shoe of which nothing has been seen; `partial`: cards may have left before."""
+    due = burn_due(rules.burn, None) if watch_burn else None
+    burning = watch_burn and rules.burn.kind is not BurnKind.NONE
+    return Shoe(name=name, burning=burning, burn_due=due, partial=partial)

@@ -1,1 +1,0 @@
-"""House rules read from a profile's text."""

@@ -1,8 +1,9 @@
 """Draw the rooms of the program from the import graph, as `deploy/architecture.md` shows them.
 
 `python -m tests.house.draw` prints a Mermaid chart of the rooms and a table of them by floors;
-`--write` puts both between the markers of the page. The chart leaves out an arrow where a longer
-way leads to the same room; the table has all.
+`--write` puts both between the markers of the page. Imports of the leaves, the modules at the root
+that every room may import, are left out; so is, in the chart, an arrow where a longer way leads to
+the same room.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.house.graph import House, floors, reduced
+from tests.house.graph import Arrows, House, floors, reduced
+from tests.house.measure import loose_modules
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "deploy" / "architecture.md"
@@ -25,19 +27,25 @@ def drawing(house: House) -> str:
 
 
 def _chart(house: House) -> str:
-    rooms = reduced(house.rooms)
+    rooms = reduced(_without_leaves(house))
     arrows = [f"    {_short(room)} --> {_short(n)}" for room in rooms for n in sorted(rooms[room])]
     return "\n".join(["```mermaid", "flowchart TD", *arrows, "```", ""])
 
 
 def _table(house: House) -> str:
-    floor = floors(house.rooms)
-    rows = ["| floor | room | files | holds | imports |", "|---|---|---|---|---|"]
+    floor, rooms = floors(house.rooms), _without_leaves(house)
+    rows = ["| floor | room | holds | imports |", "|---|---|---|---|"]
     for room in sorted(floor, key=lambda name: (-floor[name], name)):
-        imports = " ".join(f"`{_short(name)}`" for name in sorted(house.rooms[room])) or "nothing"
-        cells = (str(floor[room]), _title(house, room), _files(house, room))
-        rows.append(f"| {' | '.join(cells)} | {_purpose(house, room)} | {imports} |")
+        imports = " ".join(f"`{_short(name)}`" for name in sorted(rooms.get(room, ())))
+        cells = (str(floor[room]), _title(house, room), _purpose(house, room), imports)
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join([*rows, ""])
+
+
+def _without_leaves(house: House) -> Arrows:
+    """Return which room imports which, leaves left out."""
+    leaves = {f"vision.{name}" for name in loose_modules(house)}
+    return {room: there - leaves for room, there in house.rooms.items() if room not in leaves}
 
 
 def _short(room: str) -> str:
@@ -51,11 +59,6 @@ def _title(house: House, room: str) -> str:
     inner = sorted({name for name in house.folders if name.startswith(f"{room}.")})
     folders = ", ".join(f"`{name.removeprefix(room + '.')}/`" for name in inner)
     return f"`{_short(room)}/`" + f": {folders}" * bool(folders)
-
-
-def _files(house: House, room: str) -> str:
-    inside = [n for n in house.paths if house.room_of(n) == room and not house.is_package(n)]
-    return str(len(inside))
 
 
 def _purpose(house: House, room: str) -> str:

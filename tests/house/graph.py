@@ -3,7 +3,8 @@
 A *module* is a Python file, named by its dotted path. A *folder* is a package below `vision`,
 `datasets` or `models`, as deep as it goes. A *room* is a folder directly below `vision`; a module
 that lies loose at the root of `vision` is a room of its own; `datasets` and `models` are one room
-each. An arrow runs from who imports to what is imported; imports inside functions count.
+each. An arrow runs from who imports to what is imported; imports inside functions count, and so do
+modules of `datasets` that are imported as `vision.simulator`, the name they are installed under.
 The *floor* of a node is the length of the longest chain of imports below it, counted from 1.
 """
 
@@ -15,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 PACKAGES = ("vision", "datasets", "models")
+INSTALLED_AS = {"vision.simulator": "datasets"}
 
 Arrows = Mapping[str, frozenset[str]]
 
@@ -45,11 +47,31 @@ class House:
         """Yield the full names of what a module imports: modules where they are ours."""
         for node in ast.walk(self.trees[name]):
             if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
+                yield from (self._in_checkout(alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
+                module = self._source_of(name, node)
                 for alias in node.names:
-                    inner = f"{node.module}.{alias.name}"
-                    yield inner if inner in self.paths else str(node.module)
+                    inner = self._in_checkout(f"{module}.{alias.name}")
+                    yield inner if inner in self.paths else self._in_checkout(module)
+
+    def _source_of(self, name: str, node: ast.ImportFrom) -> str:
+        """Return the full name of the module that names are imported from."""
+        if not node.level:
+            return node.module or ""
+        above = self.paths[name].relative_to(self.root).parts[: -node.level]
+        return ".".join((*above, node.module) if node.module else above)
+
+    def _in_checkout(self, name: str) -> str:
+        for installed, top in INSTALLED_AS.items():
+            found = f"{top}{name.removeprefix(installed)}"
+            if name.startswith(f"{installed}.") and found in self.paths:
+                return found
+        return name
+
+    def has_relative_import(self, name: str) -> bool:
+        """Whether a module imports by a relative name."""
+        nodes = ast.walk(self.trees[name])
+        return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in nodes)
 
     @cached_property
     def arrows(self) -> Arrows:

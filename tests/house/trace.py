@@ -194,6 +194,18 @@ def make_film(film: Path) -> None:
         subprocess.run(words, check=True, cwd=HERE, env={**os.environ, "PYTHONPATH": str(HERE)})
 
 
+def traced(root: Path, film: Path) -> dict[str, Any]:
+    """Return the figures of the checkout `root`, read in a process that imports no other."""
+    # -P keeps out this folder, whose modules have names of the standard library.
+    program = [sys.executable, "-P", __file__, str(root), "--film", str(film), "--here"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        program, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
 def show(result: dict[str, Any]) -> None:
     """Print the figures as tables."""
     print(f"frames {result['frames']}, modules ever entered {result['modules ever entered']}")
@@ -226,14 +238,7 @@ def main(words: list[str]) -> int:
         print(json.dumps(summary(trace(root, film))))
         return 0
     make_film(film)
-    # In a process of its own that imports `root` and not this checkout; -P keeps out this folder,
-    # whose modules have names of the standard library.
-    program = [sys.executable, "-P", __file__, str(root), "--film", str(film.resolve()), "--here"]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    done = subprocess.run(
-        program, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True
-    )
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = traced(root, film.resolve())
     if args.json:
         print(json.dumps(result, indent=1))
     else:

@@ -254,9 +254,11 @@ def main() -> None:
         lines.append(f"- {aim:.1%} right: one look from {one} of width on, ten looks from {ten}.")
     lines += [
         "",
-        f"Calibration error of one look: {error_of(found, lambda s: s.sure_of_name):.2%} of the "
-        f"name, {error_of(found, lambda s: s.confidence):.2%} with the doubt whether anything is "
-        "readable, which all of these cards are.",
+        (
+            f"Calibration error of one look: {error_of(found, lambda s: s.sure_of_name):.2%} of "
+            f"the name, {error_of(found, lambda s: s.confidence):.2%} with the doubt whether "
+            "anything is readable, which all of these cards are."
+        ),
         "",
     ]
     lines += risk_table(found)

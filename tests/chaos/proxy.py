@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 import time
+from typing import Self
 from types import TracebackType
 
 PIECE = 4096
@@ -62,7 +63,7 @@ class Proxy:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> Proxy:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -48,15 +48,14 @@ class MotionGate:
         now = thumbnail(frame.image)
         if self._before is None or self._still is None or self._before.shape != now.shape:
             self._still, self._moved_at = now.copy(), frame.at
-        else:
-            if self._changed(now, self._before, learn=True):
-                self._moved_at = frame.at
-            elif frame.at - self._moved_at >= self._settle_ms:
-                if self._changed(now, self._still):
-                    # Something new lies still: one more look at it, then it is the table.
-                    self._still, self._moved_at = now.copy(), frame.at
-                else:
-                    self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
+        elif self._changed(now, self._before, learn=True):
+            self._moved_at = frame.at
+        elif frame.at - self._moved_at >= self._settle_ms:
+            if self._changed(now, self._still):
+                # Something new lies still: one more look at it, then it is the table.
+                self._still, self._moved_at = now.copy(), frame.at
+            else:
+                self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
         self._before = now
         awake = frame.at - self._moved_at < self._settle_ms
         if awake or frame.at - self._opened_at >= self._heartbeat_ms:

@@ -6,8 +6,8 @@ import contextlib
 import socket
 import threading
 import time
-from typing import Self
 from types import TracebackType
+from typing import Self
 
 PIECE = 4096
 

@@ -48,8 +48,8 @@ def test_explain_a_whole_coup() -> None:
         "    Punto has 3 and draws; clause: Punto having 0-1-2-3-4-5 draws, having 6-7 stands.",
         " 5  2d  to Punto 3: Punto has 5",
         (
-            "    Banco has 7, giving 2, and stands; clause: Banco having 7 stands whatever Punto was "
-            "given."
+            "    Banco has 7, giving 2, and stands; clause: Banco having 7 stands whatever Punto "
+            "was given."
         ),
         "Complete: Banco wins, 7 to 5.",
     )

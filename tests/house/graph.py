@@ -76,7 +76,7 @@ class House:
     @cached_property
     def arrows(self) -> Arrows:
         """Which module imports which of ours; the `__init__` of a whole package is left out."""
-        ours = set(self.paths) - set(PACKAGES)
+        ours = frozenset(self.paths) - frozenset(PACKAGES)
         return {name: ours.intersection(self.imports_of(name)) - {name} for name in sorted(ours)}
 
     def room_of(self, name: str) -> str:

@@ -2,8 +2,10 @@
 
 A *module* is a Python file, named by its dotted path. A *folder* is a package below `vision`,
 `datasets` or `models`, as deep as it goes. A *room* is a folder directly below `vision`; a module
-that lies loose at the root of `vision` is a room of its own; `datasets` and `models` are one room
-each. An arrow runs from who imports to what is imported; imports inside functions count, and so do
+that lies loose at the root of `vision` is a room of its own, except that `cli`, the command line,
+belongs to `commands`; `datasets` and `models` are one room each.
+
+An arrow runs from who imports to what is imported; imports inside functions count, and so do
 modules of `datasets` that are imported as `vision.simulator`, the name they are installed under.
 The *floor* of a node is the length of the longest chain of imports below it, counted from 1.
 """
@@ -16,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 PACKAGES = ("vision", "datasets", "models")
+COMMAND_LINE = "vision.cli"
 INSTALLED_AS = {"vision.simulator": "datasets"}
 
 Arrows = Mapping[str, frozenset[str]]
@@ -80,7 +83,9 @@ class House:
         return {name: ours.intersection(self.imports_of(name)) - {name} for name in sorted(ours)}
 
     def room_of(self, name: str) -> str:
-        """Return the room a module lies in: `vision.game`, `vision.cli`, `datasets`."""
+        """Return the room a module lies in: `vision.game`, `vision.clock`, `datasets`."""
+        if name == COMMAND_LINE:
+            return "vision.commands"
         parts = name.split(".")
         return ".".join(parts[:2]) if parts[0] == "vision" else parts[0]
 

@@ -6,7 +6,7 @@ one by default; `--list` names what was counted. What each figure means:
 - *files*: Python files of `vision`, `__init__.py` left out, as in every count of files below.
 - *floors*: the longest chain of imports, of rooms or modules (`tests/house/graph.py` defines both).
 - *loose modules*: modules at the root of `vision` besides `cli`.
-- *circles*: groups of modules, or rooms, that import one another, directly or through others.
+- *circles*: groups of modules, folders or rooms that import one another, directly or not.
 - *doubled defaults*: a field of a class in the room `config` (at the root: `config*.py`) and a
   field of a class or a parameter of a function in another room of `vision` that have the same
   name and literal default. `Field(default)` counts as its default, a constant of the module as its
@@ -216,6 +216,7 @@ def measured(house: House) -> dict[str, object]:
         "floors of modules": max(floors(modules).values()),
         "loose modules": len(loose_modules(house)),
         "circles of rooms": len(circles(rooms)),
+        "circles of folders": len(circles(house.folders)),
         "circles of modules": len(circles(house.arrows)),
         "doubled defaults": len(doubled_defaults(house)),
         "constants": len(numbers),
@@ -245,7 +246,11 @@ def details(house: House) -> Mapping[str, list[str]]:
     functions = function_lengths(house, "vision")
     return {
         "loose modules": loose_modules(house),
-        "circles": [" ".join(group) for group in (*circles(house.arrows), *circles(house.rooms))],
+        "circles": [
+            " ".join(group)
+            for arrows in (house.arrows, house.folders, house.rooms)
+            for group in circles(arrows)
+        ],
         "doubled defaults": [
             f"{setting.owner}.{setting.name} = {setting.value}: {other.module} {other.owner}"
             for setting, other in doubled_defaults(house)

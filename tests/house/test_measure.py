@@ -55,7 +55,7 @@ def test_rooms_stand_on_the_floor_of_their_longest_chain(house: House) -> None:
     assert floor["vision.game"] == 1
     assert floor["vision.camera"] == floor["datasets"] == 2
     assert floor["vision.commands"] == 3
-    assert floor["vision.cli"] == 4
+    assert floors(house.folders)["vision.cli"] == 4
     assert floors(house.arrows)["vision.commands.run"] == 3
 
 

@@ -23,7 +23,8 @@ from vision.game.coup.fault_table import KINDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = (ROOT / "README.md", *sorted((ROOT / "deploy").glob("*.md")))
-PAGES = (*DOCS, ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "ART.md")
+PAGES = (*DOCS, ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "ART.md",
+         *sorted((ROOT / "models").glob("*.toml")))  # fmt: skip
 TOPICS = ("status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/{id}",
           "cmd/{name}", "cmd/reply", "cmd/replay", "health", "evidence",
           "evidence/{id}", "clip/{id}", "anchor")  # fmt: skip
@@ -120,7 +121,7 @@ def test_files_and_commands_that_a_page_names_are_there(page: Path) -> None:
     text = page.read_text("utf-8")
     paths = set(re.findall(r"`([a-z][\w-]*/[\w/.*-]*\.(?:py|md|toml|sh|json|html|js))`", text))
     assert [name for name in sorted(paths) if not _is_there(name)] == []
-    modules = set(re.findall(r"python -m ((?:datasets|models|tests|vision)[\w.]*)", text))
+    modules = set(re.findall(r"python\s+-m\s+((?:datasets|models|tests|vision)[\w.]*\w)", text))
     names = {name: name.replace(".", "/") for name in sorted(modules)}
     found = (f"{path}.py" if (ROOT / f"{path}.py").exists() else f"{path}/__main__.py"
              for path in names.values())  # fmt: skip

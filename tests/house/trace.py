@@ -11,8 +11,9 @@ thread (where a recording is read from end to end):
 - *calls*: calls of functions of `vision`; each resumption of a generator is one, a comprehension,
   and a method made by a decorator, is none;
 - *switches*: calls into another file than the call before;
-- *folds*: calls of `advance`, which folds one event into a table; *fold modules*: files entered
-  within them; *records*: events in the log;
+- *records*: events in the log that the rules fold: all but evidence and signatures;
+- *folds*: calls of `step`, by which the rules fold one event into a table; *rule modules*: files
+  entered within them;
 - *coup*: the frames from the result of the coup before to its own result. The first coup includes
   the start of the run.
 """
@@ -37,9 +38,14 @@ from typing import Any
 HERE = Path(__file__).parents[2]
 COUPS = 2
 FILM = ("--coups", str(COUPS), "--fps", "10", "--size", "1280x720", "--seed", "77", "--quiet")
+PROOFS = frozenset({"evidence", "anchor"})  # topics of records that the rules do not fold
 # Where the parts lie, the present layout first, then that of commit 46a86b5.
 READERS = (("vision.app.reader", "TableReader"), ("vision.app", "App"))
-JOURNALS = (("vision.app.journal", "Outputs"), ("vision.journal", "Outputs"))
+DESTINATIONS = (
+    ("vision.app.journal", "Destinations"),
+    ("vision.app.journal", "Outputs"),
+    ("vision.journal", "Outputs"),
+)
 LOADERS = (("vision.config.table", "load"), ("vision.config", "load"))
 
 
@@ -48,7 +54,7 @@ class Span:
     """What happened during one frame."""
 
     modules: set[str] = field(default_factory=set)
-    fold_modules: set[str] = field(default_factory=set)
+    rule_modules: set[str] = field(default_factory=set)
     calls: int = 0
     switches: int = 0
     folds: Counter[str] = field(default_factory=Counter)
@@ -63,8 +69,9 @@ class Tracer:
     def __init__(self, root: Path) -> None:
         self.spans = [Span()]
         self._prefix = f"{root / 'vision'}{os.sep}"
+        self._rules = f"{self._prefix}game{os.sep}"
         self._file = ""
-        self._fold: FrameType | None = None  # the call of `advance` that has not returned yet
+        self._fold: FrameType | None = None  # the call of `step` that has not returned yet
 
     def profile(self, frame: FrameType, event: str, _: object) -> None:
         """Count a call."""
@@ -80,11 +87,11 @@ class Tracer:
         if path != self._file:
             span.switches += 1
             self._file = path
-        if code.co_name == "advance":
+        if code.co_name == "step" and path.startswith(self._rules):
             span.folds[type(frame.f_locals.get("event")).__name__] += 1
             self._fold = frame
         if self._fold is not None:
-            span.fold_modules.add(path)
+            span.rule_modules.add(path)
 
     def __getattr__(self, name: str) -> Callable[[Any], None]:
         """Answer as a listener of the reader: figures end a frame, anything else is a record."""
@@ -95,10 +102,10 @@ class Tracer:
         if hasattr(news, "frames"):
             self.spans.append(Span())
             return
-        span.records += 1
-        for message in news.messages:
-            topic = message.topic.split("/", 4)[-1]
-            span.topics.append(topic)
+        topics = [message.topic.split("/", 4)[-1] for message in news.messages]
+        span.topics += topics
+        span.records += not PROOFS.intersection(topics)
+        for topic, message in zip(topics, news.messages, strict=True):
             span.reads += topic == "card" and json.loads(message.payload)["event"] == "read"
 
 
@@ -116,7 +123,7 @@ def trace(root: Path, film: Path) -> list[Span]:
     """Return the spans of one run of the reader in `root`, which this process must import."""
     tracer = Tracer(root)
     with tempfile.TemporaryDirectory() as folder:
-        outputs = found(JOURNALS)(Path(folder) / "log.sqlite", None, publish=False)
+        outputs = found(DESTINATIONS)(Path(folder) / "log.sqlite", None, publish=False)
         config = found(LOADERS)(film / "table.toml")
         reader = found(READERS)(config, outputs, tracer, speed=0.0, new_shoe=True)
         sys.setprofile(tracer.profile)
@@ -173,7 +180,7 @@ def _coup(spans: list[Span]) -> dict[str, int]:
     return {
         "frames": len(spans),
         "modules": len(union(span.modules for span in spans)),
-        "fold modules": len(union(span.fold_modules for span in spans)),
+        "rule modules": len(union(span.rule_modules for span in spans)),
         "calls": sum(span.calls for span in spans),
         "switches": sum(span.switches for span in spans),
         "records": sum(span.records for span in spans),

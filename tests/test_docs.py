@@ -1,7 +1,6 @@
-"""What people can type, set, receive or be told is documented.
+"""What people can type, set and receive is documented, and the documents name what is there.
 
-The tables of faults and of configuration keys are made from the program:
-`python -m tests.test_docs` writes them anew.
+The table of faults is made from the program: `python -m tests.test_docs` writes it.
 """
 
 from __future__ import annotations
@@ -16,12 +15,16 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from tests.house.draw import PAGE, drawing, written
+from tests.house.graph import House
 from vision import cli
 from vision.config.table import TableConfig
 from vision.game.coup.fault_table import KINDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = (ROOT / "README.md", *sorted((ROOT / "deploy").glob("*.md")))
+PAGES = (*DOCS, ROOT / "CONTRIBUTING.md", ROOT / "datasets" / "ART.md",
+         *sorted((ROOT / "models").glob("*.toml")))  # fmt: skip
 TOPICS = ("status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/{id}",
           "cmd/{name}", "cmd/reply", "cmd/replay", "health", "evidence",
           "evidence/{id}", "clip/{id}", "anchor")  # fmt: skip
@@ -108,7 +111,7 @@ def test_fault_table_is_that_of_the_program() -> None:
     """The documented faults are those that the program can raise, in the same words."""
     text = (ROOT / "deploy" / "faults.md").read_text("utf-8")
     missing = [row for row in fault_rows() if row not in text]
-    assert missing == [], "run `python -m tests.test_docs` to write the table anew"
+    assert missing == [], "run `python -m tests.test_docs` to write the table"
 
 
 def test_every_config_key_is_documented_with_its_default() -> None:
@@ -124,6 +127,29 @@ def test_example_table_file_names_every_section() -> None:
     text = (ROOT / "deploy" / "table.example.toml").read_text("utf-8")
     sections = [name for name, field in TableConfig.model_fields.items() if section_of(field)]
     assert [name for name in sections if f"[{name}]" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_and_commands_that_a_page_names_are_there(page: Path) -> None:
+    """Paths in backquotes exist, from the root or from `vision/`; so do modules to be run."""
+    text = page.read_text("utf-8")
+    paths = set(re.findall(r"`([a-z][\w-]*/[\w/.*-]*\.(?:py|md|toml|sh|json|html|js))`", text))
+    assert [name for name in sorted(paths) if not _is_there(name)] == []
+    modules = set(re.findall(r"python\s+-m\s+((?:datasets|models|tests|vision)[\w.]*\w)", text))
+    names = {name: name.replace(".", "/") for name in sorted(modules)}
+    found = (f"{path}.py" if (ROOT / f"{path}.py").exists() else f"{path}/__main__.py"
+             for path in names.values())  # fmt: skip
+    assert [n for n, path in zip(names, found, strict=True) if not _is_there(path)] == []
+
+
+def _is_there(name: str) -> bool:
+    return any(any(folder.glob(name)) for folder in (ROOT, ROOT / "vision"))
+
+
+def test_rooms_are_drawn_as_they_are() -> None:
+    """The drawing of the architecture page is what the command prints."""
+    page = PAGE.read_text("utf-8")
+    assert page == written(page, drawing(House(ROOT))), "python -m tests.house.draw --write"
 
 
 def _write_faults() -> None:

@@ -61,9 +61,9 @@ def _joker(height: int, number: int) -> Image:
     ink: Color = ((40, 30, 190), (30, 26, 26), (120, 40, 110))[number % 3]
     sheet = _sheet(height)
     for turned in (False, True):
-        for number, letter in enumerate("JOKER"):
+        for position, letter in enumerate("JOKER"):
             mark = _letter(letter, sheet)
-            sheet.stamp(mark, (5.0, 8 + 6.2 * number), ink, turned=turned)
+            sheet.stamp(mark, (5.0, 8 + 6.2 * position), ink, turned=turned)
     paints = tuple(_BRIGHT[(number + i) % 4] for i in range(3))
     style = ("classic", "modern")[number % 2]
     figure = court_figure(

@@ -91,7 +91,7 @@ def stock(variant: Variant, size: int) -> Bank:
 
 def halves(folder: Path) -> tuple[Bank, Bank]:
     """Return crops of photographs: one card for training, the next one for measuring, in turn."""
-    found = list(crops_of(folder, open_models()))
+    found = list(crops_of(folder, open_models(threads=1)))
     banks = []
     for half in (0, 1):
         mine = [crop for i, crop in enumerate(found) if i // COPIES % 2 == half]

@@ -115,7 +115,7 @@ def width_of(line: str, read: dict[str, int]) -> float:
 
 def looks_at(source: Path) -> Outcome:
     """Classify every crop of a source whose folders are named by card."""
-    models = open_models()
+    models = open_models(threads=1)
     found: list[tuple[float, int, int]] = []
     for folder in sorted((source / "crops").iterdir()):
         truth = Card.parse(folder.name)

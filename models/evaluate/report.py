@@ -237,7 +237,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/report"))
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    model = load_model(arguments.model)
+    model = load_model(arguments.model, threads=1)
     settings = model.settings
     classifier = Classifier(
         model,
@@ -260,9 +260,11 @@ def main() -> None:
         )
     lines += [
         "",
-        f"Calibration error of one look: {error_of(found, lambda s: s.sure_of_name):.2%} of the "
-        f"name, {error_of(found, lambda s: s.confidence):.2%} with the doubt whether anything is "
-        "readable, which all of these cards are.",
+        (
+            f"Calibration error of one look: {error_of(found, lambda s: s.sure_of_name):.2%} of "
+            f"the name, {error_of(found, lambda s: s.confidence):.2%} with the doubt whether "
+            "anything is readable, which all of these cards are."
+        ),
         "",
     ]
     lines += risk_table(found)

@@ -87,7 +87,7 @@ def main() -> None:
     if min(arguments.stills, arguments.grid, arguments.passes) < 1:
         parser.error("--stills, --grid and --passes: at least one")
     cv2.setNumThreads(1)
-    models, tally, seconds = open_models(), Counter[str](), 0.0
+    models, tally, seconds = open_models(threads=1), Counter[str](), 0.0
     shown = stills(SEED, split="test", size=arguments.size)
     for _ in range(arguments.stills):
         still = joined(shown, arguments.grid)

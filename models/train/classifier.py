@@ -101,7 +101,7 @@ def bank_of(name: str, capacity: int, folder: Path | None = None) -> Bank:
 
 def real_bank(folder: Path) -> Bank:
     """Return a bank of all crops out of a folder of labelled photographs."""
-    found = list(crops_of(folder, open_models()))
+    found = list(crops_of(folder, open_models(threads=1)))
     bank = bank_of(f"real-{folder.name}", len(found))
     fill(bank, found)
     return bank

@@ -68,7 +68,7 @@ def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> Non
     """Add pieces of labelled photographs to the training part."""
     rng = np.random.default_rng(1)
     images, labels = folder / "images" / "train", folder / "labels" / "train"
-    for number, (image, quads) in enumerate(outlined(photographs, open_models(), part)):
+    for number, (image, quads) in enumerate(outlined(photographs, open_models(threads=1), part)):
         for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
             lines = [
                 line for quad in moved if (line := line_of(KINDS.index(Kind.FACE), quad, 0, 0))

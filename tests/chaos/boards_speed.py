@@ -189,8 +189,10 @@ def long_run(house: Hall, coups: int) -> str:
     rows = zip(("server", *pages), *weights, strict=True)
     told = [f"  {name:15} {early:>22} {late:>22}" for name, early, late in rows]
     return "\n".join((
-        f"  {coups} coups ({coups / 80:.0f} hours at 80 an hour) in "
-        f"{time.monotonic() - began:.0f} s",
+        (
+            f"  {coups} coups ({coups / 80:.0f} hours at 80 an hour) in "
+            f"{time.monotonic() - began:.0f} s"
+        ),
         f"  {'':15} {f'after {early_at} coups':>22} {'at the end':>22}", *told,
     ))  # fmt: skip
 

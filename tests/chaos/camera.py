@@ -27,7 +27,7 @@ from vision.config.table import CameraSection
 NOTICED_S = 2.0
 RECOVERED_S = 5.0
 LIMIT_S = 30.0
-CAMERAS: dict[str, type[HttpCamera] | type[RtspCamera]] = {"http": HttpCamera, "rtsp": RtspCamera}
+CAMERAS: dict[str, type[HttpCamera | RtspCamera]] = {"http": HttpCamera, "rtsp": RtspCamera}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from types import TracebackType
+from typing import Self
 
 PIECE = 4096
 
@@ -62,7 +63,7 @@ class Proxy:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> Proxy:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

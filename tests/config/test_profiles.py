@@ -179,13 +179,13 @@ REFUSED = [
     (
         'title = "Punto Banco"',
         "title = 3",
-        "x: title: is 3, but must be a valid string; mend the value",
+        "x: title: is 3, but must be a valid string; correct the value",
     ),
     ('title = "Punto Banco"', 'title = " "', "x: title: is empty; write a text in quotes"),
     (
         "sheet = 1",
         "sheet = 5",
-        "x: sheet: is 5, but must be less than or equal to 4; mend the value",
+        "x: sheet: is 5, but must be less than or equal to 4; correct the value",
     ),
     ("sheet = 1", "shoot = 1", "x: shoot: unknown key; did you mean 'shoe'?"),
     (
@@ -201,12 +201,12 @@ REFUSED = [
     (
         "decks = 8",
         "decks = true",
-        "x: shoe.decks: is True, but must be a valid integer; mend the value",
+        "x: shoe.decks: is True, but must be a valid integer; correct the value",
     ),
     (
         "decks = 8",
         'decks = "8"',
-        "x: shoe.decks: is '8', but must be a valid integer; mend the value",
+        "x: shoe.decks: is '8', but must be a valid integer; correct the value",
     ),
     (
         "decks = 8",
@@ -228,7 +228,7 @@ REFUSED = [
         'burn = "some"',
         "x: shoe.burn: is 'some', but must be 'none', 'value' or 'fixed'; mend the",
     ),
-    ("burn_ace = 1", "burn_ace = 5", "x: shoe.burn_ace: is 5, but must be 1 or 11; mend the value"),
+    ("burn_ace = 1", "burn_ace = 5", "x: shoe.burn_ace: is 5, but must be 1 or 11; correct the value"),
     (
         'burn = "value"',
         'burn = "fixed"',
@@ -347,7 +347,7 @@ REFUSED = [
     (
         "both_hands = false",
         'both_hands = "no"',
-        "x: main.both_hands: is 'no', but must be a valid boolean; mend the value",
+        "x: main.both_hands: is 'no', but must be a valid boolean; correct the value",
     ),
     (
         "both_hands = false",

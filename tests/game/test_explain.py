@@ -46,8 +46,10 @@ def test_explain_a_whole_coup() -> None:
         " 4  Kc  to Banco 2: Banco has 7",
         "    Punto has 3 and draws; clause: Punto having 0-1-2-3-4-5 draws, having 6-7 stands.",
         " 5  2d  to Punto 3: Punto has 5",
-        "    Banco has 7, giving 2, and stands; clause: Banco having 7 stands whatever Punto was "
-        "given.",
+        (
+            "    Banco has 7, giving 2, and stands; clause: Banco having 7 stands whatever Punto "
+            "was given."
+        ),
         "Complete: Banco wins, 7 to 5.",
     )
     assert told.wrong == 0
@@ -71,8 +73,10 @@ def test_explain_punto_standing() -> None:
     told = said("6s 4d As Kc 8c")
     assert told.lines[4:6] == (
         "    Punto has 7 and stands; clause: Punto having 0-1-2-3-4-5 draws, having 6-7 stands.",
-        "    Banco has 4 and draws; clause: Punto having stood, Banco draws on 0-1-2-3-4-5, "
-        "stands on 6-7.",
+        (
+            "    Banco has 4 and draws; clause: Punto having stood, Banco draws on 0-1-2-3-4-5, "
+            "stands on 6-7."
+        ),
     )
     assert told.lines[-1] == "Complete: Punto wins, 7 to 2."
     both = said("6s 7d Kh Kc")

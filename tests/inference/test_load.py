@@ -21,7 +21,7 @@ def put(folder: Path, data: bytes, card: str | None = None) -> Path:
 def test_load_without_the_model_file_names_it_and_the_cure(tmp_path: Path) -> None:
     """A wrong path is said as such, not as a missing card."""
     with pytest.raises(ConfigurationError, match=r"nix\.onnx: cannot read the model"):
-        load_model(tmp_path / "nix.onnx")
+        load_model(tmp_path / "nix.onnx", threads=1)
 
 
 def test_load_without_a_card_says_that_every_model_needs_one(tmp_path: Path) -> None:
@@ -29,14 +29,14 @@ def test_load_without_a_card_says_that_every_model_needs_one(tmp_path: Path) -> 
     path = put(tmp_path, b"x")
     path.with_suffix(".toml").unlink()
     with pytest.raises(ConfigurationError, match=r"thing\.toml: the model card is missing"):
-        load_model(path)
+        load_model(path, threads=1)
 
 
 @pytest.mark.parametrize("card", ["sha256 = ", "labels = [", "\x00"])
 def test_load_with_a_card_that_is_no_toml_names_the_card(tmp_path: Path, card: str) -> None:
     """A spoilt card is named."""
     with pytest.raises(ConfigurationError, match=r"thing\.toml: cannot read the model card"):
-        load_model(put(tmp_path, b"x", card))
+        load_model(put(tmp_path, b"x", card), threads=1)
 
 
 def test_load_of_a_file_that_differs_from_its_card_is_refused(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_load_of_a_file_that_differs_from_its_card_is_refused(tmp_path: Path) ->
     path = put(tmp_path, packaged("classifier").read_bytes())
     path.write_bytes(path.read_bytes()[:-1] + b"\x00")
     with pytest.raises(ConfigurationError, match="SHA-256"):
-        load_model(path)
+        load_model(path, threads=1)
 
 
 @pytest.mark.parametrize("keep", [0, 5, 5000])
@@ -52,17 +52,17 @@ def test_load_of_a_truncated_model_is_refused(tmp_path: Path, keep: int) -> None
     """A file cut short is no usable model, even where a card vouches for it."""
     path = put(tmp_path, packaged("detector").read_bytes()[:keep])
     with pytest.raises(ConfigurationError, match="not a usable ONNX model"):
-        load_model(path)
+        load_model(path, threads=1)
 
 
 def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
     """A classifier in the detector's place is noticed before it runs."""
     with pytest.raises(ConfigurationError, match=r"\[models\] detector"):
-        open_models(packaged("classifier"), None)
+        open_models(packaged("classifier"), None, threads=1)
 
 
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     """What is said to be in use is what is in use."""
-    hashes = open_models().hashes
+    hashes = open_models(threads=1).hashes
     for name in ("detector", "corners", "classifier"):
         assert hashes[name] == hashlib.sha256(packaged(name).read_bytes()).hexdigest()

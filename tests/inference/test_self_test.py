@@ -11,13 +11,13 @@ import pytest
 from vision.errors import ConfigurationError
 from vision.inference.load import ModelSet, open_models
 from vision.inference.self_test import PICTURE, SelfTest, load
-from vision.sight.detection.classifier import Tensor
+from vision.sight.detection.detector import Tensor
 
 
 @pytest.fixture(scope="module")
 def eyes() -> ModelSet:
     """Open the packaged models."""
-    return open_models()
+    return open_models(threads=1)
 
 
 def test_packaged_models_read_the_test_picture(eyes: ModelSet) -> None:
@@ -30,7 +30,7 @@ def test_packaged_models_read_the_test_picture(eyes: ModelSet) -> None:
 @pytest.mark.parametrize("harm", ["nothing", "not numbers", "shuffled"])
 def test_damaged_models_are_found(part: str, harm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A network that gives zeros, no numbers, or another order of its channels is told."""
-    broken = open_models()
+    broken = open_models(threads=1)
     stage = getattr(broken, part)
     true = stage._infer
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 HAS_CLIENTS = (
@@ -116,7 +116,7 @@ class Mosquitto:
             self._process.wait()
             self._process = None
 
-    def __enter__(self) -> Mosquitto:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

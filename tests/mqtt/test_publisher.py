@@ -209,7 +209,7 @@ def test_commands_come_in_and_stale_ones_do_not(store: Store, broker: EmbeddedBr
         ["mosquitto_pub", "-p", str(broker.port), "-t", PREFIX + "cmd/confirm", "-l", "-q", "1"],
         input=many.encode(), check=True, timeout=10,
     )  # fmt: skip
-    wait_for(lambda: publisher._inbox.full())
+    wait_for(publisher._inbox.full)
     assert len(publisher.requests()) == INBOX_SIZE
     publisher.stop()
 

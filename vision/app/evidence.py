@@ -71,7 +71,7 @@ class EvidenceRecorder:
 
     def __init__(
         self, settings: EvidenceSection, view: ViewSection, size: tuple[int, int], log_path: Path
-    ):
+    ) -> None:
         """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
         self._settings = settings
         self._store = EvidenceStore(

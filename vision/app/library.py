@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from vision.app.restore import folded
-from vision.config.profiles import load_profile, logged_profile
+from vision.config.profiles import DEFAULT, load_profile, logged_profile
 from vision.errors import ConfigurationError
 from vision.game.cards import parse_cards
 from vision.game.explain import Explanation, dealt_in_order, explain
@@ -42,10 +42,10 @@ def read_cards(
 
 @cache
 def _models() -> ModelSet:
-    return open_models()
+    return open_models(threads=1)
 
 
-def play_coup(cards: str, profile: str = "punto-banco") -> Explanation:
+def play_coup(cards: str, profile: str = DEFAULT) -> Explanation:
     """Deal cards in the order in which they left the shoe, as in `9c 3s Kd 4h`, by a house's rules.
 
     The answer explains each step; its `outcome` is None where the coup is wrong or not complete.
@@ -53,7 +53,7 @@ def play_coup(cards: str, profile: str = "punto-banco") -> Explanation:
     return explain(dealt_in_order(parse_cards(cards)), load_profile(profile).rules)
 
 
-def house_edges(profile: str = "punto-banco") -> tuple[Edge, ...]:
+def house_edges(profile: str = DEFAULT) -> tuple[Edge, ...]:
     """Return the exact edge of every bet that a house offers, from a full shoe."""
     house = load_profile(profile)
     return edges(count(full_shoe(house.rules.decks), house.rules.tableau), house.betting)

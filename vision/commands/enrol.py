@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
     models = open_models(**config.models.paths(), threads=args.threads)
-    captured = captured_in(args.refit) if args.refit else _gathered(config, models, args.ask, out)
+    captured = (
+        captured_in(args.refit) if args.refit else _gathered(config, models, out, ask=args.ask)
+    )
     enrolled = enrol(captured, models, bound=config.reader.error_bound, out=out)
     for line in report(enrolled.measured):
         print(line)
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _gathered(config: TableConfig, models: ModelSet, ask: bool, out: Path) -> Captured:
+def _gathered(config: TableConfig, models: ModelSet, out: Path, *, ask: bool) -> Captured:
     """Watch the source until all is seen, a key is pressed or it ends; OutsideError if not all."""
     watch = Watch(models, config.view.table_view(), config.camera, _print)
     source = config.camera.source

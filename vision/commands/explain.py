@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 
 from vision.commands.printing.odds_tables import Table
-from vision.config.profiles import load_profile
+from vision.config.profiles import DEFAULT, load_profile
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
 from vision.game.explain import (
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'hands as they lie, Punto first, as in "9s 4h 2d / 7d Kc"',
     )
     parser.add_argument(
-        "--profile", default="punto-banco", help="a packaged profile or the path of a .toml file"
+        "--profile", default=DEFAULT, help="a packaged profile or the path of a .toml file"
     )
     parser.add_argument("--table", action="store_true", help="print the tableau")
 

@@ -33,6 +33,7 @@ from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import DEAL_ORDER, Tableau, row_of
 from vision.game.wagers import EGALITES, Bet, Betting, Commission, Offer, Rounding, parse_odds
 
+DEFAULT = "punto-banco"  # the profile of a table file that names none
 SUFFIX = ".toml"
 INDIVIDUAL = "egalites"  # a wager of that name offers the ten individual Egalites together
 EXAMPLE = "vision/game/profiles/house.toml"

@@ -28,10 +28,11 @@ from vision.config.fields import (
     Slots,
     TopicLevel,
 )
+from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
 from vision.secrets import has_password, masked
 from vision.sight.geometry.frame import Frame
-from vision.sight.geometry.plane import Homography, Lens, TableView
+from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 
 # Bytes. A table file has a few kilobytes; this stops a wrong path (a film, a log) from being read
 # into memory. Too low, and a long table file would be refused.
@@ -142,7 +143,7 @@ class ViewSection(Section):
     slots_mm: Slots
     mouth_mm: Polygon
     discard_mm: Polygon | None = None
-    card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = (63.0, 88.0)
+    card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = POKER_MM
     lens: LensSection | None = None
     layout: PathText = ""
 
@@ -306,7 +307,7 @@ class TableConfig(Section):
 
     site: TopicLevel
     table: TopicLevel
-    profile: ProfileName = "punto-banco"
+    profile: ProfileName = DEFAULT
     dealing: Literal["face-up", "face-down", "punto-first"] = "face-up"
     camera: CameraSection
     view: ViewSection

@@ -111,8 +111,10 @@ def _asked_of_banco(punto: Hand, banco: int, tableau: Tableau) -> tuple[str, ...
             f"    Banco has {banco} and {does}; clause: {stood_clause(tableau)}.",
         )
     return (
-        f"    Banco has {banco}, giving {third}, and {does}; clause: "
-        f"{banco_clause(tableau, banco)}.",
+        (
+            f"    Banco has {banco}, giving {third}, and {does}; clause: "
+            f"{banco_clause(tableau, banco)}."
+        ),
     )
 
 

@@ -79,7 +79,7 @@ def packaged(name: str) -> Path:
     return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
 
 
-def load_model(path: Path, *, threads: int = 1) -> Model:
+def load_model(path: Path, *, threads: int) -> Model:
     """Open a model and check it against its card.
 
     ConfigurationError names the file and the cure if either file is missing, unreadable, not an
@@ -150,7 +150,7 @@ def open_models(
     classifier: Path | None = None,
     corners: Path | None = None,
     *,
-    threads: int = 1,
+    threads: int,
     deck: Path | None = None,
 ) -> ModelSet:
     """Load the models (`None`: the packaged ones), and an enrolled deck if there is one.

@@ -297,7 +297,7 @@ class Publisher:
     def _receive(self, message: paho.MQTTMessage) -> None:
         name = message.topic.removeprefix(self._commands)
         # A retained command is an old one; answers to commands arrive under the same prefix.
-        if message.retain or name == "reply" or name == message.topic:
+        if message.retain or name in ("reply", message.topic):
             return
         try:
             self._inbox.put_nowait(Request(name, bytes(message.payload[: PAYLOAD_LIMIT + 1])))

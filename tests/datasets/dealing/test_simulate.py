@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -190,7 +191,7 @@ def test_interrupted_simulate_leaves_no_half_written_file(
 ) -> None:
     """Ctrl-C in the middle of a film leaves the folder without a piece of it."""
 
-    def interrupted(*_: object):  # type: ignore[no-untyped-def]
+    def interrupted(*_: object) -> Iterator[object]:
         yield np.zeros((270, 480, 3), np.uint8), 0
         raise KeyboardInterrupt
 

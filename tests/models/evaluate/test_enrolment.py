@@ -54,6 +54,6 @@ def test_enrol_writes_a_deck_from_pictures_and_the_file_is_read_with(
     assert "seen 52 of 52 faces, the back" in said.out
     deck = tmp_path / "table.deck"
     assert (tmp_path / "table-pairs.png").exists()
-    models = open_models(deck=deck)
+    models = open_models(deck=deck, threads=1)
     assert models.hashes["deck"] == load(deck).sha256
     assert isinstance(models.classifier, DeckClassifier)

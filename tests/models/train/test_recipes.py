@@ -84,7 +84,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert "calibration_error_pct" in capsys.readouterr().out
     assert not exported.with_suffix(".toml").exists()
     write_card(exported, {"name": "classifier", "labels": ["x"], "settings": {"temperature": 1.5}})
-    model = load_model(exported)
+    model = load_model(exported, threads=1)
     assert model.settings == {"temperature": 1.5}
     looks = Classifier(model, temperature=1.5).looks(model(batch(pictures)))
     assert len(looks) == len(pictures)

@@ -133,7 +133,7 @@ def test_clean_film_raises_nothing(film: tuple[list[Image], TableView]) -> None:
     [
         (covered, "covered"),
         (lambda image: cv2.GaussianBlur(image, (0, 0), 0.006 * image.shape[1]), "blurred or"),
-        (lambda image: np.zeros_like(image), "dark"),
+        (np.zeros_like, "dark"),
         (lambda image: np.full_like(image, 255), "dazzled"),
     ],
     ids=["covered", "defocused", "dark", "dazzled"],

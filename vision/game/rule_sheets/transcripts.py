@@ -180,10 +180,14 @@ COMMISSION = Sheet(
         PrintedRow("8", "", "Stands with two cards"),
     ),
     rules=(
-        "If the player does not draw a third card, then the banker's hand stands on 6 or more and "
-        "takes a third card on a total of 5 or less.",
-        "If the banks total is 2 or less then bank draws a card, regardless of what the players "
-        "third card is.",
+        (
+            "If the player does not draw a third card, then the banker's hand stands on 6 or "
+            "more and takes a third card on a total of 5 or less."
+        ),
+        (
+            "If the banks total is 2 or less then bank draws a card, regardless of what the "
+            "players third card is."
+        ),
     ),
     on_egalite=None,
     egalite_odds="8-1",
@@ -211,18 +215,30 @@ SIX_OR_EIGHT = Sheet(
     punto=(),
     banco=(),
     rules=(
-        "If the player does not draw a third card, then the bank's hand stands on 6 or more and "
-        "takes a third card on a total of 5 or less.",
-        "If the bank's total is 2 or less then bank draws a card, regardless of what the players "
-        "third card is.",
-        "If the banks total is 3 then the bank draws a third card unless the players third card "
-        "was an 8.",
-        "If the banks total is 4 then the bank draws a third card unless the players third card "
-        "was a 0, 1, 8, or 9.",
-        "If the banks total is 5 then the bank draws a third card if the players third card was "
-        "4, 5, 6, or 7.",
-        "If the banks total is 6 then the bank draws a third card if the players third card was a "
-        "6 or 7.",
+        (
+            "If the player does not draw a third card, then the bank's hand stands on 6 or more "
+            "and takes a third card on a total of 5 or less."
+        ),
+        (
+            "If the bank's total is 2 or less then bank draws a card, regardless of what the "
+            "players third card is."
+        ),
+        (
+            "If the banks total is 3 then the bank draws a third card unless the players third "
+            "card was an 8."
+        ),
+        (
+            "If the banks total is 4 then the bank draws a third card unless the players third "
+            "card was a 0, 1, 8, or 9."
+        ),
+        (
+            "If the banks total is 5 then the bank draws a third card if the players third card "
+            "was 4, 5, 6, or 7."
+        ),
+        (
+            "If the banks total is 6 then the bank draws a third card if the players third card "
+            "was a 6 or 7."
+        ),
         "If the banks total is 7 then the bank stands.",
     ),
     on_egalite="those who bet on banker and player can get their bet",

@@ -16,14 +16,23 @@ from numpy.typing import NDArray
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Overhead, TableView
 
-CELL_MM = 5.0
-PADDING_MM = 60.0
-SAME_COLOUR = 26
-FIRST_MS = 500
-SETTLED_MS = 1500
+# The values below were chosen on simulated films; where another film changed one, it says so.
+CELL_MM = (
+    5.0  # side of a cell: a card has about 200. Smaller costs time, larger mixes felt and card
+)
+PADDING_MM = 60.0  # learned beyond the slots, about a card's width: cards laid over an edge
+SAME_COLOUR = 26  # levels (0 to 255) a channel may differ: noise and shadow stay below, print above
+FIRST_MS = (
+    500  # a cell is bare table when it has looked the same for this long and no card is there
+)
+SETTLED_MS = 1500  # the same for a small change, such as the light
+# A large change has to last this long. At 5 s a hand that rested on a card for ten was learned as
+# the table, and the card under it was never gone (a film of another renderer).
 REPLACED_MS = 30_000
-SHRINK = 0.85
-LEARN_MS = 100
+SHRINK = (
+    0.85  # of a card's sides: what is compared is inside it, for its place is known to a few mm
+)
+LEARN_MS = 100  # between two lessons: ten a second follow the light, and cost little
 
 Patch = NDArray[np.floating]
 

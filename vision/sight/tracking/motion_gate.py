@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from vision.sight.geometry.frame import Frame, Image
 
-WIDTH = 160
-LEAST_CHANGE = 5.0
-NOISE_FACTOR = 6.0
-DRIFT_PER_FRAME = 0.15
+# Chosen on simulated films at sensor noise of 1 to 7 levels.
+WIDTH = 160  # cells of the thumbnail across: a card's corner is about one; more cost time
+LEAST_CHANGE = 5.0  # levels (0 to 255) of a cell that count as motion in a noiseless picture
+NOISE_FACTOR = (
+    6.0  # and so many times the noise of the picture; lower, and noise wakes the detector
+)
+DRIFT_PER_FRAME = 0.15  # levels by which the still picture follows a slow change of light
 
 
 def thumbnail(image: Image) -> NDArray[np.float32]:
@@ -48,15 +51,14 @@ class MotionGate:
         now = thumbnail(frame.image)
         if self._before is None or self._still is None or self._before.shape != now.shape:
             self._still, self._moved_at = now.copy(), frame.at
-        else:
-            if self._changed(now, self._before, learn=True):
-                self._moved_at = frame.at
-            elif frame.at - self._moved_at >= self._settle_ms:
-                if self._changed(now, self._still):
-                    # Something new lies still: one more look at it, then it is the table.
-                    self._still, self._moved_at = now.copy(), frame.at
-                else:
-                    self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
+        elif self._changed(now, self._before, learn=True):
+            self._moved_at = frame.at
+        elif frame.at - self._moved_at >= self._settle_ms:
+            if self._changed(now, self._still):
+                # Something new lies still: one more look at it, then it is the table.
+                self._still, self._moved_at = now.copy(), frame.at
+            else:
+                self._still += np.clip(now - self._still, -DRIFT_PER_FRAME, DRIFT_PER_FRAME)
         self._before = now
         awake = frame.at - self._moved_at < self._settle_ms
         if awake or frame.at - self._opened_at >= self._heartbeat_ms:

@@ -196,7 +196,7 @@ REFUSED = [
     (
         "decks = 8",
         "decks = 0",
-        "x: shoe.decks: is 0, but must be greater than or equal to 1; mend the valu",
+        "x: shoe.decks: is 0, but must be greater than or equal to 1; correct",
     ),
     (
         "decks = 8",
@@ -221,12 +221,12 @@ REFUSED = [
     (
         "coups_after_cut = 1",
         "coups_after_cut = 3",
-        "x: shoe.coups_after_cut: is 3, but must be less than or equal to 2; mend t",
+        "x: shoe.coups_after_cut: is 3, but must be less than or equal to 2; correct",
     ),
     (
         'burn = "value"',
         'burn = "some"',
-        "x: shoe.burn: is 'some', but must be 'none', 'value' or 'fixed'; mend the",
+        "x: shoe.burn: is 'some', but must be 'none', 'value' or 'fixed'; correct",
     ),
     ("burn_ace = 1", "burn_ace = 5", "x: shoe.burn_ace: is 5, but must be 1 or 11; correct the value"),
     (
@@ -252,17 +252,17 @@ REFUSED = [
     (
         "gate = 0.99",
         "gate = true",
-        "x: watch.confidence_gate: is True, but must be a valid number; mend the va",
+        "x: watch.confidence_gate: is True, but must be a valid number; correct",
     ),
     (
         "gate = 0.99",
         'gate = "1"',
-        "x: watch.confidence_gate: is '1', but must be a valid number; mend the val",
+        "x: watch.confidence_gate: is '1', but must be a valid number; correct",
     ),
     (
         "due_after_ms = 5000",
         "due_after_ms = 5",
-        "x: watch.due_after_ms: is 5, but must be greater than or equal to 100; men",
+        "x: watch.due_after_ms: is 5, but must be greater than or equal to 100; correct",
     ),
     (
         "due_after_ms = 5000",
@@ -322,12 +322,12 @@ REFUSED = [
     (
         "draws = [0, 1, 2, 3, 4, 5, 6, 7, 9]",
         'draws = "0-7"',
-        "x: tableau.banco.3.draws: is '0-7', but must be a valid tuple; mend the va",
+        "x: tableau.banco.3.draws: is '0-7', but must be a valid tuple; correct",
     ),
     (
         "draws = [0, 1, 2, 3, 4, 5, 6, 7, 9]",
         "draws = [true]",
-        "x: tableau.banco.3.draws.0: is True, but must be a valid integer; mend the",
+        "x: tableau.banco.3.draws.0: is True, but must be a valid integer; correct",
     ),
     (
         'punto_stood = "draws"',

@@ -228,7 +228,11 @@ REFUSED = [
         'burn = "some"',
         "x: shoe.burn: is 'some', but must be 'none', 'value' or 'fixed'; correct",
     ),
-    ("burn_ace = 1", "burn_ace = 5", "x: shoe.burn_ace: is 5, but must be 1 or 11; correct the value"),
+    (
+        "burn_ace = 1",
+        "burn_ace = 5",
+        "x: shoe.burn_ace: is 5, but must be 1 or 11; correct the value",
+    ),
     (
         'burn = "value"',
         'burn = "fixed"',

@@ -1,0 +1,206 @@
+"""Read dealing films of another renderer and compare what is published with their truth.
+
+`python -m models.evaluate.dealing_films FOLDER`: FOLDER holds `NAME.mp4` with `NAME.json`, the
+truth in the format `dealsim-truth-1`. Such films are not part of this repository. Nothing was
+trained on them; three of them were looked at while the tracker was written (`deploy/reading.md`),
+so their figures show what goes wrong and do not measure it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluate.coups import OPENLY_UNSURE
+from vision.errors import ConfigurationError
+
+DEALING = {"A": "face-down", "B": "punto-first", "C": "face-up"}
+SLOTS = {f"{hand[0]}{n}": f"{hand}_{n}" for hand in ("PUNTO", "BANCO") for n in (1, 2, 3)}
+# What is no mistake of the dealer: a card that stays covered, the cut card.
+NO_MISTAKES = {"UNREAD", "CUT_CARD"}
+# Cost of leaving out a coup when published and dealt coups are aligned; one that differs in more
+# than six in ten of its cards is another coup.
+LEFT_OUT = 0.6
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over films: `held` without a winner, `alleged` clean but with a fault alleged."""
+
+    coups: int = 0
+    right: int = 0
+    held: int = 0
+    wrong: int = 0
+    missing: int = 0
+    incidents: int = 0
+    raised: int = 0
+    clean: int = 0
+    alleged: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the counts in words."""
+        return (
+            f"{self.coups} coups: right {self.right}, held {self.held}, wrong {self.wrong}, "
+            f"missing {self.missing}; incidents under the right code {self.raised} of {self.incidents}; "
+            f"clean coups with a dealer's fault alleged {self.alleged} of {self.clean}"
+        )
+
+
+def table_file(truth: Json, film: Path, log: Path) -> str:
+    """Return the table file of a film: its camera, plane and places as the truth has them."""
+    plane = np.linalg.inv(np.array(truth["camera"]["H_fit"]))
+
+    def mm(points: Any) -> list[list[float]]:
+        mapped: NDArray[np.float64] = np.column_stack([points, np.ones(len(points))]) @ plane.T
+        # The truth's plane has y up, ours down.
+        found = mapped[:, :2] / mapped[:, 2:] * (1, -1)
+        return [[round(float(x), 1), round(float(y), 1)] for x, y in found]
+
+    places = [slot["px"] for slot in truth["slots"].values()] + [truth["shoe_mouth"]["px"]]
+    low, high = np.min(np.concatenate(places), 0), np.max(np.concatenate(places), 0)
+    corners = [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
+    width, height = truth["video"]["size"]
+    return "\n".join([
+        'site = "films"', f'table = "{film.stem}"', f'dealing = "{DEALING[truth["mode"]]}"',
+        "[camera]", f'source = "{film}"', f"width = {width}", f"height = {height}",
+        "[view]", f"image_px = {[[float(x), float(y)] for x, y in corners]}",
+        f"table_mm = {mm(corners)}", f'mouth_mm = {mm(truth["shoe_mouth"]["px"])}',
+        f'discard_mm = {mm(truth["discard"]["px"])}',
+        f'card_mm = {[float(side) for side in truth["card_mm"]]}', "[view.slots_mm]",
+        *(f"{SLOTS[name]} = {mm(slot['px'])}" for name, slot in truth["slots"].items()),
+        "[broker]", 'kind = "none"', "[log]", f'path = "{log}"', "[evidence]", "keep = false", "",
+    ])  # fmt: skip
+
+
+def read_film(film: Path, truth: Json) -> list[Json]:
+    """Run the reader on a film as a black box, and return its messages."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table, messages = folder / "table.toml", folder / "messages.jsonl"
+        table.write_text(table_file(truth, film, folder / "table.sqlite"), "utf-8")
+        subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "vision.cli", "run", str(table), "--fast", "--no-broker",
+             "--messages", str(messages)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        return [json.loads(line) for line in messages.read_text("utf-8").splitlines()]
+
+
+def aligned(dealt: list[Json], published: list[Json]) -> list[tuple[Json | None, Json | None]]:
+    """Pair the coups dealt with those published, in order, at the least cost."""
+
+    @cache
+    def best(i: int, j: int) -> tuple[float, tuple[tuple[int | None, int | None], ...]]:
+        if i == len(dealt) and j == len(published):
+            return 0.0, ()
+        ways = []
+        if i < len(dealt) and j < len(published):
+            cost, rest = best(i + 1, j + 1)
+            ways.append((cost + difference(dealt[i], published[j]), ((i, j), *rest)))
+        if i < len(dealt):
+            cost, rest = best(i + 1, j)
+            ways.append((cost + LEFT_OUT, ((i, None), *rest)))
+        if j < len(published):
+            cost, rest = best(i, j + 1)
+            ways.append((cost + LEFT_OUT, ((None, j), *rest)))
+        return min(ways, key=lambda way: way[0])
+
+    return [
+        (None if i is None else dealt[i], None if j is None else published[j])
+        for i, j in best(0, 0)[1]
+    ]
+
+
+def difference(dealt: Json, published: Json) -> float:
+    """Return the share of a coup's six places that differ, 0 to 1; an unread card fits any."""
+    different = 0
+    for hand in ("punto", "banco"):
+        ours = [*published[hand]["cards"], "", "", ""][:3]
+        theirs = [*dealt[hand], "", "", ""][:3]
+        different += sum(
+            mine is not None and mine != its for mine, its in zip(ours, theirs, strict=True)
+        )
+    return different / 6
+
+
+def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
+    """Count every coup of the truth against the last result published for it, and its alerts."""
+    results: dict[int, Json] = {}
+    alerts: dict[int, set[str]] = {}
+    for message in messages:
+        payload = message["payload"]
+        if message["topic"].endswith("/coup/result"):
+            results[payload["coup"]] = payload
+        elif message["topic"].endswith("/alert") and payload["severity"] != "info":
+            alerts.setdefault(payload["coup"], set()).add(payload["code"])
+    for dealt, published in aligned(truth["coups"], list(results.values())):
+        if dealt is not None:
+            codes = alerts.get(published["coup"], set()) if published else set()
+            outcome = judge(dealt, published, tally)
+            faults(dealt, codes, tally)
+            if outcome != "right" or codes or dealt["fault"]:
+                tally.notes.append(
+                    f"{name} coup {dealt['coup']} ({dealt['fault'] or 'clean'}): {outcome}, "
+                    f"alerts {sorted(codes)}"
+                )
+
+
+def judge(dealt: Json, published: Json | None, tally: Tally) -> str:
+    """Count one coup; return how it was."""
+    tally.coups += 1
+    if published is None:
+        outcome = "missing"
+    elif published["winner"] is None:
+        outcome = "held"
+    else:
+        same = published["winner"] == dealt["winner"].lower().replace("tie", "egalite")
+        hands = all(published[hand]["cards"] == dealt[hand] for hand in ("punto", "banco"))
+        outcome = "right" if same and hands else "wrong"
+    setattr(tally, outcome, getattr(tally, outcome) + 1)
+    return outcome
+
+
+def faults(dealt: Json, codes: set[str], tally: Tally) -> None:
+    """Count the alerts of a coup: its incident under the right code, or faults alleged falsely."""
+    fault = dealt["fault"]
+    fault = fault["code"] if isinstance(fault, dict) else fault
+    if fault:
+        tally.incidents += 1
+        tally.raised += fault in codes
+    if not fault or fault in NO_MISTAKES:
+        tally.clean += 1
+        tally.alleged += bool(codes - OPENLY_UNSURE - NO_MISTAKES - {"LAST_COUP"})
+
+
+def main() -> int:
+    """Read every film of the folder; print its coups and the counts; 1 if a result was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="films (.mp4), each with its truth (.json)")
+    films = sorted(parser.parse_args().folder.glob("*.mp4"))
+    if not films:
+        raise ConfigurationError("the folder holds no film (.mp4); give the one of the films")
+    tally = Tally()
+    for film in films:
+        truth = json.loads(film.with_suffix(".json").read_text("utf-8"))
+        known = len(tally.notes)
+        compare(truth, read_film(film.resolve(), truth), tally, film.stem)
+        print(*tally.notes[known:], f"{film.stem}, so far: {tally}", sep="\n", flush=True)
+    return 1 if tally.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

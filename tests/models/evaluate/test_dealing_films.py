@@ -1,0 +1,59 @@
+"""Coups of a film are aligned with those published, and judged one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.evaluate.dealing_films import Tally, aligned, compare
+
+
+def dealt(number: int, punto: str, banco: str, **keys: Any) -> dict[str, Any]:
+    """Return a coup as the truth of a film has it."""
+    cards = {"punto": punto.split(), "banco": banco.split()}
+    return {"coup": number, **cards, "winner": "PUNTO", "fault": None, **keys}
+
+
+def result(number: int, punto: str, banco: str, winner: str | None = "punto") -> dict[str, Any]:
+    """Return a message with the result of a coup."""
+    hands = {"punto": {"cards": punto.split()}, "banco": {"cards": banco.split()}}
+    return {"topic": "t/coup/result", "payload": {"coup": number, "winner": winner, **hands}}
+
+
+def alert(number: int, code: str) -> dict[str, Any]:
+    """Return a message with an alert of a coup."""
+    return {
+        "topic": "t/alert",
+        "payload": {"coup": number, "code": code, "severity": "critical"},
+    }
+
+
+TRUTH = {
+    "coups": [
+        dealt(1, "9c 2s", "5h 4d"),
+        dealt(2, "Kd 8h", "3c Js"),
+        dealt(3, "Ac 7d", "2h 6s", fault="OVER_B3"),
+    ]
+}
+
+
+def test_coup_that_was_never_published_is_missing_and_the_rest_stay_aligned() -> None:
+    """The second coup is missing; the third is not taken for it."""
+    published = [result(1, "9c 2s", "5h 4d"), result(2, "Ac 7d", "2h 6s")]
+    pairs = aligned(TRUTH["coups"], [message["payload"] for message in published])
+    assert [(t and t["coup"], p and p["coup"]) for t, p in pairs] == [(1, 1), (2, None), (3, 2)]
+
+
+def test_counts_of_a_film() -> None:
+    """Right, held, wrong; the incident under its code; a fault alleged in a clean coup."""
+    tally = Tally()
+    messages = [
+        result(1, "9c 2s", "5h 4d"),
+        result(2, "Kd 8h", "3c Js", None),
+        alert(2, "OVER_4TH"),
+        result(3, "Ac 7d", "2h 6c"),
+        alert(3, "OVER_B3"),
+    ]
+    compare(TRUTH, messages, tally, "film")
+    assert (tally.right, tally.held, tally.wrong, tally.missing) == (1, 1, 1, 0)
+    assert (tally.raised, tally.incidents) == (1, 1)
+    assert (tally.alleged, tally.clean) == (1, 2)

@@ -54,8 +54,9 @@ class Tally:
         """Return the counts in words."""
         return (
             f"{self.coups} coups: right {self.right}, held {self.held}, wrong {self.wrong}, "
-            f"missing {self.missing}; incidents under the right code {self.raised} of {self.incidents}; "
-            f"clean coups with a dealer's fault alleged {self.alleged} of {self.clean}"
+            f"missing {self.missing}; incidents under the right code {self.raised} of "
+            f"{self.incidents}; clean coups with a dealer's fault alleged {self.alleged} of "
+            f"{self.clean}"
         )
 
 

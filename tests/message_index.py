@@ -1,6 +1,6 @@
 """Every message of the program with its cause and cure, read from the source.
 
-`python -m tests.message_index` writes `deploy/messages.md` anew. A message in the house's form,
+`python -m tests.message_index` writes `deploy/messages.md`. A message in the house's form,
 `what is wrong; how to mend it`, explains itself; the others are explained in EXPLAINED.
 """
 
@@ -26,7 +26,7 @@ numbers. `exit 2`: what it was told to do makes no sense; `exit 3`: an outside t
 others are levels of the log, and the program goes on. What the table tells the house is in
 [mqtt.md](mqtt.md), its faults are in [faults.md](faults.md). With `run --json-log` the text before
 it was filled in is the key `text`. This page is made from the program: `python -m
-tests.message_index` writes it anew.
+tests.message_index` writes it.
 
 | message | | cause | cure |
 |---|---|---|---|
@@ -203,7 +203,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "is not a passwords file": (
         "the file of passwords is damaged or another",
-        "give the one that shoe-reader users made, or make it anew",
+        "give the one that shoe-reader users made, or make it again",
     ),
     "is no key file": (
         "the file holds no secret key",
@@ -230,7 +230,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "make one with shoe-reader keys make",
     ),
     "no anchor by the given key": (
-        "another key, or the anchors were taken out and the chain made anew",
+        "another key, or the anchors were taken out and the chain made again",
         "try the right public key; if it is, treat the log as forged",
     ),
     "not a usable ONNX model": (
@@ -261,8 +261,8 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "records were cut off the end of the log",
         "keep it as evidence, and restore a back-up",
     ),
-    "is not what was signed …: the chain was made anew": (
-        "somebody changed records and made the chain anew",
+    "is not what was signed …: the chain was made again": (
+        "somebody changed records and made the chain again",
         "keep it as evidence, and compare with a back-up",
     ),
     "the signature of record": (
@@ -299,15 +299,15 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "the picture could not be encoded": (
         "the video library failed",
-        "install the program anew; send us the picture",
+        "install the program again; send us the picture",
     ),
     "but [camera] width and height say": (
         "the camera sends pictures of another size than was calibrated",
-        "set the camera to that size, or calibrate anew",
+        "set the camera to that size, or calibrate again",
     ),
     "the test picture is damaged": (
         "the installation is damaged",
-        "install the program and its models anew",
+        "install the program and its models again",
     ),
     "there is no profile": (
         "a profile's name is misspelt",

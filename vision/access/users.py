@@ -105,7 +105,7 @@ def load_users(path: Path) -> Users:
         fault = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in fault["loc"]) or "(whole file)"
         raise ConfigurationError(
-            f"{path}: {where}: {fault['msg']}; mend it, or make it anew with shoe-reader users add"
+            f"{path}: {where}: {fault['msg']}; mend it, or make it again with shoe-reader users add"
         ) from error
 
 

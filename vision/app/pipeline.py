@@ -40,7 +40,7 @@ def layout_of(config: TableConfig) -> Image | None:
     if image is None or image.shape[:2] != (config.camera.height, config.camera.width):
         raise ConfigurationError(
             f"view.layout: {path} is no picture of {config.camera.width} x {config.camera.height} "
-            "px; calibrate the table anew, or leave the key empty"
+            "px; calibrate the table again, or leave the key empty"
         )
     return image
 

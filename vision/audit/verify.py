@@ -195,7 +195,7 @@ class Auditor:
 
 def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
     return OutsideError(
-        f"record {number} is not what was signed {iso(anchor.at)}: the chain was made anew; "
+        f"record {number} is not what was signed {iso(anchor.at)}: the chain was made again; "
         f"{_stretch(found, number)}"
     )
 
@@ -219,7 +219,7 @@ def demand_signature(found: Found) -> None:
         others = f" (it is signed by {', '.join(found.unproved)})" if found.unproved else ""
         raise OutsideError(
             f"no anchor by the given key covers this log{others}: it is another key, or the "
-            "anchors were taken out and the chain made anew"
+            "anchors were taken out and the chain made again"
         )
     unsigned = found.overdue or found.doubtful
     if unsigned is not None:
@@ -251,7 +251,7 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
     """Yield what was found, a line each, for people."""
     if not found.anchors and not found.elsewhere:
         yield (
-            "UNSIGNED: whoever can write this file could make the whole chain anew; set [log] "
+            "UNSIGNED: whoever can write this file could make the whole chain again; set [log] "
             "signing_key (shoe-reader keys make)"
         )
     elif not trust.keys:

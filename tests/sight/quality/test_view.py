@@ -13,10 +13,11 @@ from datasets.dealing import simulate
 from tests.sight.film import Stage
 from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection, load
+from vision.game.conditions import Condition
 from vision.game.events import Event, Noticed, Slot
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.quality.view import DebouncedReason, ViewCheck, blind_reason
+from vision.sight.quality.view import ViewCheck, blind_reason
 
 STAGE = Stage()
 TABLE = STAGE.picture().image
@@ -66,7 +67,7 @@ def test_blindness_is_named(image: Image, word: str) -> None:
 
 def test_reason_has_to_last_either_way() -> None:
     """Half a second of darkness is nothing; two seconds count once, and the return once."""
-    blind = DebouncedReason(1500)
+    blind = Condition("VIEW_LOST", 1500)
     dark = [i in range(30, 45) or i in range(75, 135) for i in range(195)]
     changed = [i for i, d in enumerate(dark) if blind.take("dark" if d else None, i * 33)]
     assert len(changed) == 2

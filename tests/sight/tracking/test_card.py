@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from vision.sight.tracking.card import LIFE, Life
+from vision.sight.tracking.card import CARD_LIFE, Life
 
 
 def test_every_state_has_a_row_and_can_be_reached_from_the_shoe() -> None:
     """From FLYING each other state is reached by some evidence."""
-    assert set(LIFE) == set(Life)
+    assert set(CARD_LIFE) == set(Life)
     reached, new = set(), {Life.FLYING}
     while new:
         reached |= new
-        new = {after for state in new for after in LIFE[state].values()} - reached
+        new = {after for state in new for after in CARD_LIFE[state].values()} - reached
     assert reached == set(Life)
 
 
 def test_only_a_card_that_is_gone_has_ended() -> None:
     """Every other state goes on: a card out of sight still exists."""
-    assert [state for state, row in LIFE.items() if not row] == [Life.GONE]
+    assert [state for state, row in CARD_LIFE.items() if not row] == [Life.GONE]
 
 
 def test_a_card_never_laid_is_not_gone_for_being_out_of_sight() -> None:
@@ -25,7 +25,7 @@ def test_a_card_never_laid_is_not_gone_for_being_out_of_sight() -> None:
     ways = {
         evidence
         for state in (Life.FLYING, Life.LOST)
-        for evidence, after in LIFE[state].items()
+        for evidence, after in CARD_LIFE[state].items()
         if after is Life.GONE
     }
     assert {evidence.name for evidence in ways} == {"NEVER_LAID"}

@@ -18,10 +18,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.events import Event, Noticed, Slot
+from vision.game.conditions import Condition
+from vision.game.events import Event, Slot
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView
-from vision.sight.quality.view import OVER_SHARE, DebouncedReason
+from vision.sight.quality.view import OVER_SHARE
 
 # The values below were set by judgement and confirmed on drawn tables (see
 # `tests/sight/quality/test_camera_position.py`): shifts of 0 to 150 mm are measured within 0.5 mm,
@@ -182,8 +183,8 @@ class CameraPosition:
         self._limits = limits
         self._layout = None if layout is None else ReferenceLayout(layout, view)
         # A reason that lasts for one interval has been measured twice.
-        self._moved = DebouncedReason(limits.every_ms)
-        self._lost = DebouncedReason(limits.every_ms)
+        self._moved = Condition("CAMERA_MOVED", limits.every_ms)
+        self._lost = Condition("VIEW_LOST", limits.every_ms)
         self._next_at: int | None = None
 
     @property
@@ -203,15 +204,10 @@ class CameraPosition:
         return () if shift is None else self._judge(shift.worst_mm, at)
 
     def _judge(self, way_mm: float, at: int) -> tuple[Event, ...]:
-        events: list[Event] = []
-        words = f"By {way_mm:.1f} mm; calibrate it anew."
-        if self._moved.take(words if self._beyond(way_mm, self._limits.moved_mm) else None, at):
-            over = self._moved.reason is None
-            detail = "" if over else words
-            events.append(Noticed(at, "CAMERA_MOVED", detail=detail, over=over))
-        lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it anew"
+        lost = f"the camera has moved by {way_mm:.0f} mm; calibrate it again"
         self._lost.take(lost if way_mm > self._limits.lost_mm else None, at)
-        return tuple(events)
+        moved = f"By {way_mm:.1f} mm; calibrate it again."
+        return self._moved.take(moved if self._beyond(way_mm, self._limits.moved_mm) else None, at)
 
     def _beyond(self, way_mm: float, limit_mm: float) -> bool:
         return way_mm > limit_mm * (1.0 if self._moved.reason is None else OVER_SHARE)

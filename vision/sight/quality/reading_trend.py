@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vision.game.events import CardRead, Event, Noticed
+from vision.game.conditions import Condition
+from vision.game.events import CardRead, Event
 from vision.sight.detection.classifier import LEAST_READABLE, Look
-from vision.sight.quality.view import OVER_SHARE, DebouncedReason
+from vision.sight.quality.view import OVER_SHARE
 
 # Over how many of the last cards the share left unread is taken, and from how many on: about eight
 # coups, and four. Chosen by judgement. More react later; fewer let one bad coup raise the alert.
@@ -40,7 +41,7 @@ class ReadingTrend:
         self._unread: dict[int, bool] = {}
         self._sure: deque[float] = deque(maxlen=LOOKS)
         self._usual: float | None = None
-        self._poor = DebouncedReason(0)
+        self._poor = Condition("READING_POOR")
 
     def add_looks(self, looks: Sequence[Look]) -> None:
         """Take the looks of one call of the classifier; those at no face do not count."""
@@ -56,10 +57,7 @@ class ReadingTrend:
                 self._unread[event.order] = event.card is None
                 if len(self._unread) > CARDS:
                     del self._unread[next(iter(self._unread))]
-        poor = self._reason()
-        if not self._poor.take(poor, at):
-            return ()
-        return (Noticed(at, "READING_POOR", detail=poor or "", over=poor is None),)
+        return self._poor.take(self._reason(), at)
 
     def begin_shoe(self) -> None:
         """Begin a run of cards, whose orders count from 1 again."""

@@ -12,7 +12,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.events import Event, Noticed
+from vision.game.conditions import Condition
+from vision.game.events import Event
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
 
@@ -57,26 +58,6 @@ class ViewLimits:
     glare_share: float  # of a slot's pixels that are blown out; above it the light is poor
     dim_share: float  # of the usual brightness; below it, or above its inverse, the light is poor
     patience_ms: int  # how long a reason has to last, and to be gone, before it counts
-
-
-class DebouncedReason:
-    """A reason that has to last, and later to be gone as long, before it counts."""
-
-    def __init__(self, patience_ms: int) -> None:
-        self.reason: str | None = None
-        self._patience_ms = patience_ms
-        self._differs_since: int | None = None
-
-    def take(self, reason: str | None, at: int) -> bool:
-        """Take the reason of this moment; return whether the lasting one came or went."""
-        if (reason is None) == (self.reason is None):
-            self._differs_since = None
-            return False
-        self._differs_since = at if self._differs_since is None else self._differs_since
-        if at - self._differs_since < self._patience_ms:
-            return False
-        self.reason, self._differs_since = reason, None
-        return True
 
 
 def sharpness(image: Image) -> float:
@@ -131,8 +112,8 @@ class ViewCheck:
         self._limits = limits
         self._view = view
         self._usual: ViewMeasurement | None = None
-        self._lost = DebouncedReason(limits.patience_ms)
-        self._poor = DebouncedReason(limits.patience_ms)
+        self._lost = Condition("VIEW_LOST", limits.patience_ms)
+        self._poor = Condition("LIGHT", limits.patience_ms)
         self._looked_at: int | None = None
         self._areas: tuple[tuple[str, slice, slice], ...] = ()
 
@@ -149,17 +130,15 @@ class ViewCheck:
         if self._looked_at is not None and 0 <= at - self._looked_at < LOOK_EVERY_MS:
             return ()
         self._looked_at = at
-        events: list[Event] = []
         now = self._measure(image)
         lost = blind_reason(image) or self._against_usual(now)
         self._lost.take(lost, at)
         poor = None if lost else self._light(image, now)
         # A lost view is not reported as poor as well; poor light stays poor meanwhile.
-        if not lost and self._poor.take(poor, at):
-            events.append(Noticed(at, "LIGHT", detail=poor or "", over=poor is None))
+        events = () if lost else self._poor.take(poor, at)
         if not lost and not poor:
             self._learn(now)
-        return tuple(events)
+        return events
 
     def _measure(self, image: Image) -> ViewMeasurement:
         level = float(np.median(image[::8, ::8, 1]))

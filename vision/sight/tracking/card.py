@@ -7,7 +7,7 @@ piece of evidence about it, and the table says what becomes of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Kind
@@ -17,7 +17,7 @@ from vision.sight.tracking.background import Patch
 from vision.sight.tracking.tracklet import Tracklet
 
 
-class Life(Enum):
+class Life(StrEnum):
     """Where a card is in its life."""
 
     FLYING = "flying"  # it left the shoe, is seen, and was never laid down
@@ -28,7 +28,7 @@ class Life(Enum):
     GONE = "gone"  # it is in the discard, or off the table
 
 
-class Evidence(Enum):
+class Evidence(StrEnum):
     """What one frame shows of a card."""
 
     MOVES = "moves"  # seen, and not at rest
@@ -44,18 +44,21 @@ class Evidence(Enum):
 
 
 _L, _E = Life, Evidence
-LIFE: dict[Life, dict[Evidence, Life]] = {
+CARD_LIFE: dict[Life, dict[Evidence, Life]] = {
+    # It left the shoe, is in sight, and was never laid down.
     _L.FLYING: {
         _E.MOVES: _L.FLYING,
         _E.RESTS: _L.LYING,
-        _E.UNSEEN: _L.LOST,  # the hand that deals it covers it
+        _E.UNSEEN: _L.LOST,
     },
+    # The same, out of sight, under the hand that deals it: it must come down somewhere.
     _L.LOST: {
         _E.MOVES: _L.FLYING,
         _E.RESTS: _L.LYING,
-        _E.UNSEEN: _L.LOST,  # conserved: not seen is not gone
+        _E.UNSEEN: _L.LOST,
         _E.NEVER_LAID: _L.GONE,
     },
+    # It lies where it was laid.
     _L.LYING: {
         _E.MOVES: _L.LIFTED,
         _E.RESTS: _L.LYING,
@@ -65,19 +68,21 @@ LIFE: dict[Life, dict[Evidence, Life]] = {
         _E.BARE_LONG: _L.GONE,
         _E.DISCARDED: _L.GONE,
     },
+    # Something hides the place where it lies; a hand may rest there as long as it fidgets.
     _L.COVERED: {
         _E.MOVES: _L.LIFTED,
         _E.RESTS: _L.LYING,
         _E.SAME: _L.LYING,
-        _E.HIDDEN: _L.COVERED,  # a hand may rest on it as long as it fidgets
-        _E.HIDDEN_LONG: _L.GONE,  # a thing that never moves is not a hand: the layout has changed
+        _E.HIDDEN: _L.COVERED,
+        _E.HIDDEN_LONG: _L.GONE,
         _E.BARE: _L.LIFTED,
         _E.BARE_LONG: _L.GONE,
         _E.DISCARDED: _L.GONE,
     },
+    # It left the place where it lay: turned, carried, or being cleared.
     _L.LIFTED: {
         _E.MOVES: _L.LIFTED,
-        _E.RESTS: _L.LYING,  # laid again: turned in place, or carried to another place
+        _E.RESTS: _L.LYING,
         _E.SAME: _L.LYING,
         _E.HIDDEN: _L.LIFTED,
         _E.HIDDEN_LONG: _L.GONE,
@@ -85,7 +90,8 @@ LIFE: dict[Life, dict[Evidence, Life]] = {
         _E.BARE_LONG: _L.GONE,
         _E.DISCARDED: _L.GONE,
     },
-    _L.GONE: {},  # the end: whatever is seen later is another card
+    # In the discard or off the table: whatever is seen later is another card.
+    _L.GONE: {},
 }
 
 
@@ -143,7 +149,7 @@ class TrackedCard:
 
     def take(self, evidence: Evidence) -> None:
         """Go on in life by what a frame shows; evidence that cannot be, changes nothing."""
-        self.life = LIFE[self.life].get(evidence, self.life)
+        self.life = CARD_LIFE[self.life].get(evidence, self.life)
 
     def go_on_as(self, found: Tracklet) -> None:
         """Go on as a run of sightings that was explained as this card."""

@@ -21,10 +21,10 @@ from vision.sight.tracking.tracklet import Tracklet
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """The probabilities of the table model; set by hand on three films of another renderer.
+    """The probabilities by which explanations are weighed: orders of magnitude, set by hand.
 
-    They are orders of magnitude: halving or doubling any of them changes no decision of those
-    films. `models.evaluate.stress_table` shows how far they bear.
+    They were set on three dealing films of another renderer and on the drawn table of the tests
+    (`deploy/reading.md`), and are not fitted to any film.
     """
 
     # --- a card new from the shoe

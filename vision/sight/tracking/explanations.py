@@ -37,7 +37,8 @@ class Odds:
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
     lifted_returns: float = 0.6  # one lifted is laid again (others are cleared)
-    covered_moves: float = 0.3  # one under a hand is shifted by it
+    covered_moves: float = 0.3  # one under a hand is shifted by it, a little
+    covered_leaves: float = 0.1  # ... or carried off from under it, of those that move
     lying_seen: float = 0.9  # one that lies where it lay is found again by a box over it
     elsewhere: float = 0.02  # a known card is laid again far from where it lay
     near_mm: float = 25.0  # standard deviation of where a turned card is laid again
@@ -59,6 +60,9 @@ class Odds:
 ODDS = Odds()
 SHARED = 0.35  # of a card's area: two boxes that share more may be one card seen twice
 AFTER_CLEARING_MS = 2000  # a hand that clears is still over the layout for this long
+# A run that begins this near to where a card in flight was last seen, and this soon after, is that
+# card going on, even if it seems to begin in the mouth.
+BROKEN_MM, BROKEN_MS = 150.0, 600
 BESIDE_MM = 60.0  # two boxes of one card lie nearer to each other than its width
 REACH_MM_MS = 2.0  # no hand carries a card faster
 STILL_MM = 6.0  # sightings of a thing that stands still jitter by less
@@ -154,7 +158,7 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
 def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
     unseen = scene.at - card.tracklet.seen_at
     distance = card.lies_at.distance(run.first)
-    if card.tracklet.is_cut != run.is_cut or distance > 150.0 + REACH_MM_MS * unseen:
+    if card.tracklet.is_cut != run.is_cut or distance > BROKEN_MM + REACH_MM_MS * unseen:
         return 0.0
     if _in_sight(card, scene):
         # It cannot be in two places; what is seen beside it is a second box of it, no other card.
@@ -164,7 +168,7 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
         return 0.0  # both were seen at one time, in two places
     from_mouth = left_the_mouth(run, scene.view)
     if card.life in (Life.FLYING, Life.LOST):
-        broken = distance < 150.0 and run.born_at - card.tracklet.seen_at < 600
+        broken = distance < BROKEN_MM and run.born_at - card.tracklet.seen_at < BROKEN_MS
         return odds.lost_to_mouth if from_mouth and not broken else odds.lost_comes_down
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
@@ -174,7 +178,7 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
         aligned = card.lies_at.turn(run.lies_at) < ACROSS_DEGREES
         return odds.lying_seen if aligned and _shares(run, card, scene) else 0.0
     if sight is Sight.COVERED and card.life is not Life.LIFTED:
-        return odds.covered_moves * (near + 0.1 * moved)
+        return odds.covered_moves * (near + odds.covered_leaves * moved)
     return odds.lifted_returns * moved
 
 

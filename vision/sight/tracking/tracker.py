@@ -95,8 +95,6 @@ class Tracker:
         on_table = [sighting for sighting in found if not self._view.in_discard(sighting.pose)]
         discarded = [sighting for sighting in found if self._view.in_discard(sighting.pose)]
         runs = [*(card.tracklet for card in self._cards), *self._runs]
-        for run in runs:
-            run.frames += 1
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)

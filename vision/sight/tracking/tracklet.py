@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -47,7 +46,6 @@ class Tracklet:
     kinds: Counter[Kind]
     votes: deque[Kind]
     sightings: int = 1
-    frames: int = 1
     recent: deque[tuple[int, Pose]] = field(default_factory=deque)
     rest: Pose | None = None
     rest_since: int = 0
@@ -135,13 +133,6 @@ class Tracklet:
     def is_cut(self) -> bool:
         """Whether most sightings were of the cut card."""
         return 2 * self.kinds[Kind.CUT] > self.kinds.total()
-
-    @property
-    def on_course(self) -> bool:
-        """Whether the sightings lie on one way, as a flying card's do, and not to and fro."""
-        poses = [self.first, *(pose for _, pose in self.recent)]
-        way = sum(pose.distance(following) for pose, following in pairwise(poses))
-        return 2 * self.sightings > self.frames and way <= 1.5 * self.first.distance(self.pose)
 
     @property
     def last_step_mm(self) -> float:

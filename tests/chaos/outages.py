@@ -51,7 +51,7 @@ class House:
         rate = waiting / max(time.monotonic() - began, 0.001)
         asked = 0.0
         deadline = time.monotonic() + seconds
-        while missing := self.consumer.missing(self.journal.desk.stream.seq):
+        while missing := self.consumer.missing(self.journal.session.stream.seq):
             assert time.monotonic() < deadline, f"missing {len(missing)}"
             self.journal.orders(self.events[self.fed - 1].at)
             if time.monotonic() - asked > 3.0:

@@ -168,4 +168,4 @@ def fill(journal: Journal, records: int) -> None:
             number += 1
             content = {"event": event_to_json(TimePassed(NOON - before)), "said": None}
             digest = write_record(db, number, digest, content)
-        write_checkpoint(db, number + 1, digest, checkpoint_of(journal.desk))
+        write_checkpoint(db, number + 1, digest, checkpoint_of(journal.session))

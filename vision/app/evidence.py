@@ -197,13 +197,13 @@ class EvidenceRecorder:
         return [written]
 
 
-def wanted_names(desk: TableSession) -> tuple[str, ...]:
+def wanted_names(session: TableSession) -> tuple[str, ...]:
     """Return how the names of evidence begin that is not to be deleted.
 
     It is that of coups with an alert that is not closed, or with a result that is held.
     """
-    groups = {_group(proof.shoe, proof.coup) for proof in desk.shelf.proofs}
-    table = desk.table
+    groups = {_group(proof.shoe, proof.coup) for proof in session.shelf.proofs}
+    table = session.table
     for coup in (*table.done, *((table.coup,) if table.coup is not None else ())):
         result = coup.result
         if coup.hold or (result is not None and result.state is ResultState.HELD):

@@ -84,7 +84,7 @@ def header_of(config: TableConfig) -> dict[str, Any]:
 
 
 def fold(
-    desk: TableSession, inputs: Iterable[Input], evidence: EvidenceRecorder | None
+    session: TableSession, inputs: Iterable[Input], evidence: EvidenceRecorder | None
 ) -> Iterator[tuple[Input, Step]]:
     """Yield each input with what it comes to, and before it the evidence of that, kept already.
 
@@ -92,18 +92,18 @@ def fold(
     """
     for item in inputs:
         event = event_of(item)
-        table, outputs = apply_event(desk.table, event)
-        for kept in evidence.evidence_of(desk.shelf, outputs) if evidence else ():
-            step = advance(desk, kept)
-            desk = step.session
+        table, outputs = apply_event(session.table, event)
+        for kept in evidence.evidence_of(session.shelf, outputs) if evidence else ():
+            step = advance(session, kept)
+            session = step.session
             yield kept, step
-        step = with_messages(desk, event, table, outputs)
-        desk = step.session
+        step = with_messages(session, event, table, outputs)
+        session = step.session
         yield item, step
 
 
 class Journal:
-    """The desk of a table during a run, its log, and its link to the broker."""
+    """The session of a table during a run, its log, and its link to the broker."""
 
     def __init__(
         self,
@@ -121,27 +121,27 @@ class Journal:
             )
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
-            self._desk = restored(self._store, header)
+            self._session = restored(self._store, header)
             self._signer = open_signer(config, destinations.log, self._store)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
-            self.gate = _gate(config, self._desk.stream.prefix + "cmd/")
+            self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()
         log = config.log
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
-        self._replays = Replays(self._store, self._desk.stream.prefix)
+        self._replays = Replays(self._store, self._session.stream.prefix)
         self._disk = SlowDisk()
         self._link: Publisher | None = None
 
     @property
-    def desk(self) -> TableSession:
+    def session(self) -> TableSession:
         """The table and its message line as they now stand."""
-        return self._desk
+        return self._session
 
     @property
     def table(self) -> Table:
         """The table as it now stands."""
-        return self._desk.table
+        return self._session.table
 
     @property
     def complaint(self) -> str:
@@ -164,7 +164,7 @@ class Journal:
         """Begin the run called `boot`, and connect."""
         steps = self.take([Started(at, boot, __version__, models)])
         if self._endpoint is not None:
-            line = self._desk.stream
+            line = self._session.stream
             will = last_will(line, at)
             commands = line.prefix + "cmd/"
             fill = self._evidence.filled if self._evidence else as_it_is
@@ -176,9 +176,9 @@ class Journal:
 
     def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
         """Fold the inputs, write them and their messages to the disk, and have those sent."""
-        folded = tuple(fold(self._desk, inputs, self._evidence))
+        folded = tuple(fold(self._session, inputs, self._evidence))
         steps = tuple(step for _, step in folded)
-        before = self._desk.table.shoes
+        before = self._session.table.shoes
         entries = []
         for item, step in folded:
             checkpoint = self._checkpoint(before, step.session)
@@ -186,9 +186,9 @@ class Journal:
             entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
         with self._disk.timed():
             self._store.append(entries)
-        self._desk = steps[-1].session if steps else self._desk
+        self._session = steps[-1].session if steps else self._session
         if any(entry.checkpoint is not None for entry in entries):
-            self.prune(self._desk.table.clock)
+            self.prune(self._session.table.clock)
         if self._file:
             self._file.write(message for step in steps for message in step.messages)
         if self._link is not None and steps:
@@ -201,7 +201,7 @@ class Journal:
         """Sign the log as it stands, where there is a key and it is time or there is a `why`."""
         if self._signer is None:
             return ()
-        anchor = anchor_for(self._signer, self._store, self._desk, why)
+        anchor = anchor_for(self._signer, self._store, self._session, why)
         if anchor is None:
             return ()
         steps = self.take([anchor])
@@ -211,12 +211,12 @@ class Journal:
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
         if self._evidence is not None:
-            wanted, before_day = wanted_names(self._desk), self.unsent_since[:10]
+            wanted, before_day = wanted_names(self._session), self.unsent_since[:10]
             self._evidence.tidy(at, wanted=wanted, before_day=before_day)
 
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
-        marked = moments_in_dispute(self._desk.table)
+        marked = moments_in_dispute(self._session.table)
         for _ in range(SEGMENTS_AT_ONCE):
             if not self._store.prune(self._limits, now, marked):
                 return
@@ -233,7 +233,9 @@ class Journal:
         found: list[Ordered] = []
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
-                self._publish(answer(self._desk.stream, self._request_replay(request.payload, at)))
+                self._publish(
+                    answer(self._session.stream, self._request_replay(request.payload, at))
+                )
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
@@ -246,14 +248,14 @@ class Journal:
         return tuple(found)
 
     def _request_replay(self, payload: bytes, at: int) -> Replied:
-        return self._replays.ask(payload, self._desk.stream.seq, at)
+        return self._replays.ask(payload, self._session.stream.seq, at)
 
     def _publish(self, message: Message) -> None:
         if self._link is not None:
             self._link.say(message)
 
     def _checkpoint(self, shoes: int, after: TableSession) -> Checkpoint | None:
-        """Return the desk where a shoe begins, and after very many records without one."""
+        """Return the session where a shoe begins, and after very many records without one."""
         is_due = self._store.since_checkpoint >= CHECKPOINT_EVERY
         return checkpoint_of(after) if after.table.shoes != shoes or is_due else None
 
@@ -271,7 +273,7 @@ class Journal:
     def publish_health(self, at: int, values: dict[str, object]) -> None:
         """Publish the reader's figures, if there is a broker."""
         if self._link is not None:
-            self._link.say(health(self._desk.stream, at, values))
+            self._link.say(health(self._session.stream, at, values))
 
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's own system, to whose inputs the rules give no reply."""
@@ -279,11 +281,11 @@ class Journal:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
             reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")
-            self._link.say(answer(self._desk.stream, reply))
+            self._link.say(answer(self._session.stream, reply))
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:
         reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
-        self._publish(answer(self._desk.stream, reply))
+        self._publish(answer(self._session.stream, reply))
 
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; where the log cannot be written any more, publish a lost reader."""
@@ -291,7 +293,7 @@ class Journal:
             return (*self.take([Stopped(at)]), *self._sign("stop"))
         except OutsideError as error:
             if self._link is not None:
-                self._link.say_last(last_will(self._desk.stream, at, str(error)))
+                self._link.say_last(last_will(self._session.stream, at, str(error)))
             raise
 
     def close(self) -> None:

@@ -28,42 +28,42 @@ CHECKPOINT_EVERY = 20_000
 
 
 def restored(store: Store, header: Mapping[str, Any]) -> TableSession:
-    """Return the desk as the log leaves it; its `seq` is never below that of a message in the log.
+    """Return the session as the log leaves it; its `seq` is not below that of any message there.
 
     OutsideError when the log was changed, or pruned and then taken up by a version that does not
     understand it.
     """
     start = new_session(header, logged_profile(header))
     try:
-        desk = folded(start, store.recent())
+        session = folded(start, store.recent())
     except ValueError:
-        desk = _refolded(start, store)
-    if store.last_seq > desk.stream.seq:
+        session = _refolded(start, store)
+    if store.last_seq > session.stream.seq:
         # Another version may make fewer messages of the same events; no number is used twice.
-        desk = replace(desk, stream=desk.stream._replace(seq=store.last_seq))
-        store.mark(checkpoint_of(desk))
-    return desk
+        session = replace(session, stream=session.stream._replace(seq=store.last_seq))
+        store.mark(checkpoint_of(session))
+    return session
 
 
 def folded(
-    desk: TableSession, contents: Iterable[Mapping[str, Any]], *, trust: bool = True
+    session: TableSession, contents: Iterable[Mapping[str, Any]], *, trust: bool = True
 ) -> TableSession:
-    """Return the desk after the contents of these records; ValueError where one does not fit.
+    """Return the session after the contents of these records; ValueError where one does not fit.
 
     With `trust` a checkpoint counts, without it only events do.
     """
-    start = desk
+    start = session
     for content in contents:
         if "event" in content:
-            desk = advance(desk, event_from_json(content["event"])).session
+            session = advance(session, event_from_json(content["event"])).session
         elif "desk" in content and trust:
-            desk = session_from_json(content["desk"], start)
-    return desk
+            session = session_from_json(content["desk"], start)
+    return session
 
 
-def checkpoint_of(desk: TableSession) -> Checkpoint:
-    """Return the desk as a checkpoint of its log."""
-    return Checkpoint(desk.table.clock, desk.stream.seq, session_to_json(desk))
+def checkpoint_of(session: TableSession) -> Checkpoint:
+    """Return the session as a checkpoint of its log."""
+    return Checkpoint(session.table.clock, session.stream.seq, session_to_json(session))
 
 
 def resume_state_of(table: Table) -> ResumeState:

@@ -48,9 +48,9 @@ def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
     )
 
 
-def anchor_for(signer: LogSigner, store: Store, desk: TableSession, why: str) -> Anchored | None:
+def anchor_for(signer: LogSigner, store: Store, session: TableSession, why: str) -> Anchored | None:
     """Return a signature over the log as it stands, if it is due or there is a `why`."""
-    at, shoe = desk.table.clock, desk.table.shoe.name
+    at, shoe = session.table.clock, session.table.shoe.name
     reason = why or signer.due(at, shoe)
     if not reason:
         return None

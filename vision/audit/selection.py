@@ -50,7 +50,7 @@ class Selection:
     def __init__(self, part: Part) -> None:
         self._part = part
         self._start: TableSession | None = None
-        self._desk: TableSession | None = None
+        self._session: TableSession | None = None
         self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
         self._anchors: list[int] = []
         self._gaps: list[int] = []
@@ -87,14 +87,16 @@ class Selection:
 
     def _shoes_of(self, content: Mapping[str, Any]) -> set[str]:
         """Return the shoes for which the record belongs to the part."""
-        if self._desk is None or self._start is None:
-            self._desk = self._start = new_session(content["log"], logged_profile(content["log"]))
+        if self._session is None or self._start is None:
+            self._session = self._start = new_session(
+                content["log"], logged_profile(content["log"])
+            )
         elif "desk" in content:
-            self._desk = session_from_json(content["desk"], self._start)
+            self._session = session_from_json(content["desk"], self._start)
         elif "event" in content:
-            event, before = event_from_json(content["event"]), self._desk.table.shoe.name
-            step = advance(self._desk, event)
-            self._desk = step.session
+            event, before = event_from_json(content["event"]), self._session.table.shoe.name
+            step = advance(self._session, event)
+            self._session = step.session
             return _shoes_named(event, step, before, self._part)
         return set()
 

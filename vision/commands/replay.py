@@ -80,18 +80,18 @@ def replayed(log: Path) -> Iterator[Replayed]:
     version does not know.
     """
     header = header_of(read_log(log))
-    start = desk = new_session(header, logged_profile(header))
+    start = session = new_session(header, logged_profile(header))
     boot = ""
     for record, content in verified(read_log(log)):
         if "desk" in content:
             # The run continued from here: after a gap, or after a start by another version.
-            desk = session_from_json(content["desk"], start)
+            session = session_from_json(content["desk"], start)
         if "event" not in content:
             continue
         event = event_from_json(content["event"])
         boot = event.boot if isinstance(event, Started) else boot
-        step = advance(desk, event)
-        desk = step.session
+        step = advance(session, event)
+        session = step.session
         lines = tuple(map(message_line, step.messages))
         yield Replayed(record.number, boot, content.get("said"), lines)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from datasets.faces.registry import deck_names
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, as_lines, ship
+from models.networks.model_card import SHIPPED, print_or_ship
 from models.train.classifier import INPUT, LABELS, bank_of, make
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import Infer, Tensor
@@ -148,11 +148,7 @@ def main() -> None:
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
     tables = measure(arguments.onnx, arguments.crops)
-    if not arguments.ship:
-        print(as_lines(tables))
-        return
     command = f"python -m models.evaluate.classifier --crops {arguments.crops}"
-    tables["measured"] = {"command": command, **tables["measured"]}
     card = {
         "name": "classifier",
         "task": "rank, suit and readability of a rectified card",
@@ -162,9 +158,8 @@ def main() -> None:
         "trained": arguments.trained,
         "input": INPUT,
         "labels": list(LABELS),
-        **tables,
     }
-    print(ship(arguments.onnx, card).read_text("utf-8"))
+    print_or_ship(arguments, command, tables, card)
 
 
 if __name__ == "__main__":

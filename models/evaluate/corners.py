@@ -17,7 +17,7 @@ from datasets.training.crops import smallest_box
 from datasets.training.scene import stills
 from models.evaluate.detector import corner_error
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, as_lines, ship
+from models.networks.model_card import SHIPPED, print_or_ship
 from models.train.corners import INPUT, LABELS
 from vision.sight.detection.detector import INPUT_SIZE, CornerFinder
 from vision.sight.geometry.frame import Points
@@ -87,11 +87,7 @@ def main() -> None:
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
     tables = measure(arguments.onnx, arguments.stills)
-    if not arguments.ship:
-        print(as_lines(tables))
-        return
     command = f"python -m models.evaluate.corners --stills {arguments.stills}"
-    tables["measured"] = {"command": command, **tables["measured"]}
     card = {
         "name": "corners",
         "task": "the true corners of a card that a detector has boxed",
@@ -101,9 +97,8 @@ def main() -> None:
         "trained": arguments.trained,
         "input": INPUT,
         "labels": list(LABELS),
-        **tables,
     }
-    print(ship(arguments.onnx, card).read_text("utf-8"))
+    print_or_ship(arguments, command, tables, card)
 
 
 if __name__ == "__main__":

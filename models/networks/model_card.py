@@ -44,6 +44,20 @@ def ship(model: Path, card: dict[str, Any]) -> Path:
     return write_card(target, card)
 
 
+def print_or_ship(
+    arguments: argparse.Namespace, command: str, tables: dict[str, Any], card: dict[str, Any]
+) -> None:
+    """Print what was measured or, with `--ship`, put the file into `models/` with its card.
+
+    `arguments` has `onnx` and `ship`; `card` is the rest of the card, without tables.
+    """
+    if not arguments.ship:
+        print(as_lines(tables))
+        return
+    tables["measured"] = {"command": command, **tables["measured"]}
+    print(ship(arguments.onnx, {**card, **tables}).read_text("utf-8"))
+
+
 def write_card(model: Path, card: dict[str, Any]) -> Path:
     """Write `NAME.toml` beside `NAME.onnx` with the file's SHA-256; tables come last."""
     plain = {key: value for key, value in card.items() if not isinstance(value, dict)}

@@ -6,7 +6,7 @@ from vision.sight.tracking.card import CARD_LIFE, Life
 
 
 def test_every_state_has_a_row_and_can_be_reached_from_the_shoe() -> None:
-    """From FLYING each other state is reached by some evidence."""
+    """From FLYING each other state is reached by some observation."""
     assert set(CARD_LIFE) == set(Life)
     reached, new = set(), {Life.FLYING}
     while new:
@@ -23,9 +23,9 @@ def test_only_a_card_that_is_gone_has_ended() -> None:
 def test_a_card_never_laid_is_not_gone_for_being_out_of_sight() -> None:
     """Only the clearing of the table around it ends it."""
     ways = {
-        evidence
+        observation
         for state in (Life.FLYING, Life.LOST)
-        for evidence, after in CARD_LIFE[state].items()
+        for observation, after in CARD_LIFE[state].items()
         if after is Life.GONE
     }
-    assert {evidence.name for evidence in ways} == {"NEVER_LAID"}
+    assert {observation.name for observation in ways} == {"NEVER_LAID"}

@@ -1,7 +1,7 @@
 """One card from the shoe to the discard: its life as a table, and what is known of it.
 
 A card exists from the moment it left the shoe until it is gone, seen or not. Each frame gives one
-piece of evidence about it, and the table says what becomes of it.
+piece of observation about it, and the table says what becomes of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Life(StrEnum):
     GONE = "gone"  # it is in the discard, or off the table
 
 
-class Evidence(StrEnum):
+class Observation(StrEnum):
     """What one frame shows of a card."""
 
     MOVES = "moves"  # seen, and not at rest
@@ -43,52 +43,52 @@ class Evidence(StrEnum):
     DISCARDED = "discarded"  # seen in the discard
 
 
-_L, _E = Life, Evidence
-CARD_LIFE: dict[Life, dict[Evidence, Life]] = {
+_L, _O = Life, Observation
+CARD_LIFE: dict[Life, dict[Observation, Life]] = {
     # It left the shoe, is in sight, and was never laid down.
     _L.FLYING: {
-        _E.MOVES: _L.FLYING,
-        _E.RESTS: _L.LYING,
-        _E.UNSEEN: _L.LOST,
+        _O.MOVES: _L.FLYING,
+        _O.RESTS: _L.LYING,
+        _O.UNSEEN: _L.LOST,
     },
     # The same, out of sight, under the hand that deals it: it must come down somewhere.
     _L.LOST: {
-        _E.MOVES: _L.FLYING,
-        _E.RESTS: _L.LYING,
-        _E.UNSEEN: _L.LOST,
-        _E.NEVER_LAID: _L.GONE,
+        _O.MOVES: _L.FLYING,
+        _O.RESTS: _L.LYING,
+        _O.UNSEEN: _L.LOST,
+        _O.NEVER_LAID: _L.GONE,
     },
     # It lies where it was laid.
     _L.LYING: {
-        _E.MOVES: _L.LIFTED,
-        _E.RESTS: _L.LYING,
-        _E.SAME: _L.LYING,
-        _E.HIDDEN: _L.COVERED,
-        _E.BARE: _L.LIFTED,
-        _E.BARE_LONG: _L.GONE,
-        _E.DISCARDED: _L.GONE,
+        _O.MOVES: _L.LIFTED,
+        _O.RESTS: _L.LYING,
+        _O.SAME: _L.LYING,
+        _O.HIDDEN: _L.COVERED,
+        _O.BARE: _L.LIFTED,
+        _O.BARE_LONG: _L.GONE,
+        _O.DISCARDED: _L.GONE,
     },
     # Something hides the place where it lies; a hand may rest there as long as it fidgets.
     _L.COVERED: {
-        _E.MOVES: _L.LIFTED,
-        _E.RESTS: _L.LYING,
-        _E.SAME: _L.LYING,
-        _E.HIDDEN: _L.COVERED,
-        _E.HIDDEN_LONG: _L.GONE,
-        _E.BARE: _L.LIFTED,
-        _E.BARE_LONG: _L.GONE,
-        _E.DISCARDED: _L.GONE,
+        _O.MOVES: _L.LIFTED,
+        _O.RESTS: _L.LYING,
+        _O.SAME: _L.LYING,
+        _O.HIDDEN: _L.COVERED,
+        _O.HIDDEN_LONG: _L.GONE,
+        _O.BARE: _L.LIFTED,
+        _O.BARE_LONG: _L.GONE,
+        _O.DISCARDED: _L.GONE,
     },
     # It left the place where it lay: turned, carried, or being cleared.
     _L.LIFTED: {
-        _E.MOVES: _L.LIFTED,
-        _E.RESTS: _L.LYING,
-        _E.SAME: _L.LYING,
-        _E.HIDDEN: _L.LIFTED,
-        _E.HIDDEN_LONG: _L.GONE,
-        _E.BARE: _L.LIFTED,
-        _E.BARE_LONG: _L.GONE,
-        _E.DISCARDED: _L.GONE,
+        _O.MOVES: _L.LIFTED,
+        _O.RESTS: _L.LYING,
+        _O.SAME: _L.LYING,
+        _O.HIDDEN: _L.LIFTED,
+        _O.HIDDEN_LONG: _L.GONE,
+        _O.BARE: _L.LIFTED,
+        _O.BARE_LONG: _L.GONE,
+        _O.DISCARDED: _L.GONE,
     },
     # In the discard or off the table: whatever is seen later is another card.
     _L.GONE: {},
@@ -147,9 +147,9 @@ class TrackedCard:
         """Where it was laid, or was last seen."""
         return self.placed or self.tracklet.lies_at
 
-    def take(self, evidence: Evidence) -> None:
-        """Go on in life by what a frame shows; evidence that cannot be, changes nothing."""
-        self.life = CARD_LIFE[self.life].get(evidence, self.life)
+    def take(self, observation: Observation) -> None:
+        """Go on in life by what a frame shows; observation that cannot be, changes nothing."""
+        self.life = CARD_LIFE[self.life].get(observation, self.life)
 
     def go_on_as(self, found: Tracklet) -> None:
         """Go on as a run of sightings that was explained as this card."""

@@ -15,7 +15,7 @@ from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import Pose, TableView
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Sight
-from vision.sight.tracking.card import Evidence, Life, Track, TrackedCard
+from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
 from vision.sight.tracking.explanations import Scene, explain, left_the_mouth
 from vision.sight.tracking.tracklet import Tracklet
 
@@ -169,42 +169,42 @@ class Tracker:
         seen = run.seen_at == self._at
         if seen:
             card.bare_since = None
-        card.take(self._evidence_seen(card) if seen else self._evidence_unseen(card))
+        card.take(self._observed_seen(card) if seen else self._observed_unseen(card))
         if card.gone:
             self._cleared_at = self._at
         elif card.life is Life.LYING and seen and run.rest is not None:
             self._lay(card, run.rest)
 
-    def _evidence_seen(self, card: TrackedCard) -> Evidence:
+    def _observed_seen(self, card: TrackedCard) -> Observation:
         run = card.tracklet
         if self._view.in_discard(run.pose):
-            return Evidence.DISCARDED
+            return Observation.DISCARDED
         if run.rest is None or self._view.in_mouth(run.rest):
-            return Evidence.MOVES
+            return Observation.MOVES
         if card.placed is not None and card.placed.distance(run.rest) <= MOVED_MM:
-            return Evidence.RESTS
+            return Observation.RESTS
         nowhere = self._view.slot_of(run.rest) is None
         patience = PLACED_NOWHERE_MS if nowhere else PLACED_MS
-        return Evidence.RESTS if run.rested_ms(self._at) >= patience else Evidence.MOVES
+        return Observation.RESTS if run.rested_ms(self._at) >= patience else Observation.MOVES
 
-    def _evidence_unseen(self, card: TrackedCard) -> Evidence:
+    def _observed_unseen(self, card: TrackedCard) -> Observation:
         unseen = self._at - card.tracklet.seen_at
         if card.placed is None:
             alone = all(c.placed is None or c.tracklet.is_cut for c in self._cards if not c.gone)
             cleared = self._cleared_at > card.tracklet.seen_at
             late = unseen > (BARE_MS if cleared else NEVER_LAID_MS)
-            return Evidence.NEVER_LAID if alone and late else Evidence.UNSEEN
+            return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
         sight = self._sight(card)
         if sight is Sight.FELT:
-            return self._evidence_bare(card)
+            return self._observed_bare(card)
         card.bare_since = None
         if sight is Sight.CARD:
-            return Evidence.SAME
+            return Observation.SAME
         steady = self._ground.steady_ms(self._view.rectangle(card.placed), self._at)
         long = self._sees_ground and min(unseen, steady) > HIDDEN_LONG_MS
-        return Evidence.HIDDEN_LONG if long else Evidence.HIDDEN
+        return Observation.HIDDEN_LONG if long else Observation.HIDDEN
 
-    def _evidence_bare(self, card: TrackedCard) -> Evidence:
+    def _observed_bare(self, card: TrackedCard) -> Observation:
         if card.bare_since is None:
             card.bare_since = self._at
         # A card whose face was never seen has been picked up to be turned, not cleared, unless
@@ -212,7 +212,7 @@ class Tracker:
         cleared = self._cleared_at > card.bare_since
         patience = BARE_MS if card.face_seen or cleared else BARE_UNTURNED_MS
         bare = self._at - max(card.bare_since, card.tracklet.seen_at)
-        return Evidence.BARE_LONG if bare >= patience else Evidence.BARE
+        return Observation.BARE_LONG if bare >= patience else Observation.BARE
 
     def _sight(self, card: TrackedCard) -> Sight:
         """Look at the place of a card that is not detected."""

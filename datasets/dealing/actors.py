@@ -80,11 +80,13 @@ def paint_card(
 class Arm:
     """A hand with its sleeve and shadow: one premultiplied BGRA picture and its outline in mm.
 
-    `corners` (4, 2) mm are where its corners lie when the grip is at the origin, arm downwards.
+    `corners` (4, 2) mm are where its corners lie when the grip is at the origin, arm downwards,
+    `hand` those of the hand alone.
     """
 
     picture: Image
     corners: Points
+    hand: Points
 
 
 def arm(rng: Rng, *, split: str, sun: Points) -> Arm:
@@ -105,14 +107,23 @@ def arm(rng: Rng, *, split: str, sun: Points) -> Arm:
     x0, x1, y0, y1 = columns[0], columns[-1] + 1, rows[0], rows[-1] + 1
     frame = frame_quad(np.zeros(2), 0.0)[0]
     edges = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]) / scale + frame
-    return Arm(np.ascontiguousarray(flat[y0:y1, x0:x1]), edges)
+    palm = frame_quad(np.zeros(2), 0.0, box=drawn.box_mm)
+    return Arm(np.ascontiguousarray(flat[y0:y1, x0:x1]), edges, palm)
 
 
 def arm_quad(limb: Arm, grip: Points, way: Points, camera: Camera) -> Points:
     """Return the corners (4, 2) px of an arm's picture; it reaches its grip mm from the `way`."""
+    return _reached(limb.corners, grip, way, camera)
+
+
+def hand_quad(limb: Arm, grip: Points, way: Points, camera: Camera) -> Points:
+    """Return the corners (4, 2) px of the hand of an arm, without its sleeve."""
+    return _reached(limb.hand, grip, way, camera)
+
+
+def _reached(corners: Points, grip: Points, way: Points, camera: Camera) -> Points:
     cos, sin = float(way[1]), -float(way[0])
-    placed = limb.corners @ np.array([[cos, sin], [-sin, cos]]) + grip
-    return camera.project(placed)
+    return camera.project(corners @ np.array([[cos, sin], [-sin, cos]]) + grip)
 
 
 def warped(limb: Arm, quad: Points, window: tuple[int, int, int, int]) -> Image:

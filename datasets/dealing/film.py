@@ -22,6 +22,7 @@ from .actors import (
     arm,
     arm_quad,
     card_quad,
+    hand_quad,
     paint_card,
     warped,
 )
@@ -105,6 +106,18 @@ class Shot:
             self._paint_moving(image, (), guest, at)
         self._paint_moving(image, moving, self._reach(self.arm, act.hand, SHOULDER, at), at)
         return self._exposed(image)
+
+    def hands(self, act: Act, at: float) -> tuple[Points, ...]:
+        """Return the corners (4, 2) px of the hands over the table at an instant of an act."""
+        reaching = [(self.arm, act.hand, SHOULDER)]
+        if act.guest is not None:
+            reaching.append((self.guest, act.guest.legs, act.guest.shoulder))
+        poses = [(limb, pose_at(legs, at), shoulder) for limb, legs, shoulder in reaching]
+        return tuple(
+            hand_quad(limb, pose.centre, toward(pose.centre, shoulder), self.camera)
+            for limb, pose, shoulder in poses
+            if pose is not None
+        )
 
     def _bet(self, act: Act, at: float) -> None:
         """Change the chips when a guest's hand is over them."""

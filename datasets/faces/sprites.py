@@ -15,6 +15,7 @@ from vision.game.cards import DECK
 
 from ..render.paint import Image, pyramid
 from . import registry
+from .backs import CUT_COLORS
 from .ornate import ornate_ace
 
 Rng = np.random.Generator
@@ -28,6 +29,8 @@ _KEEP = 300
 _ORNATE, _ORNATE_SHARE = 400, 0.7
 ACE = "As"
 NAMES = tuple(str(card) for card in DECK)
+# Cut cards are drawn in so many tones of their six colours, with seeds from here on.
+_CUTS, _CUT_SEED = 48, 71_000
 
 
 class Pack:
@@ -62,9 +65,9 @@ class Pack:
         return _back(names[which % len(names)])
 
 
-def cut_card() -> Levels:
-    """Return the pyramid of the plain cut card."""
-    return _cut()
+def cut_card(rng: Rng) -> Levels:
+    """Return the pyramid of a plain cut card, of any colour that one is made in."""
+    return _cut(int(rng.integers(_CUTS)))
 
 
 def foreign_face(rng: Rng) -> Levels:
@@ -125,6 +128,10 @@ def _foreign() -> tuple[Levels, ...]:
     return tuple(pyramid(np.ascontiguousarray(face)) for face in drawn.values())
 
 
-@lru_cache(maxsize=1)
-def _cut() -> Levels:
-    return pyramid(np.ascontiguousarray(registry.cut_card(HEIGHT_PX)))
+@lru_cache(maxsize=_CUTS)
+def _cut(which: int) -> Levels:
+    rng = np.random.default_rng(_CUT_SEED + which)
+    colours = list(CUT_COLORS.values())
+    tone = np.array(colours[which % len(colours)]) + rng.normal(0, 14, 3)
+    colour = tuple(int(v) for v in np.clip(tone, 4, 250))
+    return pyramid(np.ascontiguousarray(registry.cut_card(HEIGHT_PX, color=colour)))

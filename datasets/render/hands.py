@@ -20,6 +20,8 @@ Rng = np.random.Generator
 FRAME_MM = (320.0, 860.0)
 # The middle of a card held between thumb and fingers, in the frame.
 GRIP_MM = (160.0, 108.0)
+# A hand ends here, down the frame, a little below the wrist's middle.
+_WRIST_MM = 275.0
 # How many are made a split, and where their seeds begin: apart for train and test.
 _BANK = {"train": 48, "test": 16}
 _SEED = {"train": 31_000, "test": 52_000}
@@ -36,6 +38,7 @@ class Hand:
 
     below: tuple[Image, ...]
     above: tuple[Image, ...]
+    box_mm: tuple[float, float, float, float]  # x0, y0, x1, y1 of the hand to its wrist
 
 
 def hand(rng: Rng, *, split: str = "train") -> Hand:
@@ -43,10 +46,19 @@ def hand(rng: Rng, *, split: str = "train") -> Hand:
     return _banked(split, int(rng.integers(_BANK[split])))
 
 
-def frame_quad(tip: Points, angle: float, *, scale: float = 1.0) -> Points:
-    """Return the frame's corners (4, 2) mm when its grip lies at `tip`, arm turned by `angle`."""
-    width, height = FRAME_MM
-    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]]) - GRIP_MM
+def frame_quad(
+    tip: Points,
+    angle: float,
+    *,
+    scale: float = 1.0,
+    box: tuple[float, float, float, float] = (0.0, 0.0, *FRAME_MM),
+) -> Points:
+    """Return the corners (4, 2) mm of a frame, or of a box in it, whose grip lies at `tip`.
+
+    The arm is turned by `angle` radians.
+    """
+    x0, y0, x1, y1 = box
+    corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]) - GRIP_MM
     cos, sin = np.cos(angle), np.sin(angle)
     placed: Points = (corners * scale) @ np.array([[cos, sin], [-sin, cos]]) + tip
     return placed
@@ -86,7 +98,14 @@ def _draw(rng: Rng) -> Hand:
     _limb(upper, thumb_mask, [base, joint, tip], [30, 24, 18], skin * rng.uniform(0.97, 1.08))
     _nail(upper, joint, tip, skin)
     _sleeve(rng, lower, opaque, wrist=wrist, elbow=elbow)
-    return Hand(_sprite(rng, lower, opaque), _sprite(rng, upper, thumb_mask))
+    box = _box(cv2.max(opaque, thumb_mask))
+    return Hand(_sprite(rng, lower, opaque), _sprite(rng, upper, thumb_mask), box)
+
+
+def _box(mask: Image) -> tuple[float, float, float, float]:
+    """Return the rectangle (mm) round what of a hand lies above its wrist."""
+    x, y, width, height = cv2.boundingRect(mask[: int(_WRIST_MM * _SCALE)])
+    return x / _SCALE, y / _SCALE, (x + width) / _SCALE, (y + height) / _SCALE
 
 
 def _limb(

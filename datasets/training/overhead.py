@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 import cv2
 import numpy as np
 
+from vision.sight.geometry.plane import shared_area
+
 from ..dealing.actors import card_quad
 from ..dealing.film import Shot
 from ..dealing.film_settings import look_for
@@ -19,7 +21,7 @@ from ..dealing.simulate import rehearse
 from ..dealing.table_places import Camera
 from ..dealing.timeline import Act, Carried
 from ..faces.registry import deck_names
-from ..render.paint import Image
+from ..render.paint import Image, Points
 from .scene import Label, Still
 
 Rng = np.random.Generator
@@ -31,6 +33,9 @@ _FRAMES_A_LOOK = 24
 _GREY = 114
 # A card that has just left the mouth is mostly hidden by the shoe.
 _OUT_FOR_S = 0.06
+# Shares: of a hand that is in the picture, of a card that a hand's rectangle covers. Looser, and a
+# sleeve is a hand, a hand a card; stricter, and hands at the edge and half covered cards are missed.
+_HAND_SHOWN, _HIDDEN = 0.4, 0.9
 
 
 def overhead(
@@ -49,8 +54,10 @@ def overhead(
         for at in np.sort(rng.uniform(0, acts[-1].end, _FRAMES_A_LOOK)):
             act, cards = _at(acts, float(at))
             image = shot.frame(cards, act, float(at))
+            hands = [quad for quad in shot.hands(act, float(at)) if _in_sight(quad, image)]
             labels = [label for card in cards if (label := _label(card, shot, float(at)))]
-            yield _framed(rng, image, labels, size)
+            labels = [label for label in labels if not _covered(label.quad, hands)]
+            yield _framed(rng, image, labels, size, hands)
 
 
 def _at(acts: Sequence[Act], at: float) -> tuple[Act, tuple[Carried, ...]]:
@@ -75,7 +82,27 @@ def _label(card: Carried, shot: Shot, at: float) -> Label | None:
     return Label("face" if up else "back", quad, 1.0, str(face) if up else None)
 
 
-def _framed(rng: Rng, image: Image, labels: Sequence[Label], size: tuple[int, int]) -> Still:
+def _in_sight(quad: Points, image: Image) -> bool:
+    """Whether enough of a hand is in the film's picture for it to be known as one."""
+    height, width = image.shape[:2]
+    frame = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    shown = shared_area(quad.astype(np.float32), frame)
+    return shown > _HAND_SHOWN * float(cv2.contourArea(quad.astype(np.float32)))
+
+
+def _covered(card: Points, hands: Sequence[Points]) -> bool:
+    """Whether a hand lies over all but an edge of a card: what is not seen has no label."""
+    area = float(cv2.contourArea(card))
+    return any(shared_area(card, hand.astype(np.float32)) > _HIDDEN * area for hand in hands)
+
+
+def _framed(
+    rng: Rng,
+    image: Image,
+    labels: Sequence[Label],
+    size: tuple[int, int],
+    hands: Sequence[Points],
+) -> Still:
     """Return a part of the picture at a smaller scale, grey where it ends, as the reader pads."""
     scale = float(np.exp(rng.uniform(np.log(0.19), np.log(0.45))))
     small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
@@ -92,4 +119,5 @@ def _framed(rng: Rng, image: Image, labels: Sequence[Label], size: tuple[int, in
         middle = quad.mean(axis=0)
         if (middle > 0).all() and (middle < size).all():
             kept.append(Label(label.kind, quad, label.visible, label.card))
-    return Still(canvas, tuple(kept))
+    held = tuple((quad * scale - (x, y)).astype(np.float32) for quad in hands)
+    return Still(canvas, tuple(kept), held)

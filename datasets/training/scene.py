@@ -31,6 +31,9 @@ SEED_FAMILY = {"train": 1, "test": 2}
 _WIDTH_MM = 63.0
 # A card less of which is in sight has no label: a detector would learn to guess.
 _LEAST_VISIBLE = 0.12
+# Share of the stills that show cards under the hands that deal, turn or gather them: on films of
+# another renderer a detector that met few of these lost most cards while they were handled.
+_DEALT_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Still:
-    """A BGR picture and its labels, the lowest card first."""
+    """A BGR picture, its cards' labels, the lowest first, and the quads (4, 2) px of its hands."""
 
     image: Image
     labels: tuple[Label, ...]
+    hands: tuple[NDArray[np.float32], ...] = ()
 
 
 def stills(
@@ -75,7 +79,9 @@ def scene(
     if rng.random() < 0.45:
         print_layout(rng, canvas.image, canvas.view, extent_mm=canvas.extent_mm)
     canvas.things(int(rng.choice([0, 0, 1, 2, 4, 7])))
-    if rng.random() < 0.94:
+    if rng.random() < _DEALT_SHARE:
+        canvas.deal(_Dealt(rng, decks, split, backs=float(rng.choice([0.3, 0.9])), cuts=0.08))
+    elif rng.random() < 0.94:
         dealt = _Dealt(rng, decks, split)
         for spot in canvas.arrangement():
             canvas.card(spot, dealt)
@@ -87,25 +93,36 @@ def scene(
     for _ in range(int(rng.choice([0, 1, 2], p=[0.75, 0.2, 0.05]))):
         canvas.hand(rng.uniform(-1, 1, 2) * canvas.extent_mm)
     image = finished(rng, lighted(rng, canvas.image, canvas.view, canvas.extent_mm))
-    return Still(image, canvas.labels())
+    return Still(image, canvas.labels(), tuple(canvas.hands))
 
 
 class _Dealt:
     """Draws the faces and backs of one still: one pack, now and then a second one."""
 
-    def __init__(self, rng: Rng, decks: Sequence[Pack], split: str) -> None:
+    def __init__(
+        self,
+        rng: Rng,
+        decks: Sequence[Pack],
+        split: str,
+        *,
+        backs: float | None = None,
+        cuts: float | None = None,
+    ) -> None:
+        """`backs`, `cuts`: shares of cards face down and of cut cards; None: drawn, mostly small."""
         self._rng, self._split = rng, split
         self.pack = decks[int(rng.integers(len(decks)))]
         self._back = int(rng.integers(1 << 16))
-        self._backs = float(rng.choice([0.0, 0.12, 0.4, 0.9], p=[0.35, 0.4, 0.18, 0.07]))
-        self._cuts = 0.01 if rng.random() < 0.8 else 0.15
+        drawn = float(rng.choice([0.0, 0.12, 0.4, 0.9], p=[0.35, 0.4, 0.18, 0.07]))
+        few = 0.01 if rng.random() < 0.8 else 0.15
+        self._backs = drawn if backs is None else backs
+        self._cuts = few if cuts is None else cuts
         self.tint = inks(recolour(rng, 0.06))
 
     def next(self, *, pile: bool) -> tuple[str, Levels, str | None]:
         """Return kind, pyramid and name of the next card."""
         chance = self._rng.random()
         if chance < self._cuts:
-            return "cut", cut_card(), None
+            return "cut", cut_card(self._rng), None
         if chance < self._cuts + self._backs * (2.0 if pile else 1.0):
             return "back", self.pack.back(self._back), None
         if chance > 0.985:
@@ -132,6 +149,7 @@ class _Canvas:
         self.image = ground(rng, (height, width), split=split)
         self._owner: NDArray[np.int16] = np.zeros((height, width), np.int16)
         self._cards: list[tuple[str, Points, str | None]] = []
+        self.hands: list[NDArray[np.float32]] = []
 
     def arrangement(self) -> list[Spot]:
         """Return where the cards of this still lie."""
@@ -164,9 +182,30 @@ class _Canvas:
         if held is not None:
             self._put(held[0].above, held[1], lift=4.0)
 
-    def hand(self, tip: Points) -> None:
-        """Lay a hand over what is there, its arm leaving the picture on the nearer side."""
-        way = np.arctan2(-tip[0], tip[1]) + self._rng.normal(0, 0.5)
+    def deal(self, dealt: _Dealt) -> None:
+        """Lay a few cards, and a dealer's hands on some: flat on top, or gripping an edge."""
+        rng = self._rng
+        extent = (self.extent_mm[0] / _WIDTH_MM, self.extent_mm[1] / _WIDTH_MM)
+        laid = coup(rng, extent) if rng.random() < 0.6 else spots(rng, extent, most=3)
+        laid = laid[: int(rng.integers(1, 7))]
+        for spot in laid:
+            self.card(spot, dealt)
+        # The arms of a dealer come from one side of the table.
+        side = rng.uniform(-np.pi, np.pi)
+        for number in rng.permutation(len(laid))[: int(rng.choice([1, 1, 2]))]:
+            spot = laid[int(number)]
+            way = side + rng.normal(0, 0.35)
+            reach = rng.uniform(-15, 62)  # mm from the card's middle towards the dealer
+            middle = np.array([spot.x, spot.y]) * _WIDTH_MM + rng.normal(0, 12, 2)
+            self.hand(middle + reach * np.array([-np.sin(way), np.cos(way)]), way)
+
+    def hand(self, tip: Points, way: float | None = None) -> None:
+        """Lay a hand over what is there, its arm leaving the picture on the nearer side.
+
+        `way` turns the arm: 0 comes from the picture's lower edge, radians anticlockwise.
+        """
+        if way is None:
+            way = float(np.arctan2(-tip[0], tip[1]) + self._rng.normal(0, 0.5))
         held, quad = self._grip(tip, way)
         self._put(held.below, quad, lift=25.0)
         self._put(held.above, quad, lift=0.0)
@@ -209,8 +248,10 @@ class _Canvas:
     def _grip(self, tip: Points, angle: float) -> tuple[hands.Hand, Points]:
         """Return a hand and its frame in px, the fingers at `tip`."""
         chosen = hands.hand(self._rng, split=self._split)
-        frame = hands.frame_quad(tip, angle, scale=self._rng.uniform(0.85, 1.1))
-        return chosen, self.view.project(frame)
+        scale = self._rng.uniform(0.85, 1.1)
+        box = hands.frame_quad(tip, angle, scale=scale, box=chosen.box_mm)
+        self.hands.append(self.view.project(box).astype(np.float32))
+        return chosen, self.view.project(hands.frame_quad(tip, angle, scale=scale))
 
     def _put(self, levels: Levels, quad: Points, *, lift: float) -> None:
         if not _in_sight(quad, self.image):

@@ -252,7 +252,7 @@ def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | Non
     if chance < 0.97:
         return (oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)), None
     if chance < 0.975:
-        return cut_card(), None
+        return cut_card(rng), None
     return None, None
 
 

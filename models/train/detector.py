@@ -83,6 +83,8 @@ def pieces(
 ) -> Iterator[tuple[Image, list[str]]]:
     """Yield a still's four corners, and all of it made smaller: there large cards are whole."""
     cards = [(class_of(label), label.quad) for label in still.labels]
+    if class_of is kind_of:
+        cards += [(KINDS.index(Kind.HAND), quad) for quad in still.hands]
     for x, y in product((0, STILL - PIECE), repeat=2):
         lines = [line_of(number, quad, x, y) for number, quad in cards]
         piece = np.ascontiguousarray(still.image[y : y + PIECE, x : x + PIECE])

@@ -30,8 +30,13 @@ from vision.sight.models import CardModels
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
-# Outputs of each network: kinds of object, four corners, ranks with suits and "readable".
-OUTPUT_NAMES = {"detector": len(KINDS), "corners": 2 * 4, "classifier": RANKS + SUITS + 1}
+# How many outputs each network may have: kinds of object (a detector of before knows no hands), four
+# corners, ranks with suits and "readable".
+OUTPUT_NAMES = {
+    "detector": (len(KINDS), KINDS.index(Kind.HAND)),
+    "corners": (2 * 4,),
+    "classifier": (RANKS + SUITS + 1,),
+}
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
 ERROR_CHARACTERS = 200
 # Messages of ONNX Runtime that are written: errors and worse (its levels run from 0 to 4).
@@ -203,9 +208,9 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
 def _load(path: Path, kind: str, threads: int) -> Model:
     model = load_model(path, threads=threads)
     wanted = OUTPUT_NAMES[kind]
-    if len(model.labels) != wanted:
+    if len(model.labels) not in wanted:
         raise ConfigurationError(
-            f"{path}: its card lists {len(model.labels)} labels, but a {kind} has {wanted}; "
+            f"{path}: its card lists {len(model.labels)} labels, but a {kind} has {wanted[0]}; "
             f"check [models] {kind} in the table file"
         )
     return model

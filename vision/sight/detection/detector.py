@@ -61,6 +61,7 @@ class Kind(StrEnum):
     FACE = "face"
     BACK = "back"
     CUT = "cut"
+    HAND = "hand"
 
 
 KINDS = tuple(Kind)
@@ -77,6 +78,14 @@ class Detection:
     quad: Points
     kind: Kind
     score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What a picture shows: its cards, surest first, and the hands that may hide others."""
+
+    cards: tuple[Detection, ...]
+    hands: tuple[Detection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +255,16 @@ class Detector:
 
         `sizes` and `threshold` replace the detector's own.
         """
-        found = self.boxes(image, sizes or self._sizes, threshold=threshold)
+        return self._outlines(image, self.boxes(image, sizes or self._sizes, threshold=threshold))
+
+    def see(self, image: Image) -> Seen:
+        """Return the cards and the hands of a picture (H x W x 3, BGR)."""
+        found = self._boxes(image, self._sizes, self._threshold, WIDEST_PX)
+        cards = [box for box in found if box.kind is not Kind.HAND]
+        hands = [box for box in found if box.kind is Kind.HAND]
+        return Seen(self._outlines(image, cards), suppress(hands, self._overlap))
+
+    def _outlines(self, image: Image, found: list[Detection]) -> tuple[Detection, ...]:
         kept = suppress(found, self._overlap)
         if self._corners is None or not kept:
             return kept
@@ -261,11 +279,18 @@ class Detector:
         threshold: float | None = None,
         widest: float = WIDEST_PX,
     ) -> list[Detection]:
-        """Return the boxes of all passes, doubles included.
+        """Return the boxes of cards of all passes, doubles included.
 
         Cards wider than `widest` pixels of a pass count in the smallest pass only.
         """
         least = self._threshold if threshold is None else threshold
+        found = self._boxes(image, sizes, least, widest)
+        return [box for box in found if box.kind is not Kind.HAND]
+
+    def _boxes(
+        self, image: Image, sizes: Sequence[int], least: float, widest: float
+    ) -> list[Detection]:
+        """Return the boxes of all passes, hands among them."""
         found: list[Detection] = []
         for size in sizes:
             scale = size / max(image.shape[:2])

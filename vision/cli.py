@@ -6,12 +6,14 @@ Each module of `vision.commands` is a command: HELP, add_arguments and run.
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import vision.commands
@@ -53,10 +55,7 @@ def main(argv: list[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     name = words[0] if words else ""
     # Only the command that is asked for is imported: the others may need slow libraries.
-    if name in command_names():
-        parser = _parser((name,))
-    else:
-        parser = _parser(() if name == "--version" else command_names())
+    parser = _parser(name if name in command_names() else None)
     if not words:
         parser.print_help()
         return 0
@@ -65,16 +64,29 @@ def _dispatch(words: list[str]) -> int:
     return run(args)
 
 
-def _parser(names: tuple[str, ...]) -> argparse.ArgumentParser:
+def _parser(wanted: str | None) -> argparse.ArgumentParser:
+    """Return the parser of the command that is wanted, or of what all of them are for."""
     parser = argparse.ArgumentParser("shoe-reader", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"shoe-reader {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in names:
-        module = importlib.import_module(f"vision.commands.{name}")
-        sub = commands.add_parser(name, help=module.HELP, description=module.HELP)
+    if wanted is None:
+        for name in command_names():
+            commands.add_parser(name, help=_help_of(name))
+    else:
+        module = importlib.import_module(f"vision.commands.{wanted}")
+        sub = commands.add_parser(wanted, help=module.HELP, description=module.HELP)
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
     return parser
+
+
+def _help_of(name: str) -> str:
+    """Return the `HELP` of a command from its text: importing all of them takes over a second."""
+    source = Path(vision.commands.__path__[0], f"{name}.py").read_text("utf-8")
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP":
+            return str(ast.literal_eval(node.value))
+    raise AssertionError(f"{name}: a command has a HELP")
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

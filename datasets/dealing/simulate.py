@@ -29,7 +29,6 @@ from .timeline import Act
 from .truth import table_toml, truth
 from .video_writer import Progress, write_folder, write_text, write_video
 
-HELP = "deal a shoe on film: a table video with its ground truth and a table file for it"
 VIDEO, FRAMES = "deal.mp4", "frames"
 
 
@@ -68,7 +67,7 @@ def rehearse(scenario: Scenario, look: Look) -> Show:
 
 def main(argv: list[str]) -> int:
     """Run the command with the words of a command line; return its exit code."""
-    parser = argparse.ArgumentParser("shoe-reader simulate", description=HELP)
+    parser = argparse.ArgumentParser("shoe-reader simulate", description=__doc__)
     add_arguments(parser)
     return run(parser.parse_args(argv))
 

@@ -33,8 +33,8 @@ _FRAMES_A_LOOK = 24
 _GREY = 114
 # A card that has just left the mouth is mostly hidden by the shoe.
 _OUT_FOR_S = 0.06
-# Shares: of a hand that is in the picture, of a card that a hand's rectangle covers. Looser, and a
-# sleeve is a hand, a hand a card; stricter, and hands at the edge and half covered cards are missed.
+# Shares: of a hand that is in the picture, of a card that a hand's rectangle covers. Looser, and
+# a sleeve is a hand, a hand a card; stricter, and hands at the edge and covered cards are missed.
 _HAND_SHOWN, _HIDDEN = 0.4, 0.9
 
 

@@ -108,7 +108,7 @@ class _Dealt:
         backs: float | None = None,
         cuts: float | None = None,
     ) -> None:
-        """`backs`, `cuts`: shares of cards face down and of cut cards; None: drawn, mostly small."""
+        """`backs`, `cuts`: shares of cards face down and of cut cards; None: drawn, often small."""
         self._rng, self._split = rng, split
         self.pack = decks[int(rng.integers(len(decks)))]
         self._back = int(rng.integers(1 << 16))

@@ -30,7 +30,7 @@ from vision.sight.models import CardModels
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
-# How many outputs each network may have: kinds of object (a detector of before knows no hands), four
+# How many outputs each network may have: kinds of object (one of before knows no hands), four
 # corners, ranks with suits and "readable".
 OUTPUT_NAMES = {
     "detector": (len(KINDS), KINDS.index(Kind.HAND)),

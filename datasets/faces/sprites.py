@@ -133,5 +133,5 @@ def _cut(which: int) -> Levels:
     rng = np.random.default_rng(_CUT_SEED + which)
     colours = list(CUT_COLORS.values())
     tone = np.array(colours[which % len(colours)]) + rng.normal(0, 14, 3)
-    colour = tuple(int(v) for v in np.clip(tone, 4, 250))
-    return pyramid(np.ascontiguousarray(registry.cut_card(HEIGHT_PX, color=colour)))
+    blue, green, red = (int(v) for v in np.clip(tone, 4, 250))
+    return pyramid(np.ascontiguousarray(registry.cut_card(HEIGHT_PX, color=(blue, green, red))))

@@ -176,6 +176,11 @@ class CardReader:
             for card in self._open.values()
         )
 
+    def order_of(self, track: int | None) -> int | None:
+        """Return the order of the card of a track that is out, None where there is none."""
+        card = None if track is None else self._open.get(track)
+        return None if card is None else card.order
+
     def update(self, tracks: Sequence[Track], frame: Frame) -> ReaderUpdate:
         """Take the tracks of a frame, in the order they left the shoe."""
         events: list[Event] = []

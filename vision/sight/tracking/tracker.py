@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView
+from vision.sight.mouth.signs import MouthEvent
 from vision.sight.tracking.association import Sighting, match, sightings_of
-from vision.sight.tracking.background import BackgroundModel, Sight
+from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
 from vision.sight.tracking.explanations import Scene, explain, left_the_mouth
 from vision.sight.tracking.tracklet import Tracklet
@@ -44,9 +45,9 @@ NEVER = -(10**15)
 class Tracker:
     """Cards from the detections of each frame, at any frame rate."""
 
-    def __init__(self, view: TableView) -> None:
+    def __init__(self, view: TableView, ground: Ground | None = None) -> None:
         self._view = view
-        self._ground = BackgroundModel(view)
+        self._ground = ground or BackgroundModel(view)
         self._cards: list[TrackedCard] = []
         self._runs: list[Tracklet] = []  # not explained yet
         self._number = 0
@@ -56,14 +57,32 @@ class Tracker:
         self._exposed_at = NEVER
 
     def update(
-        self, detections: Sequence[Detection], at: int, image: Image | None = None
+        self,
+        detections: Sequence[Detection],
+        at: int,
+        image: Image | None = None,
+        *,
+        mouth: Sequence[MouthEvent] = (),
+        hands: Sequence[Points] = (),
     ) -> tuple[Track, ...]:
         """Take the detections of a frame; return the cards that are out, in the order they left.
 
         With the `image` absence is seen (the bare table shows); without it a card is taken for
         gone after 2.5 s out of sight.
         """
-        self._link(sightings_of(self._view, detections), at)
+        return self.follow(sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands)
+
+    def follow(
+        self,
+        sightings: Sequence[Sighting],
+        at: int,
+        image: Image | None = None,
+        *,
+        mouth: Sequence[MouthEvent] = (),
+        hands: Sequence[Points] = (),
+    ) -> tuple[Track, ...]:
+        """Do the same with detections that are laid on the table already, surest first."""
+        self._link(sightings, at)
         self._sees_ground = image is not None
         if image is not None and self._ground.observe(image, at):
             occupied = [self._view.rectangle(c.lies_at) for c in self._cards if c.placed]
@@ -76,6 +95,9 @@ class Tracker:
         tracks = tuple(self._track(card) for card in self._cards)
         self._cards = [card for card in self._cards if not card.gone]
         return tracks
+
+    def findings(self):
+        return ()
 
     def newly_exposed(self) -> bool:
         """Whether this frame is the first to show that a card lies face up in the shoe's mouth."""

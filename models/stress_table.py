@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 
+import cv2
+
 from models.evaluate.coups import OPENLY_UNSURE
 from models.stress.sensor import Noise
 from models.stress.session import Bench, Session
@@ -47,10 +49,11 @@ class Tally:
 
 def judge(seed: int, bench: Bench) -> Tally:
     """Run one session and count its coups."""
+    cv2.setNumThreads(1)
     session, tally = Session(seed, bench), Tally()
     for verdict in session.run():
         wanted, raised = verdict.wanted, verdict.raised
-                tally.faults += len(wanted)
+        tally.faults += len(wanted)
         tally.raised += len(wanted & raised)
         tally.missed.update(wanted - raised)
         alleged = raised - NO_ALLEGATION

@@ -32,7 +32,7 @@ from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.mouth.signs import MouthEvent
 from vision.sight.reading.reader import CardReader
-from vision.sight.tracking.tracker import Tracker
+from vision.sight.tracking.tracker import Tracker, Uses
 
 FPS = (5, 8, 10, 12, 15, 20, 25, 30, 60)  # frames a second of the cameras that take part
 LOOKS_PER_S = 15.0  # the default of `models.looks_per_s`
@@ -48,8 +48,7 @@ class Bench:
     noise: Noise = Noise()
     held_out: bool = True
     fault_every: int = 10
-    mouth: bool = True
-    hands: bool = True
+    uses: Uses = Uses()
     coups: int = 10
 
 
@@ -106,7 +105,7 @@ class Session:
         for each in drawn:
             assert each.card is not None
             shoe.remove(each.card)
-        if number == self.bench.coups - 1 and self.rng.random() < 0.3:
+        if number == self.bench.coups and self.rng.random() < 0.3:
             drawn.insert(self.rng.randrange(len(drawn)), Drawn(0, None, CUT))
         mistakes = tuple(code for code, _, _ in laid[1])
         coup = Coup(number, Dealing.FACE_UP, tuple(drawn), ())
@@ -140,10 +139,10 @@ class Session:
         """Play the session and judge each coup."""
         view = self.world.layout.view()
         sensor = Sensor(self.world, self.bench.noise, self.rng)
-        tracker = Tracker(view, TrueTable(sensor))
+        tracker = Tracker(view, TrueTable(sensor), self.bench.uses)
         reader = CardReader(view, self._classify(sensor), error_bound=1e-5, decks=8)
         signs = [s for dealt in self.dealt for s in dealt.signs]
-        mouth = mouth_signs(signs, self.bench.noise, self.rng) if self.bench.mouth else []
+        mouth = mouth_signs(signs, self.bench.noise, self.rng)
         dealing = RuleDealing.PUNTO_FIRST if self.style.four_down else RuleDealing.FACE_DOWN
         table = self._take(new_table(Rules(dealing=dealing)), [ShoeStarted(START_MS, "s")])
         for second in self.frames():
@@ -164,7 +163,7 @@ class Session:
         mouth: Sequence[MouthEvent],
     ) -> list[Event]:
         found = sensor.sense(at / 1000)
-        hands = sensor.hands() if self.bench.hands else []
+        hands = sensor.hands()
         when = at + START_MS
         shifted = [replace(sign, at=sign.at + START_MS) for sign in mouth]
         tracks = tracker.follow(found, when, BLANK, mouth=shifted, hands=hands)

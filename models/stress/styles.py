@@ -30,7 +30,7 @@ class Style:
     stays_s: float = 0.0
 
 
-TUNED = (
+HELD_OUT = (
     Style("slid, turned in place", "slid", "place", "one-sweep"),
     Style("carried, turned in the air", "carried", "air", "one-by-one", slant=-0.4, squares=True),
     Style("pitched, turned in place", "pitched", "place", "two-goes"),
@@ -38,7 +38,7 @@ TUNED = (
     Style("slid, four down", "slid", "place", "one-by-one", four_down=True, stays_s=0.8),
     Style("turned by the other hand", "carried", "other-hand", "one-sweep", four_down=True),
 )
-HELD_OUT = (
+TUNED = (
     Style("turned beside, pushed back", "carried", "beside", "two-goes", slant=-0.8),
     Style("turned against the shoe", "carried", "shoe", "one-by-one", stays_s=0.5),
     Style("pitched, turned beside", "pitched", "beside", "one-sweep", four_down=True),

@@ -9,6 +9,7 @@ linked to runs (`tracklet`), each new run is explained as a known card, a new on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
@@ -17,7 +18,9 @@ from vision.sight.mouth.signs import MouthEvent
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
-from vision.sight.tracking.explanations import Scene, explain, left_the_mouth
+from vision.sight.tracking.explanations import LATELY_MS, Scene, explain, left_the_mouth, on_hand
+from vision.sight.tracking.leaving import Finding, Leaving
+from vision.sight.tracking.still_table import StillTable
 from vision.sight.tracking.tracklet import Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
@@ -42,17 +45,34 @@ EXPOSED_AGAIN_MS = 3000  # a face in the mouth that was out of sight for longer 
 NEVER = -(10**15)
 
 
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the tracker goes by; each can be switched off, to measure what it is worth."""
+
+    mouth: bool = True
+    still_table: bool = True
+    hands: bool = True
+    joint: bool = True
+
+
 class Tracker:
     """Cards from the detections of each frame, at any frame rate."""
 
-    def __init__(self, view: TableView, ground: Ground | None = None) -> None:
+    def __init__(
+        self, view: TableView, ground: Ground | None = None, uses: Uses = Uses()
+    ) -> None:
         self._view = view
         self._ground = ground or BackgroundModel(view)
+        self._uses = uses
+        self._leaving = Leaving(view)
+        self._still = StillTable(view)
         self._cards: list[TrackedCard] = []
         self._runs: list[Tracklet] = []  # not explained yet
         self._number = 0
         self._cleared_at = NEVER
         self._sees_ground = False
+        self._hands: Sequence[Points] = ()
+        self._findings: list[Finding] = []
         self._at = 0
         self._exposed_at = NEVER
 
@@ -68,7 +88,8 @@ class Tracker:
         """Take the detections of a frame; return the cards that are out, in the order they left.
 
         With the `image` absence is seen (the bare table shows); without it a card is taken for
-        gone after 2.5 s out of sight.
+        gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame,
+        `hands` are polygons (n x 2 mm) of the hands over the table.
         """
         return self.follow(sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands)
 
@@ -82,22 +103,30 @@ class Tracker:
         hands: Sequence[Points] = (),
     ) -> tuple[Track, ...]:
         """Do the same with detections that are laid on the table already, surest first."""
+        self._hands = hands if self._uses.hands else ()
         self._link(sightings, at)
+        for event in mouth if self._uses.mouth else ():
+            self._take_sign(event)
         self._sees_ground = image is not None
         if image is not None and self._ground.observe(image, at):
             occupied = [self._view.rectangle(c.lies_at) for c in self._cards if c.placed]
             occupied += [self._view.rectangle(run.rest) for run in self._runs if run.rest]
             self._ground.learn(at, occupied)
-        for run in list(self._runs):
-            self._explain(run)
+        self._explain()
         for card in self._cards:
             self._live(card)
-        tracks = tuple(self._track(card) for card in self._cards)
+        self._findings += self._leaving.settle(self._cards, at)
+        if self._uses.still_table:
+            self._findings += self._still.compare(self._cards, self._runs, self._hands, at)
+        self._leaving.tell(self._cards, at)
+        tracks = tuple(self._track(card) for card in self._cards if card.told)
         self._cards = [card for card in self._cards if not card.gone]
         return tracks
 
-    def findings(self):
-        return ()
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is to be told besides the tracks, since this was last asked."""
+        found, self._findings = tuple(self._findings), []
+        return found
 
     def newly_exposed(self) -> bool:
         """Whether this frame is the first to show that a card lies face up in the shoe's mouth."""
@@ -109,14 +138,25 @@ class Tracker:
                     return self._at - before > EXPOSED_AGAIN_MS
         return False
 
+    def _take_sign(self, event: MouthEvent) -> None:
+        self._number += 1
+        card, finding = self._leaving.take(event, self._cards, self._number)
+        if card is not None:
+            self._clear_before(card)
+            self._cards.append(card)
+        if finding is not None:
+            self._findings.append(finding)
+
     # --- runs of sightings -----------------------------------------------------------------------
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
         margin = min(MOUTH_MARGIN_MM + LEAVING_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
         self._at = at
-        on_table = [sighting for sighting in found if not self._view.in_discard(sighting.pose)]
-        discarded = [sighting for sighting in found if self._view.in_discard(sighting.pose)]
-        runs = [*(card.tracklet for card in self._cards), *self._runs]
+        on_table: list[Sighting] = []
+        discarded: list[Sighting] = []
+        for sighting in found:
+            (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
+        runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
@@ -130,31 +170,44 @@ class Tracker:
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
         self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
 
-    def _explain(self, run: Tracklet) -> None:
+    def _explain(self) -> None:
+        """Weigh the runs that are ripe against each other, and take what is believed of them."""
+        ripe = [run for run in self._runs if self._is_ripe(run)]
+        if not ripe:
+            return
+        # The others are weighed with them: a card may be about to show as one of those.
+        others = [run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS]
+        believed = explain([*ripe, *others], self._scene(), joint=self._uses.joint)
+        for run, explanation in zip(ripe, believed, strict=False):
+            if explanation is None or run not in self._runs or not (explanation.new or explanation.card):
+                continue
+            if explanation.card is not None:
+                self._runs.remove(run)
+                explanation.card.go_on_as(run)
+            elif not (explanation.doubted and self._is_second(run)):
+                self._begin_forerunners(run)
+                self._runs.remove(run)
+                self._begin(run, doubted=explanation.doubted)
+
+    def _is_ripe(self, run: Tracklet) -> bool:
         if run.seen_at != self._at or self._view.in_mouth(run.pose):
-            return
-        leaves = left_the_mouth(run, self._view)
-        lies = run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
-        if not (leaves or lies):
-            return
-        if run not in self._runs:
-            return
-        explanation = explain(run, self._scene())
-        if explanation is None or not (explanation.new or explanation.card):
-            return
-        if explanation.new:
-            self._begin_forerunners(run)
-        self._runs.remove(run)
-        if explanation.card is not None:
-            explanation.card.go_on_as(run)
-        else:
-            self._begin(run)
+            return False
+        if left_the_mouth(run, self._view):
+            return True
+        return run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
+
+    def _is_second(self, run: Tracklet) -> bool:
+        """Whether a run lies where a card lies already."""
+        slot = self._view.slot_of(run.lies_at)
+        return slot is not None and any(card.slot is slot for card in self._cards)
 
     def _begin_forerunners(self, run: Tracklet) -> None:
         """Believe what lies in a slot, not yet sure, before a card that left the shoe after it.
 
         A dealer can be so quick that a card was never seen in flight; it is the first all the same.
         """
+        if any(not card.is_seen for card in self._cards):
+            return  # what lies there is then more likely what the mouth gave to leave
         for earlier in list(self._runs):
             if earlier.number >= run.number or earlier.rested_ms(self._at) < LEAST_REST_MS:
                 continue
@@ -172,16 +225,23 @@ class Tracker:
             self._cleared_at,
             self._sight,
             lambda pose: self._ground.altered(self._view.rectangle(pose)),
+            self._hands,
+            self._leaving.watched,
         )
 
-    def _begin(self, run: Tracklet) -> None:
+    def _begin(self, run: Tracklet, *, doubted: bool = False) -> None:
         """Take a run for a card new from the shoe."""
-        if left_the_mouth(run, self._view):
-            for card in self._cards:
-                # The next card comes when the last hands are cleared: no need to wait longer.
-                if card.face_seen and card.bare_since is not None and card.bare_since < self._at:
-                    card.life = Life.GONE
-        self._cards.append(TrackedCard(run.number, run, self._at))
+        left = left_the_mouth(run, self._view)
+        card = TrackedCard(run.number, run, self._at, found=not left, doubted=doubted)
+        if left:
+            self._clear_before(card)
+        self._cards.append(card)
+
+    def _clear_before(self, new: TrackedCard) -> None:
+        """Take what was being cleared for gone: the next card comes when the last hands are."""
+        for card in self._cards:
+            if card.face_seen and card.bare_since is not None and card.bare_since < new.out_at:
+                card.life = Life.GONE
 
     # --- cards -----------------------------------------------------------------------------------
 
@@ -217,6 +277,8 @@ class Tracker:
             late = unseen > (BARE_MS if cleared else NEVER_LAID_MS)
             return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
         sight = self._sight(card)
+        if sight is not Sight.CARD and on_hand(card.placed, self._hands):
+            return Observation.HIDDEN  # under a hand nothing is known
         if sight is Sight.FELT:
             return self._observed_bare(card)
         card.bare_since = None
@@ -270,4 +332,8 @@ class Tracker:
             placed_at=card.placed_at,
             slot=card.slot,
             gone=card.gone,
+            found=card.found,
+            doubted=card.doubted,
+            returned=card.returned,
+            withdrawn=card.withdrawn,
         )

@@ -34,6 +34,7 @@ class Odds:
     # --- a card new from the shoe
     unseen_leaving: float = 0.3  # the hand covers it all the way from the mouth to its slot
     sign_missed: float = 0.03  # ... and the watcher of the mouth, where there is one, missed it
+    two_at_once: float = 0.05  # ... within 0.6 s of another that it did not miss
     laid_in_no_slot: float = 0.1  # dealt unseen, and not to a slot
     second_in_slot: float = 1e-3  # dealt into a slot where a card lies that is not seen elsewhere
     signed_second: float = 0.05  # the same of a card that the mouth showed to leave
@@ -43,10 +44,12 @@ class Odds:
     # --- a known card
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
-    signed_soon_ms: float = 300.0  # one the mouth showed to leave is in sight after its way (mean)
+    signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
     signed_late: float = 0.1  # ... but for so many, under a hand that stays,
     signed_late_ms: float = 2000.0  # which take so long (mean)
+    begun_as_other: float = 0.1  # its run began as a false box, which the card then took over
     begins_mm: float = 60.0  # its first sighting is so far from the mouth (standard deviation)
+    swapped: float = 0.01  # one in flight was last seen as a false box, and is this run
     double_goes_on: float = 0.05  # a second box of a card in flight is what goes on as the card
     lifted_returns: float = 0.6  # one lifted is laid again (others are cleared)
     covered_moves: float = 0.3  # one under a hand is shifted by it, a little
@@ -228,7 +231,10 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         lying = [card for card in scene.cards if slot is not None and card.slot is slot]
         weight *= odds.second_in_slot if lying else 1.0
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
-    weight *= odds.sign_missed if scene.signs else 1.0
+    if scene.signs:
+        came = run.born_at if run.rest is None else run.rest_since
+        near = any(c.signed and abs(came - c.out_at) < BROKEN_MS for c in scene.cards)
+        weight *= odds.sign_missed * (odds.two_at_once if near else 1.0)
     for card in scene.cards:
         if card.is_seen and card.life is Life.LOST:
             weight *= odds.another_lost
@@ -246,12 +252,14 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
         return 0.0
     if _in_sight(card, scene):
         # It cannot be in two places; what is seen beside it is a second box of it, no other card.
-        return 0.0
+        return odds.swapped if scene.signs and card.placed is None else 0.0
     began = run.born_at if run.rest is None else run.rest_since
     if began < card.tracklet.seen_at and card.lies_at.distance(run.lies_at) > BESIDE_MM:
         # Both were seen at one time: two things, or two boxes of one card in flight.
         flying = card.life in (Life.FLYING, Life.LOST)
-        return odds.double_goes_on if flying and _began_beside(run, card) else 0.0
+        if flying and _began_beside(run, card):
+            return odds.double_goes_on
+        return odds.swapped if flying and scene.signs else 0.0
     from_mouth = left_the_mouth(run, scene.view)
     if card.life in (Life.FLYING, Life.LOST):
         broken = distance < BROKEN_MM and run.born_at - card.tracklet.seen_at < BROKEN_MS
@@ -270,19 +278,23 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
 
 def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
     """Weigh that a card which only the mouth showed to leave is this run."""
+    weight = card.signed * odds.lost_comes_down
     since = run.born_at - card.out_at
     # Its own sightings in the mouth may have begun the run; what lay elsewhere before is another.
     if since < (-BEFORE_SIGN_MS if run.from_mouth else -LATE_SIGN_MS):
-        return 0.0
+        if run.rest is None or run.rest_since < card.out_at:
+            return 0.0
+        since = run.rest_since - card.out_at
+        weight *= odds.begun_as_other
     if scene.view.in_mouth(run.pose):
         return 0.0  # what has left is no longer there
-    weight = card.signed * odds.lost_comes_down
     slot = scene.view.slot_of(run.lies_at)
     if run.from_mouth:
-        far = card.lies_at.distance(run.first) / odds.begins_mm
+        reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
+        far = card.lies_at.distance(run.first) / reach
         weight *= max(math.exp(-far * far / 2), odds.elsewhere)
     else:
-        late = max(since - BROKEN_MS, 0)
+        late = max(since, 0)
         soon = (1 - odds.signed_late) * math.exp(-late / odds.signed_soon_ms)
         weight *= soon + odds.signed_late * math.exp(-late / odds.signed_late_ms)
         weight *= odds.laid_in_no_slot if slot is None else 1.0

@@ -6,7 +6,7 @@ explained as it: in the order in which the cards left, not in that in which they
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vision.game.events import Slot
@@ -22,6 +22,7 @@ SAME_LEAVING_MS = 450
 # A card that left unseen is told of before those that left after it; they wait so long for it, in
 # ms. Longer delays every card after a false sign, shorter gives the wrong order.
 ORDER_PATIENCE_MS = 1200
+OPEN_PATIENCE_MS = 3500  # the same while something lies in a place that may be the card
 # From this probability on the mouth's word is enough, so long in ms after it: the card is under a
 # hand. Lower, and false signs become cards; higher, and a card slid under a flat hand is late.
 SIGN_ALONE, SIGN_ALONE_MS = 0.985, 200
@@ -79,13 +80,13 @@ class Leaving:
         """Find the card that has left, or begin it."""
         kind = Kind.CUT if event.sign is MouthSign.CUT else Kind.BACK
         for card in cards:
-            if abs(card.out_at - event.at) <= SAME_LEAVING_MS and not card.gone:
+            near = abs(card.out_at - event.at) <= SAME_LEAVING_MS
+            if near and not card.gone and not card.found:
                 if kind is Kind.CUT and event.probability >= SURE_SIGN:
                     card.tracklet.kinds[Kind.CUT] += 2 * card.tracklet.kinds.total()
                 if not card.signed and not card.told:
                     card.out_at = event.at
                 card.signed = max(card.signed, event.probability)
-                card.found = False
                 return None
         run = Tracklet.unseen(number, self._mouth, event.at, kind)
         return TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
@@ -127,16 +128,22 @@ class Leaving:
             return [Finding(at, "RETURNED_TO_SHOE", card.id)]
         return []
 
-    def tell(self, cards: Sequence[TrackedCard], at: int) -> None:
-        """Mark the cards that are to be told of, in the order in which they left."""
-        for card in sorted(cards, key=lambda c: c.out_at):
-            if card.told:
-                continue
+    def tell(
+        self, cards: Sequence[TrackedCard], at: int, place_open: Callable[[], bool]
+    ) -> None:
+        """Mark the cards that are to be told of, in the order in which they left.
+
+        `place_open`: whether an empty place may hold a card that is still missing.
+        """
+        waiting = [card for card in cards if not card.told]
+        for card in sorted(waiting, key=lambda c: c.out_at):
             hidden = card.signed >= SIGN_ALONE and at - card.out_at >= SIGN_ALONE_MS
             cut = card.tracklet.is_cut and card.signed >= SURE_SIGN
             if card.is_seen or hidden or cut:
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True
-            elif at - card.out_at < ORDER_PATIENCE_MS:
+                continue
+            missing = at - card.out_at
+            if missing < ORDER_PATIENCE_MS or (missing < OPEN_PATIENCE_MS and place_open()):
                 return

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Pose, TableView
+from vision.sight.geometry.plane import Pose, TableView, overlap
 from vision.sight.mouth.signs import MouthEvent
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
@@ -28,6 +28,8 @@ from vision.sight.tracking.tracklet import Tracklet
 MOUTH_MARGIN_MM = 25.0
 LEAVING_MM_MS = 0.6
 MAX_MOUTH_MARGIN_MM = 120.0
+# A card not seen for so long, in ms, and last seen near the mouth is not looked for there any more.
+LOST_AT_MOUTH_MS = 300
 FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long out of sight
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
 LEAST_REST_MS = 200  # a run that did not come from the mouth has to lie still for this long
@@ -118,7 +120,7 @@ class Tracker:
         self._findings += self._leaving.settle(self._cards, at)
         if self._uses.still_table:
             self._findings += self._still.compare(self._cards, self._runs, self._hands, at)
-        self._leaving.tell(self._cards, at)
+        self._leaving.tell(self._cards, at, self._is_place_open)
         tracks = tuple(self._track(card) for card in self._cards if card.told)
         self._cards = [card for card in self._cards if not card.gone]
         return tracks
@@ -156,7 +158,7 @@ class Tracker:
         discarded: list[Sighting] = []
         for sighting in found:
             (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
-        runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
+        runs = [*(c.tracklet for c in self._cards if self._is_followed(c)), *self._runs]
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
@@ -169,6 +171,17 @@ class Tracker:
             mouth = self._view.in_mouth(on_table[j].pose, margin)
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
         self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
+
+    def _is_followed(self, card: TrackedCard) -> bool:
+        """Whether sightings may go on a card's own run, without being explained.
+
+        The next card leaves by the same way; one lost near the mouth is not taken for that.
+        """
+        run = card.tracklet
+        if not card.is_seen:
+            return False
+        lost = card.placed is None and self._at - run.seen_at > LOST_AT_MOUTH_MS
+        return not (lost and self._view.in_mouth(run.pose, MAX_MOUTH_MARGIN_MM))
 
     def _explain(self) -> None:
         """Weigh the runs that are ripe against each other, and take what is believed of them."""
@@ -188,6 +201,16 @@ class Tracker:
                 self._begin_forerunners(run)
                 self._runs.remove(run)
                 self._begin(run, doubted=explanation.doubted)
+
+    def _is_place_open(self) -> bool:
+        """Whether an empty place shows something unexplained, or lies under a hand."""
+        taken = {card.slot for card in self._cards}
+        shown = {self._view.slot_of(run.lies_at) for run in self._runs}
+        return any(
+            slot in shown or any(overlap(area, hand) > 0 for hand in self._hands)
+            for slot, area in self._view.slots.items()
+            if slot not in taken
+        )
 
     def _is_ripe(self, run: Tracklet) -> bool:
         if run.seen_at != self._at or self._view.in_mouth(run.pose):
@@ -232,7 +255,9 @@ class Tracker:
     def _begin(self, run: Tracklet, *, doubted: bool = False) -> None:
         """Take a run for a card new from the shoe."""
         left = left_the_mouth(run, self._view)
-        card = TrackedCard(run.number, run, self._at, found=not left, doubted=doubted)
+        # One that was found lying left before it was first seen there.
+        out_at = self._at if left else run.born_at
+        card = TrackedCard(run.number, run, out_at, found=not left, doubted=doubted)
         if left:
             self._clear_before(card)
         self._cards.append(card)
@@ -267,6 +292,8 @@ class Tracker:
             return Observation.RESTS
         nowhere = self._view.slot_of(run.rest) is None
         patience = PLACED_NOWHERE_MS if nowhere else PLACED_MS
+        if on_hand(run.rest, self._hands):
+            patience = PLACED_NOWHERE_MS  # it may be the hand itself
         return Observation.RESTS if run.rested_ms(self._at) >= patience else Observation.MOVES
 
     def _observed_unseen(self, card: TrackedCard) -> Observation:

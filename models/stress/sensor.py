@@ -108,12 +108,12 @@ class Sensor:
         return sorted(found, key=lambda sighting: -sighting.score)
 
     def hands(self) -> list[Points]:
-        """Return the palms that are found, as squares in mm."""
+        """Return the palms that are found, as rectangles in mm."""
         found = []
         for x, y, _ in self.palms:
             if self.rng.random() >= self.noise.hand_missed:
-                square = [[-1, -1], [1, -1], [1, 1], [-1, 1]]
-                found.append(np.asarray(square, np.float32) * PALM_MM + np.float32((x, y)))
+                shape = [[-1, -2.5], [1, -2.5], [1, 1], [-1, 1]]  # a palm and the wrist behind it
+                found.append(np.asarray(shape, np.float32) * PALM_MM + np.float32((x, y)))
         return found
 
     def _card(self, pose: Pose, kind: Kind | None, speed: float) -> list[Sighting]:

@@ -56,6 +56,7 @@ class Odds:
     covered_leaves: float = 0.1  # ... or carried off from under it, of those that move
     lying_seen: float = 0.9  # one that lies where it lay is found again by a box over it
     elsewhere: float = 0.02  # a known card is laid again far from where it lay
+    same_slot: float = 0.3  # ... or in the same slot: it was not quite where it seemed
     near_mm: float = 25.0  # standard deviation of where a turned card is laid again
     # --- no card
     false_sighting: float = 0.15  # a box at rest in a slot that is neither
@@ -267,6 +268,8 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
+    if not from_mouth and card.slot is not None and scene.view.slot_of(run.lies_at) is card.slot:
+        moved = max(moved, odds.same_slot)
     sight = scene.sight(card)
     if sight is Sight.CARD:
         aligned = card.lies_at.turn(run.lies_at) < ACROSS_DEGREES

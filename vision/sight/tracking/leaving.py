@@ -59,13 +59,11 @@ class Leaving:
         self._view = view
         x, y = view.mouth.mean(axis=0).tolist()
         self._mouth = Pose(x, y, 0.0)
-        self.watched = False
 
     def take(
         self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
     ) -> tuple[TrackedCard | None, Finding | None]:
         """Take a sign; return the card that it begins, if it does, and what is to be told."""
-        self.watched = True
         if event.sign in (MouthSign.LEFT, MouthSign.TOGETHER, MouthSign.CUT):
             new = self._left(event, cards, number)
             together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
@@ -129,21 +127,23 @@ class Leaving:
         return []
 
     def tell(
-        self, cards: Sequence[TrackedCard], at: int, place_open: Callable[[], bool]
+        self, cards: Sequence[TrackedCard], at: int, open_since: Callable[[], int | None]
     ) -> None:
         """Mark the cards that are to be told of, in the order in which they left.
 
-        `place_open`: whether an empty place may hold a card that is still missing.
+        `open_since`: since when an empty place may hold a card that is still missing.
         """
-        waiting = [card for card in cards if not card.told]
-        for card in sorted(waiting, key=lambda c: c.out_at):
-            hidden = card.signed >= SIGN_ALONE and at - card.out_at >= SIGN_ALONE_MS
+        waiting = sorted((card for card in cards if not card.told), key=lambda c: c.out_at)
+        since = open_since() if waiting else None
+        for card in waiting:
+            waited = at - card.out_at
+            if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
+                return  # what lies there and is not explained yet may have left before
+            hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
             cut = card.tracklet.is_cut and card.signed >= SURE_SIGN
             if card.is_seen or hidden or cut:
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True
-                continue
-            missing = at - card.out_at
-            if missing < ORDER_PATIENCE_MS or (missing < OPEN_PATIENCE_MS and place_open()):
+            elif waited < (ORDER_PATIENCE_MS if since is None else OPEN_PATIENCE_MS):
                 return

@@ -73,6 +73,7 @@ class Tracker:
         self._number = 0
         self._cleared_at = NEVER
         self._sees_ground = False
+        self._watched = False
         self._hands: Sequence[Points] = ()
         self._findings: list[Finding] = []
         self._at = 0
@@ -84,13 +85,13 @@ class Tracker:
         at: int,
         image: Image | None = None,
         *,
-        mouth: Sequence[MouthEvent] = (),
+        mouth: Sequence[MouthEvent] | None = None,
         hands: Sequence[Points] = (),
     ) -> tuple[Track, ...]:
         """Take the detections of a frame; return the cards that are out, in the order they left.
 
         With the `image` absence is seen (the bare table shows); without it a card is taken for
-        gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame,
+        gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame (`None`: nobody watches it),
         `hands` are polygons (n x 2 mm) of the hands over the table.
         """
         return self.follow(sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands)
@@ -101,13 +102,14 @@ class Tracker:
         at: int,
         image: Image | None = None,
         *,
-        mouth: Sequence[MouthEvent] = (),
+        mouth: Sequence[MouthEvent] | None = None,
         hands: Sequence[Points] = (),
     ) -> tuple[Track, ...]:
         """Do the same with detections that are laid on the table already, surest first."""
         self._hands = hands if self._uses.hands else ()
         self._link(sightings, at)
-        for event in mouth if self._uses.mouth else ():
+        self._watched = mouth is not None and self._uses.mouth
+        for event in (mouth or ()) if self._watched else ():
             self._take_sign(event)
         self._sees_ground = image is not None
         if image is not None and self._ground.observe(image, at):
@@ -120,8 +122,9 @@ class Tracker:
         self._findings += self._leaving.settle(self._cards, at)
         if self._uses.still_table:
             self._findings += self._still.compare(self._cards, self._runs, self._hands, at)
-        self._leaving.tell(self._cards, at, self._is_place_open)
-        tracks = tuple(self._track(card) for card in self._cards if card.told)
+        self._leaving.tell(self._cards, at, self._open_since)
+        told = sorted((card for card in self._cards if card.told), key=lambda card: card.out_at)
+        tracks = tuple(self._track(card) for card in told)
         self._cards = [card for card in self._cards if not card.gone]
         return tracks
 
@@ -202,15 +205,14 @@ class Tracker:
                 self._runs.remove(run)
                 self._begin(run, doubted=explanation.doubted)
 
-    def _is_place_open(self) -> bool:
-        """Whether an empty place shows something unexplained, or lies under a hand."""
+    def _open_since(self) -> int | None:
+        """Return since when (ms) an empty place shows something unexplained or hides it."""
         taken = {card.slot for card in self._cards}
-        shown = {self._view.slot_of(run.lies_at) for run in self._runs}
-        return any(
-            slot in shown or any(overlap(area, hand) > 0 for hand in self._hands)
-            for slot, area in self._view.slots.items()
-            if slot not in taken
-        )
+        empty = {slot: area for slot, area in self._view.slots.items() if slot not in taken}
+        shown = [run.born_at for run in self._runs if self._view.slot_of(run.lies_at) in empty]
+        if any(overlap(area, hand) > 0 for area in empty.values() for hand in self._hands):
+            shown.append(self._at)
+        return min(shown, default=None)
 
     def _is_ripe(self, run: Tracklet) -> bool:
         if run.seen_at != self._at or self._view.in_mouth(run.pose):
@@ -249,7 +251,7 @@ class Tracker:
             self._sight,
             lambda pose: self._ground.altered(self._view.rectangle(pose)),
             self._hands,
-            self._leaving.watched,
+            self._watched,
         )
 
     def _begin(self, run: Tracklet, *, doubted: bool = False) -> None:

@@ -169,8 +169,7 @@ class Session:
         tracks = tracker.follow(found, when, BLANK, mouth=shifted, hands=hands)
         events = list(reader.update(tracks, Frame(index=0, at=when, image=BLANK)).events)
         noticed = [
-            Noticed(when, each.code, reader.order_of(each.track), each.slot)
-            for each in tracker.findings()
+            Noticed(when, each.code, detail=each.detail) for each in tracker.findings()
         ]
         exposed = [Noticed(when, "EXPOSED_IN_SHOE")] if tracker.newly_exposed() else []
         return [*exposed, *noticed, *events]

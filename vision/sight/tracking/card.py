@@ -103,7 +103,7 @@ class Track:
     detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
     laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
     track is returned once with `gone` set and then no more. `found`: nobody saw it leave the shoe,
-    so its place in the order is not known. `doubted`: sight is not sure that there is such a card.
+    so its place in the order is not known. `doubt`: why sight is not sure of it, for people.
     `returned`: gone because it went back into the shoe. `withdrawn`: gone because there was none.
     """
 
@@ -118,7 +118,7 @@ class Track:
     slot: Slot | None = None
     gone: bool = False
     found: bool = False
-    doubted: bool = False
+    doubt: str = ""
     returned: bool = False
     withdrawn: bool = False
 
@@ -147,7 +147,7 @@ class TrackedCard:
     return_at: int | None = None
     told: bool = False
     found: bool = False
-    doubted: bool = False
+    doubt: str = ""
     returned: bool = False
     withdrawn: bool = False
 

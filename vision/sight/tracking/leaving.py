@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vision.game.events import Slot
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Pose, TableView, distance_inside
 from vision.sight.mouth.signs import MouthEvent, MouthSign
@@ -40,15 +39,13 @@ RETURN_WITHIN_MS = 6000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to be told besides the tracks: a code of the fault table, and what it concerns.
+    """Something to be told besides the tracks: a code of the fault table.
 
     `REVIEW` is a doubt about the reader itself; `detail` says what it is about, for people.
     """
 
     at: int
     code: str
-    track: int | None = None
-    slot: Slot | None = None
     detail: str = ""
 
 
@@ -111,9 +108,9 @@ class Leaving:
                 found += self._settle_return(card, at)
             elif not card.is_seen and at - card.out_at >= NEVER_CAME_MS:
                 card.life, card.withdrawn = Life.GONE, True
-                if card.signed >= SURE_SIGN and not card.tracklet.is_cut:
+                if not card.told and card.signed >= SURE_SIGN and not card.tracklet.is_cut:
                     detail = "a card that left the shoe and was seen nowhere"
-                    found.append(Finding(at, "REVIEW", card.id, None, detail))
+                    found.append(Finding(at, "REVIEW", detail))
         return found
 
     def _settle_return(self, card: TrackedCard, at: int) -> list[Finding]:
@@ -123,7 +120,8 @@ class Leaving:
             card.return_at = None  # it is on the table: the sign was false
         elif at - back >= RETURN_MS:
             card.life, card.returned = Life.GONE, True
-            return [Finding(at, "RETURNED_TO_SHOE", card.id)]
+            # Where the card was told of, its track says so.
+            return [] if card.told else [Finding(at, "RETURNED_TO_SHOE")]
         return []
 
     def tell(

@@ -121,7 +121,7 @@ class Tracker:
             self._live(card)
         self._findings += self._leaving.settle(self._cards, at)
         if self._uses.still_table:
-            self._findings += self._still.compare(self._cards, self._runs, self._hands, at)
+            self._still.compare(self._cards, self._hands, at)
         self._leaving.tell(self._cards, at, self._open_since)
         told = sorted((card for card in self._cards if card.told), key=lambda card: card.out_at)
         tracks = tuple(self._track(card) for card in told)
@@ -259,7 +259,8 @@ class Tracker:
         left = left_the_mouth(run, self._view)
         # One that was found lying left before it was first seen there.
         out_at = self._at if left else run.born_at
-        card = TrackedCard(run.number, run, out_at, found=not left, doubted=doubted)
+        card = TrackedCard(run.number, run, out_at, found=self._watched and not left)
+        card.doubt = "a card that was not clearly seen to come" if doubted else ""
         if left:
             self._clear_before(card)
         self._cards.append(card)
@@ -362,7 +363,7 @@ class Tracker:
             slot=card.slot,
             gone=card.gone,
             found=card.found,
-            doubted=card.doubted,
+            doubt=card.doubt,
             returned=card.returned,
             withdrawn=card.withdrawn,
         )

@@ -189,7 +189,6 @@ class CardReader:
         events: list[Event] = []
         for track in tracks:
             events += self._out(track, frame.at)
-        for track in tracks:
             events += self._placed(track, frame.at)
         wanted, looks = self._look(tracks, frame)
         for track, look in zip(wanted, looks, strict=True):

@@ -102,8 +102,8 @@ class Track:
     `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
     detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
     laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
-    track is returned once with `gone` set and then no more. `found`: nobody saw it leave the shoe,
-    so its place in the order is not known. `doubt`: why sight is not sure of it, for people.
+    track is returned once with `gone` set and then no more. `found`: it came to
+    light after cards that left later, or may have: its place in the order is not known. `doubt`: why sight is not sure of it, for people.
     `returned`: gone because it went back into the shoe. `withdrawn`: gone because there was none.
     """
 
@@ -129,7 +129,8 @@ class TrackedCard:
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
     bare table; `signed` is the probability that the mouth of the shoe gave it to leave, 0 where it
-    gave none. `told`: it is among the tracks. The last four are as in `Track`.
+    gave none. `told`: it is among the tracks. `unseen_out`: it was found lying. The last four are
+    as in `Track`.
     """
 
     id: int
@@ -146,6 +147,7 @@ class TrackedCard:
     signed: float = 0.0
     return_at: int | None = None
     told: bool = False
+    unseen_out: bool = False
     found: bool = False
     doubt: str = ""
     returned: bool = False

@@ -76,7 +76,7 @@ class Leaving:
         kind = Kind.CUT if event.sign is MouthSign.CUT else Kind.BACK
         for card in cards:
             near = abs(card.out_at - event.at) <= SAME_LEAVING_MS
-            if near and not card.gone and not card.found:
+            if near and not card.gone and not card.unseen_out:
                 if kind is Kind.CUT and event.probability >= SURE_SIGN:
                     card.tracklet.kinds[Kind.CUT] += 2 * card.tracklet.kinds.total()
                 if not card.signed and not card.told:

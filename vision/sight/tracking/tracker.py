@@ -259,7 +259,7 @@ class Tracker:
         left = left_the_mouth(run, self._view)
         # One that was found lying left before it was first seen there.
         out_at = self._at if left else run.born_at
-        card = TrackedCard(run.number, run, out_at, found=self._watched and not left)
+        card = TrackedCard(run.number, run, out_at, unseen_out=not left)
         card.doubt = "a card that was not clearly seen to come" if doubted else ""
         if left:
             self._clear_before(card)

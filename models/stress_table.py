@@ -11,13 +11,17 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 
 import cv2
 
 from models.evaluate.coups import OPENLY_UNSURE
-from models.stress.sensor import Noise
+from models.stress.fit import Measured, measure
+from models.stress.sensor import MEAN_SCORE, Noise
 from models.stress.session import Bench, Session
+from vision.errors import ConfigurationError
+from vision.sight.tracking.tracker import Uses
 
 TIMES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)  # multiples of the measured noise in the curve
 # Alerts that allege no fault of the dealer; raised on a clean coup, they put it in doubt at most.
@@ -111,6 +115,21 @@ HEAD = (
 )
 
 
+def print_fit(folder: Path) -> int:
+    """Print what the films of a folder give for the noise, beside what is used."""
+    films = sorted(folder.glob("*.mp4"))
+    if not films:
+        raise ConfigurationError(f"{folder} holds no film (.mp4); give the folder of the films")
+    measured = Measured()
+    for film in films:
+        measure(film, measured)
+    used = {each.name: getattr(Noise(), each.name) for each in fields(Noise)}
+    print(f"{measured.looks} looks at {len(films)} films, {measured.seen} cards at rest seen")
+    for name, value in measured.noise().items():
+        print(f"{name:>16}  {value:8.4f}  used {used.get(name, MEAN_SCORE):8.4f}")
+    return 0
+
+
 def main() -> int:
     """Print the curve, or what was asked for; exit status 1 if a result was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -120,8 +139,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first session")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--notes", type=int, default=0, help="print so many coups gone amiss")
+    parser.add_argument("--fit", type=Path, help="print the noise of the films in a folder instead")
+    parser.add_argument("--without", choices=("mouth", "still_table", "hands", "joint"), nargs="*")
     arguments = parser.parse_args()
-    bench = Bench(held_out=arguments.styles == "held-out")
+    if arguments.fit is not None:
+        return print_fit(arguments.fit)
+    uses = Uses(**dict.fromkeys(arguments.without or (), False))
+    bench = Bench(held_out=arguments.styles == "held-out", uses=uses)
     seeds = range(arguments.seed, arguments.seed + max(1, arguments.coups // bench.coups))
     print(HEAD, flush=True)
     wrong = 0

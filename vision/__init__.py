@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Read by the picture library as it is loaded: no file may ask for more memory than any camera does.
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(1 << 27))
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Card",
     "fold_log",

@@ -115,6 +115,10 @@ class Dealer:
         """The last result told."""
         return self.results[-1]
 
+    def result_of(self, coup: int) -> CoupResult:
+        """Return the last result told of that coup."""
+        return [result for result in self.results if result.coup == coup][-1]
+
     @property
     def alerts(self) -> dict[str, Alert]:
         """Every alert as it now stands by its code, of several with one code the first."""

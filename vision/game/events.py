@@ -103,6 +103,27 @@ class CardRemoved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CardFound(Event):
+    """A card lies on the table that nobody saw leave the shoe.
+
+    `order` is the next number, as for a card that leaves now; it does not say when the card left.
+    Where the card lies is said by the `CardPlaced` that follows.
+    """
+
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardWithdrawn(Event):
+    """What was taken for a card out of the shoe is none, as sight has come to know.
+
+    Its number is not used again. (For a card that went back into the shoe: `Noticed`.)
+    """
+
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
 class CutCardOut(Event):
     """The cut card left the shoe."""
 
@@ -112,7 +133,13 @@ class Noticed(Event):
     """Something that only sight or the machine can know: `code` is a code of `fault_table`.
 
     `order` and `slot` name the card it concerns, where it concerns one; `detail` is a short phrase
-    for people; `over`: what was noticed has ended (the light is back, the link is up).
+    for people; `over`: what was noticed has ended (the light is back, the link is up). An order
+    beyond the last card out is a card still in the shoe: what was noticed of it goes to its coup.
+
+    `REVIEW`: sight is in doubt about that card, or, without an order, about the coup; until sight
+    says `over` or a person rules, no fault that rests on it is alleged and no result published.
+    `RETURNED_TO_SHOE` with an order takes that card out of its coup; drawn again, it is the next
+    number. `SWITCH` comes before the `CardRead` with the other face.
     """
 
     code: str

@@ -607,7 +607,7 @@ def test_card_read_as_two_faces_stays_unread_after_the_deadline() -> None:
     dealer.clear()
     dealer.deal(P1, "5d")
     (result,) = [one for one in dealer.results if one.coup == 1][-1:]
-    assert (result.state, result.why, result.winner) == (ResultState.HELD, "unread", None)
+    assert (result.state, result.why, result.winner) == (ResultState.HELD, "review", None)
 
 
 def test_coup_dealt_while_blind_is_counted_and_held() -> None:

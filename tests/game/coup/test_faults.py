@@ -33,7 +33,7 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.outputs import AlertState, Severity
+from vision.game.outputs import AlertState, ResultState, Severity
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 
 Scene = Callable[[Dealer], object]
@@ -88,7 +88,10 @@ def wait(dealer: Dealer, ms: int = 30_000) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A fault, the scene that brings it about, one that differs in being legal, and its end."""
+    """A fault, the scene that brings it about, one that differs in being legal, and its end.
+
+    `lasts`: no time limit ends it, and the result stays held.
+    """
 
     code: str
     scene: Scene
@@ -96,6 +99,7 @@ class Case:
     severity: Severity
     late: Scene | None = None
     rules: Rules = field(default_factory=Rules)
+    lasts: bool = False
 
 
 def hands(text: str, *more: tuple[Slot, str]) -> Scene:
@@ -210,6 +214,7 @@ def switched(face: str) -> Scene:
 
     def play(dealer: Dealer) -> None:
         dealer.hand(STANDS)
+        notice("SWITCH", 1)(dealer)
         dealer.read(1, face)
 
     return play
@@ -302,8 +307,9 @@ CASES = (
          hands("2h 7c Kd Kc", (P3, "3h")), W, next_coup),
     Case("OUT_OF_TURN_B3", then(hands("2h 2c Kd Kc"), lambda d: d.lay(B3)),
          hands("2h 2c Kd Kc", (P3, "3h"), (B3, "3h")), W, next_coup),
-    Case("WRONG_ORDER_INIT", orders(P1, P2), orders(P1, B1), W,
-         then(orders(B1, B2, P3, B3), next_coup)),
+    Case("WRONG_HAND", orders(P1, P2), orders(P1, B1), W, next_coup),
+    Case("WRONG_ORDER_INIT", orders(P1, P2, B1, B2), orders(P1, B1, P2, B2), W,
+         then(orders(P3, B3), next_coup)),
     Case("TWO_CARDS_OUT", then(orders(P1), notice("TWO_CARDS_OUT")), orders(P1), W, next_card),
     Case("EXPOSED_IN_SHOE", then(orders(P1), notice("EXPOSED_IN_SHOE")), orders(P1), W, next_card),
     Case("EXPOSED_EARLY", early(3), early(4), I, settle, EARLY),
@@ -311,7 +317,8 @@ CASES = (
     Case("EARLY_DEAL", over_hands, then(hands(STANDS), settle, orders(P1)), A, next_card),
     Case("EARLY_DEAL", lambda d: bets(d, closed=False), lambda d: bets(d, closed=True), A,
          next_card),
-    Case("SWITCH", switched("9s"), switched("4h"), C, settle),
+    Case("SWITCH", switched("9s"), then(hands(STANDS), lambda d: d.read(1, "9s")), C,
+         then(settle, next_coup), lasts=True),
     Case("CARD_UNACCOUNTED", then(next_card, wait), then(orders(P1), wait), W, None),
     Case("PREMATURE_CLEAR", then(orders(P1, B1, P2), settle, lambda d: d.tick(3_000),
          lambda d: d.tell(TimePassed(d.now))), then(hands(STANDS), settle), W, next_coup),
@@ -351,10 +358,12 @@ CASES = (
     Case("BURN_MISSED", then(started, hands(STANDS)), then(lambda d: started(d, False),
          hands(STANDS)), W, next_coup),
     Case("BURN_WRONG", burn(4), burn(5), W, next_coup),
-    Case("MISREAD_RISK", doubtful("9h"), doubtful("6d"), A, settle),
+    Case("REVIEW", then(hands(STANDS), notice("REVIEW", 2)), hands(STANDS), A,
+         then(settle, next_coup), lasts=True),
+    Case("MISREAD_RISK", doubtful("9h"), doubtful("6d"), A, then(settle, next_coup), lasts=True),
     Case("UNREAD", unread, hands(STANDS), A, settle),
     Case("READ_CONFLICT", reads(("6h", 1.0), ("9h", 1.0)), reads(("6h", 0.9), ("9h", 1.0)), W,
-         settle),
+         then(settle, next_coup), lasts=True),
     Case("VIEW_LOST", lambda d: d.tell(ViewLost(d.tick(), "lens covered")), orders(P1), W,
          next_card),
     Case("CAMERA_MOVED", notice("CAMERA_MOVED"), orders(P1), W, next_card),
@@ -366,7 +375,8 @@ CASES = (
     Case("LOG", notice("LOG"), orders(P1), C),
     Case("READING_POOR", notice("READING_POOR"), orders(P1), W),
     Case("EVIDENCE", notice("EVIDENCE"), orders(P1), W),
-    Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W, settle),
+    Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W,
+         then(settle, next_coup), lasts=True),
     Case("CALLED", lambda d: d.tell(CallInspector(d.tick(), *INSPECTOR)), orders(P1), W),
 )  # fmt: skip
 IDS = [f"{number}-{case.code}" for number, case in enumerate(CASES)]
@@ -410,6 +420,10 @@ def test_fault_lapses_when_its_time_limit_passes(case: Case) -> None:
         return
     case.late(dealer)
     alert = dealer.alerts[case.code]
+    if case.lasts:
+        assert alert.state is AlertState.RAISED, alert
+        assert dealer.result_of(alert.coup).state is ResultState.HELD
+        return
     assert alert.state is AlertState.LAPSED, alert
     assert alert.in_time is False
     assert alert.deadline_at is not None

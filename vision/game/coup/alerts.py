@@ -14,6 +14,7 @@ from typing import NamedTuple
 from vision.game.commands import Command
 from vision.game.coup.fault_table import KINDS, Fault
 from vision.game.coup.state import Alerts, FaultAlert
+from vision.game.editions import Edition
 from vision.game.events import Role
 from vision.game.outputs import Alert, AlertChanged, AlertState, Deadline, Severity
 
@@ -100,6 +101,7 @@ class AlertContext(NamedTuple):
     coup: int
     at: int
     raised: int
+    edition: Edition
     gone: str = "no longer so"
 
 
@@ -144,7 +146,7 @@ def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
         shoe=context.shoe,
         coup=context.coup,
         raised_at=context.at,
-        deadline=kind.deadlines[0],
+        deadline=fault.deadlines_in(context.edition)[0],
         audience=kind.audience(fault.grade),
         order=fault.order,
         slot=fault.slot,
@@ -178,7 +180,6 @@ def _end(alert: Alert, context: AlertContext) -> Alert:
 
 def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
     """Return the alert with the facts as they are now, the same object where none has changed."""
-    kind = fault.kind
     fresh = _raise(fault, alert.id, context)
     if can(alert, AlertEvent.FAULT_FOUND):
         # What a person has decided stands, unless it is another fault now or a graver one.
@@ -186,10 +187,12 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
             return alert
         state = ALERT_LIFE[alert.state][AlertEvent.FAULT_FOUND]
         return replace(fresh, state=state, raised_at=alert.raised_at)
+    kept = (
+        alert.deadline if alert.deadline in fault.deadlines_in(context.edition) else fresh.deadline
+    )
     same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
-    if same and alert.observed == fresh.observed:
+    if same and alert.observed == fresh.observed and alert.deadline is kept:
         return alert
-    kept = alert.deadline if alert.deadline in kind.deadlines else kind.deadlines[0]
     return replace(
         fresh,
         state=alert.state,
@@ -228,8 +231,7 @@ def pass_deadlines(
 
 
 def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
-    deadlines = KINDS[alert.code].deadlines
-    later = deadlines[deadlines.index(alert.deadline) + 1 :]
+    later = _later(alert)
     remaining = [deadline for deadline in later if deadline not in passed]
     if remaining:
         return replace(alert, deadline=remaining[0], changed_at=at)
@@ -237,6 +239,13 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
     event = AlertEvent.DEADLINE_KEPT if in_time else AlertEvent.DEADLINE_MISSED
     state = ALERT_LIFE[alert.state][event]
     return replace(alert, state=state, deadline_at=at, in_time=in_time, changed_at=at)
+
+
+def _later(alert: Alert) -> tuple[Deadline, ...]:
+    """Return the time limits after the alert's next one."""
+    deadlines = KINDS[alert.code].deadlines
+    # Under the first edition of the rules some alerts had a time limit that their kind has lost.
+    return deadlines[deadlines.index(alert.deadline) + 1 :] if alert.deadline in deadlines else ()
 
 
 def is_holding(alerts: Alerts) -> bool:

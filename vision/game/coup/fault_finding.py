@@ -11,20 +11,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault, card_name, words_of
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, HandLayout, lay_out
+from vision.game.editions import Edition
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 
 
 class FaultContext(NamedTuple):
-    """What faults are found in: a coup, how it lies, by which rules, when (Unix ms)."""
+    """What faults are found in: a coup, how it lies, by which rules, when (Unix ms).
+
+    `surplus`: orders of the cards of which there are too many.
+    """
 
     coup: Coup
     layout: HandLayout
     rules: Rules
     now: int
     surplus: frozenset[int] = frozenset()
+    edition: Edition = Edition.SECOND
 
 
 def totals_text(layout: HandLayout) -> str:
@@ -166,7 +172,8 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
 def _first_four(context: FaultContext) -> list[Fault]:
     """Find the first card that was dealt out of the order of the house.
 
-    Where a card passed unseen, it is not known which of them is which.
+    Until all four are there it lies with the wrong hand, and can be moved; then they were dealt in
+    another order. Where a card passed unseen, it is not known which of them is which.
     """
     cards, order = context.coup.cards[:4], context.rules.deal_order
     for index, card in enumerate(cards):
@@ -174,12 +181,38 @@ def _first_four(context: FaultContext) -> list[Fault]:
             break
     else:
         return []
-    if cards[-1].order - cards[0].order != len(cards) - 1:
+    if not _are_consecutive(context.coup, cards):
         return []
-    dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
-    text = words_of("WRONG_ORDER_INIT", dealt=_letters(dealt), order=_letters(order))
-    fault = card_fault("WRONG_ORDER_INIT", card, context.layout.slot_of(card.order), text)
+    if _can_be_moved(context, cards):
+        code, text = "WRONG_HAND", _wrong_hand(f"Card {index + 1}", card, order[index])
+    else:
+        dealt = (order[i] if card.slot is None else card.slot for i, card in enumerate(cards))
+        code = "WRONG_ORDER_INIT"
+        text = words_of(code, dealt=_letters(dealt), order=_letters(order))
+    fault = card_fault(code, card, context.layout.slot_of(card.order), text)
     return [replace(fault, key="first-four", expected=(order[index],))]
+
+
+def _are_consecutive(coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
+    """Whether no card passed unseen between the first and the last of these."""
+    seen = [card.order for card in cards if not card.marks.found]
+    if not seen or seen[0] < 1 or seen[-1] < 1:  # keyed in: nobody knows when it left the shoe
+        return False
+    known = {*coup.back, *(card.order for card in coup.cards if card.marks.found)}
+    between = range(seen[0], seen[-1] + 1)
+    return len(between) - sum(order in known for order in between) == len(seen)
+
+
+def _can_be_moved(context: FaultContext, cards: tuple[DealtCard, ...]) -> bool:
+    if context.edition is Edition.FIRST:
+        return False
+    moved = any(card.marks.moved is not None for card in cards)
+    return moved or not context.layout.opened
+
+
+def _wrong_hand(which: str, card: DealtCard, due: Slot, totals: str = "") -> str:
+    lies, wanted = ("Punto" if slot.is_punto else "Banco" for slot in (card.slot or due, due))
+    return words_of("WRONG_HAND", which=which, lies=lies, due=wanted, totals=totals)
 
 
 def _letters(slots: Iterator[Slot] | tuple[Slot, ...]) -> str:
@@ -191,17 +224,24 @@ def _extras(context: FaultContext) -> Iterator[Fault]:
     for card, code in context.layout.extras:
         if not code:
             continue
-        face = "face down" if card.face is None else f"exposed: {card.face}"
-        text = words_of(code, totals=totals_text(context.layout), face=face)
-        fault = card_fault(code, card, card.slot, text)
-        before = _before(context, card)
+        fault = card_fault(code, card, card.slot, _extra_text(context, card, code))
+        doubted = _clearing(context, code, card.order)
         yield replace(
             fault,
             key=f"extra:{card.order}",
             grade=0 if card.face is None else 1,
-            expected=before.expected,
-            check_card=_would_vanish(context, code, card.order),
+            expected=_before(context, card).expected,
+            check_card=bool(doubted),
+            waits=_are_in_doubt(context, doubted),
         )
+
+
+def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:
+    totals = totals_text(context.layout)
+    if code == "WRONG_HAND":
+        return _wrong_hand("Third card", card, Slot.PUNTO_3, f" ({totals})")
+    face = "face down" if card.face is None else f"exposed: {card.face}"
+    return words_of(code, totals=totals, face=face)
 
 
 def _before(context: FaultContext, card: DealtCard) -> HandLayout:
@@ -225,6 +265,7 @@ def _missing(context: FaultContext) -> Iterator[Fault]:
     else:
         return
     code = "UNDER_P3" if Slot.PUNTO_3 in layout.due else "UNDER_B3"
+    doubted = _clearing(context, code, None)
     yield Fault(
         key="due",
         code=code,
@@ -232,7 +273,8 @@ def _missing(context: FaultContext) -> Iterator[Fault]:
         grade=grade,
         slot=layout.expected[0],
         expected=layout.expected,
-        check_card=_would_vanish(context, code, None),
+        check_card=bool(doubted),
+        waits=_are_in_doubt(context, doubted),
     )
 
 
@@ -260,16 +302,38 @@ def _removed_at(card: DealtCard) -> int:
     return card.removed_at or 0
 
 
-def _would_vanish(context: FaultContext, code: str, order: int | None) -> bool:
-    """Whether the fault would be gone under the second-best reading of a single card."""
-    for card in context.coup.cards:
-        if card.second is None or card.marks.keyed is not None or card.marks.confirmed:
-            continue
-        second = card.read_as(card.second, card.confidence, None)
-        other = lay_out(context.coup.with_card(second), context.rules)
-        if order is None:
-            if not other.surely_due or not other.opened:
-                return True
-        elif all(extra.order != order or found != code for extra, found in other.extras):
-            return True
-    return False
+def _clearing(context: FaultContext, code: str, order: int | None) -> list[DealtCard]:
+    """Return the cards of which another reading of each would clear the fault."""
+    return [
+        card
+        for card in context.coup.cards
+        if card.marks.keyed is None and not card.marks.confirmed
+        if any(
+            _would_vanish(context, card, other, (code, order)) for other in _others(context, card)
+        )
+    ]
+
+
+def _others(context: FaultContext, card: DealtCard) -> list[Card]:
+    """Return what else the card may be: the second-best reading, and a different earlier one."""
+    earlier = is_contradicted(card) and context.edition is not Edition.FIRST
+    others = (card.second, card.marks.clash if earlier else None)
+    return [other for other in others if other is not None]
+
+
+def _would_vanish(
+    context: FaultContext, card: DealtCard, other: Card, fault: tuple[str, int | None]
+) -> bool:
+    code, order = fault
+    changed = context.coup.with_card(card.read_as(other, card.confidence, None))
+    layout = lay_out(changed, context.rules)
+    if order is None:
+        return not layout.surely_due or not layout.opened
+    return all(extra.order != order or found != code for extra, found in layout.extras)
+
+
+def _are_in_doubt(context: FaultContext, cards: list[DealtCard]) -> bool:
+    """Whether one of the cards is itself in doubt, so that no time limit makes the fault stand."""
+    if context.edition is Edition.FIRST:
+        return False
+    return any(_is_doubtful(card, context.rules) or is_contradicted(card) for card in cards)

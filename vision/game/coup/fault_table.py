@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vision.game.cards import Card
+from vision.game.editions import Edition
 from vision.game.events import Role, Slot
 from vision.game.outputs import Deadline, Severity
 
@@ -30,6 +31,8 @@ NEXT_COUP = (Deadline.NEXT_COUP,)
 SHOE_END = (Deadline.SHOE_END,)
 CARD_THEN_COUP = NEXT_CARD + NEXT_COUP
 SETTLEMENT_THEN_COUP = SETTLEMENT + NEXT_COUP
+# What the first edition of the rules let lapse as the cards were cleared.
+LAPSED_ONCE = ("SWITCH", "MISREAD_RISK", "READ_CONFLICT", "RESTART_CONFIRM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class FaultKind:
     `severities` run from the fault's mildest state to its gravest, `deadlines` from the first to
     the last. `holds`: the result waits while an alert of it is open. `noticed`: it enters by a
     `Noticed` event. `of_reader`: it is about the reading, not about the dealing, and so does not
-    stay with the result. `machine`: the engineer sees it too.
+    stay with the result; one that holds it too is a doubt, which no time limit ends. `machine`: the
+    engineer sees it too.
     """
 
     code: str
@@ -63,6 +67,12 @@ class FaultKind:
             audience.append(Role.ENGINEER)
         return tuple(audience)
 
+    def deadlines_in(self, edition: Edition) -> tuple[Deadline, ...]:
+        """Return its time limits under that edition of the rules."""
+        if edition is Edition.FIRST and self.code in LAPSED_ONCE:
+            return SETTLEMENT
+        return self.deadlines
+
     def severity(self, grade: int) -> Severity:
         """Return its severity in its state of that grade, the gravest beyond the last."""
         return self.severities[min(grade, len(self.severities) - 1)]
@@ -72,7 +82,8 @@ class FaultKind:
 class Fault:
     """A fault as found: `key` is the same for as long as it is about the same thing.
 
-    `grade` counts up from its mildest state. The other fields are the facts at that time.
+    `grade` counts up from its mildest state. `waits`: no time limit passes, because a card on which
+    it rests is in doubt. The other fields are the facts at that time.
     """
 
     key: str
@@ -88,11 +99,16 @@ class Fault:
     second: Card | None = None
     confidence: float | None = None
     check_card: bool = False
+    waits: bool = False
 
     @property
     def kind(self) -> FaultKind:
         """Its row of the table."""
         return KINDS[self.code]
+
+    def deadlines_in(self, edition: Edition) -> tuple[Deadline, ...]:
+        """Return its time limits under that edition of the rules."""
+        return ANY_TIME if self.waits else self.kind.deadlines_in(edition)
 
 
 _K = FaultKind
@@ -113,7 +129,7 @@ _TABLE = (
        SETTLEMENT_THEN_COUP, holds=True),
     _K("UNDER_B3", "Card due to Banco ({totals}).", (ADVISORY, WARNING, CRITICAL),
        SETTLEMENT_THEN_COUP, holds=True),
-    _K("WRONG_HAND", "Third card lies with Banco, due to Punto ({totals}).", (WARNING,),
+    _K("WRONG_HAND", "{which} lies with {lies}, due to {due}{totals}.", (WARNING,),
        CARD_THEN_COUP, holds=True),
     _K("WRONG_ORDER_INIT", "First cards dealt {dealt}, not {order}.", (WARNING,),
        CARD_THEN_COUP, holds=True),
@@ -127,7 +143,7 @@ _TABLE = (
        noticed=True),
     _K("EXCESS_CARRIED", "Coup starts with a card carried over: {card}.", (INFO,), ANY_TIME),
     _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD),
-    _K("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), SETTLEMENT,
+    _K("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), ANY_TIME,
        holds=True, noticed=True),
     _K("CARD_UNACCOUNTED", "Card {order} left the shoe and is not on the table.", (WARNING,),
        SETTLEMENT, noticed=True, of_reader=True),
@@ -159,14 +175,16 @@ _TABLE = (
     _K("BURN_MISSED", "No card was burned; the rule is {rule}.", (WARNING,), NEXT_COUP),
     _K("BURN_WRONG", "Burned {burned}, the rule requires {due}.", (WARNING,), NEXT_COUP),
     # --- the reading
-    _K("MISREAD_RISK", "Read {slot}: {card} or {second}? Confirm.", (ADVISORY,), SETTLEMENT,
+    _K("REVIEW", "Reader in doubt about {about}: compare the cards.", (ADVISORY,), ANY_TIME,
+       holds=True, noticed=True, of_reader=True),
+    _K("MISREAD_RISK", "Read {slot}: {card} or {second}? Confirm.", (ADVISORY,), ANY_TIME,
        holds=True, of_reader=True),
     _K("UNREAD", "Card {slot} not read: key it in.", (ADVISORY, WARNING), SETTLEMENT,
        of_reader=True),
-    _K("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), SETTLEMENT,
+    _K("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), ANY_TIME,
        holds=True, noticed=True, of_reader=True),
     _K("RESTART_CONFIRM", "Cards moved while the reader was off. Confirm the coup.", (WARNING,),
-       SETTLEMENT, holds=True, noticed=True, of_reader=True),
+       ANY_TIME, holds=True, noticed=True, of_reader=True),
     # --- people
     _K("CALLED", "{who} calls the inspector.", (WARNING,), ANY_TIME),
     # --- the machine

@@ -165,6 +165,8 @@ def _is_same(
 
 def _why_held(coup: Coup, layout: HandLayout, *, ended: bool) -> str | None:
     """Return why the result is held, "" if it is not, `None` if there is no result yet."""
+    if not coup.cards and coup.back:
+        return None  # every card of it went back into the shoe: it has yet to be dealt
     finished = layout.opened and (layout.complete or coup.stands or coup.over_at is not None)
     if coup.void:
         return ""

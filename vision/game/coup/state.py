@@ -18,6 +18,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault
+from vision.game.editions import Edition
 from vision.game.events import ResultEntered, Slot
 from vision.game.outputs import Alert, CoupResult
 from vision.game.rules import Rules
@@ -37,7 +38,7 @@ class Marks(NamedTuple):
 
     `fate`: "burned" or "carried". `declined`: the face lies open and was not read. `early`: exposed
     before its time. `clash`: a different earlier reading. `switched`: the face read after the
-    result.
+    result, or after the card was hidden. `found`: nobody saw it leave the shoe.
     """
 
     keyed: Card | None = None
@@ -48,6 +49,7 @@ class Marks(NamedTuple):
     early: bool = False
     clash: Card | None = None
     switched: Card | None = None
+    found: bool = False
 
 
 NO_MARKS = Marks()
@@ -104,6 +106,7 @@ class Coup(NamedTuple):
     removed. `over_at`: when the next coup began. `unseen`: the view was lost during it. `noticed`:
     faults that its cards do not show. `shown`: the last result that was not held. `first`: the
     order of its first card, or of the next card to leave the shoe where nobody saw its cards.
+    `back`: orders of cards that were taken for its own and are in the shoe again, or were none.
     """
 
     number: int
@@ -124,15 +127,19 @@ class Coup(NamedTuple):
     shown: CoupResult | None = None
     complete: bool = False
     first: int = 0
+    back: tuple[int, ...] = ()
 
     def is_over(self, at: int, patience_ms: int) -> bool:
         """Whether the next card to leave the shoe begins the next coup.
 
         It does once the cards are gone for good, or where nobody saw any. A hand of fewer than four
-        cards that vanished for a moment was covered, not cleared.
+        cards that vanished for a moment was covered, not cleared. A coup whose only card went back
+        into the shoe has yet to be dealt.
         """
-        if self.void or self.over_at is not None or not self.cards:
+        if self.void or self.over_at is not None:
             return True
+        if not self.cards:
+            return not self.back
         if self.cleared_at is None:
             return False
         return len(self.cards) >= 4 or at >= self.cleared_at + patience_ms
@@ -156,8 +163,9 @@ class Coup(NamedTuple):
 class Shoe(NamedTuple):
     """The shoe in use.
 
-    `last` is the highest order seen, `out` how many cards were seen to leave, `counts` how many of
-    each of the 52 faces were read, `surplus` the orders of the cards of which there are too many.
+    `last` is the highest order seen, `out` how many cards were seen to leave, `back` how many
+    orders are of cards that are in the shoe again, or were none. `counts`: how many of each of the
+    52 faces were read; `surplus`: the orders of the cards of which there are too many.
     `burning`: cards that leave are burn cards; `burn_due` is how many there should be, the first
     included. `last_coup` is the last to be dealt, known once the cut card is out. `partial`: cards
     may have left unseen.
@@ -175,6 +183,12 @@ class Shoe(NamedTuple):
     last_coup: int | None = None
     left: int | None = None
     partial: bool = False
+    back: int = 0
+
+    @property
+    def gone(self) -> int:
+        """How many cards are out of the shoe, those that left unseen included."""
+        return self.last - self.back
 
 
 NO_SHOE = Shoe("")
@@ -203,7 +217,8 @@ class Table(NamedTuple):
     `done` are this shoe's coups before the running one, coup n at index n - 1. `alerts` are those
     about the shoe and the reader, `earlier_alerts` those of earlier shoes that nobody closed;
     `alerts_raised` counts all alerts there ever were. A `shoe` without a name: nothing has been
-    seen yet. `bets_closed` is `None` at a table that never reports it.
+    seen yet. `bets_closed` is `None` at a table that never reports it. `edition`: by which rules it
+    goes; a checkpoint that does not say so is of the first.
     """
 
     rules: Rules
@@ -221,6 +236,7 @@ class Table(NamedTuple):
     bets_closed: bool | None = None
     free_next: bool = False
     undo: tuple[Undo, ...] = ()
+    edition: Edition = Edition.FIRST
 
     @property
     def coups(self) -> tuple[Coup, ...]:
@@ -283,7 +299,7 @@ def waiting_times(coup: Coup, rules: Rules) -> list[int]:
 
 def new_table(rules: Rules | None = None) -> Table:
     """Return a table at which nothing has happened yet, under these rules (default: `Rules()`)."""
-    return Table(rules=rules or Rules())
+    return Table(rules=rules or Rules(), edition=Edition.SECOND)
 
 
 # --- how the cards of a coup lie ------------------------------------------------------------------

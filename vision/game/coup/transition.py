@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from vision.game.commands import Command
 from vision.game.coup.alerts import BEFORE_NEXT_COUP, AlertContext, pass_deadlines, reconcile
+from vision.game.coup.doubts import alleged, open_reviews
 from vision.game.coup.fault_finding import FaultContext, find
 from vision.game.coup.fault_table import Fault
 from vision.game.coup.results import (
@@ -113,7 +114,7 @@ class Transition:
                 shoe=shoe.name,
                 decks=table.rules.decks,
                 out=shoe.out,
-                missed=shoe.last - shoe.out,
+                missed=shoe.gone - shoe.out,
                 coups=coups,
                 burned=len(shoe.burned),
                 burn_due=shoe.burn_due,
@@ -140,9 +141,7 @@ class Transition:
         """
         at, rules, shoe = self.at, self.rules, self.shoe
         layout = lay_out(coup, rules)
-        faults = find(FaultContext(coup, layout, rules, at, shoe.surplus))
-        if coup.entered is not None:
-            faults += entered_faults(coup, layout)
+        faults = self._find(coup, layout)
         if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)
         over = coup.is_over(at, rules.removed_after_ms)
@@ -158,9 +157,25 @@ class Transition:
             self._report_coups()
         return coup
 
+    def _find(self, coup: Coup, layout: HandLayout) -> tuple[Fault, ...]:
+        """Find the coup's faults, but for those that rest on a doubt of sight."""
+        table = self.table
+        context = FaultContext(
+            coup, layout, table.rules, self.at, table.shoe.surplus, table.edition
+        )
+        faults = find(context)
+        if coup.entered is not None:
+            faults += entered_faults(coup, layout)
+        return alleged(context, faults) if coup.noticed else faults
+
+    def with_alerts(self, coup: Coup) -> Coup:
+        """Return the coup with its alerts as its faults now are, its result left as it is."""
+        return self._reconcile(coup, self._find(coup, self.lay_out(coup)), late=False)
+
     def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
         """Bring the alerts of a coup in line with its faults."""
-        alerts = self._reconciled(coup.alerts, faults, coup.number)
+        gone = "a card of the coup is in doubt" if open_reviews(coup) else "no longer so"
+        alerts = self._reconciled(coup.alerts, faults, coup.number, gone)
         if late and coup.over_at is not None:
             alerts, changes = pass_deadlines(alerts, BEFORE_NEXT_COUP, self.at)
             self.outputs += changes
@@ -169,7 +184,10 @@ class Transition:
     def _reconciled(
         self, alerts: Alerts, faults: tuple[Fault, ...], coup: int, gone: str = "no longer so"
     ) -> Alerts:
-        context = AlertContext(self.shoe.name, coup, self.at, self.table.alerts_raised, gone)
+        table = self.table
+        context = AlertContext(
+            table.shoe.name, coup, self.at, table.alerts_raised, table.edition, gone
+        )
         after = reconcile(alerts, faults, context)
         self.table = self.table._replace(alerts_raised=after.raised)
         self.outputs += after.changes
@@ -195,21 +213,25 @@ class Transition:
         """Whether a fault of the shoe or the reader is there under that key."""
         return any(fault.key == key for fault in self.table.noticed)
 
-    def add_fault(self, fault: Fault) -> None:
-        """Add a fault of the shoe or the reader, which stays until it is dropped."""
+    def add_fault(self, fault: Fault, coup: int | None = None) -> None:
+        """Add a fault of the shoe or the reader, which stays until it is dropped.
+
+        `coup`: the number of a coup to come that it is about, where it is about one.
+        """
         noticed = (*without(self.table.noticed, fault.key), fault)
         self.table = self.table._replace(noticed=noticed)
-        self._reconcile_table()
+        self._reconcile_table(coup=coup)
 
     def drop_fault(self, key: str, gone: str) -> None:
         """Drop the fault of that key, if it is there; `gone` is the reason given."""
         self.table = self.table._replace(noticed=without(self.table.noticed, key))
         self._reconcile_table(gone)
 
-    def _reconcile_table(self, gone: str = "no longer so") -> None:
+    def _reconcile_table(self, gone: str = "no longer so", *, coup: int | None = None) -> None:
         """Bring the alerts about shoe and reader in line with their faults."""
         table = self.table
-        coup = 0 if table.coup is None else table.coup.number
+        if coup is None:
+            coup = 0 if table.coup is None else table.coup.number
         alerts = self._reconciled(table.alerts, table.noticed, coup, gone)
         self.table = self.table._replace(alerts=alerts)
 

@@ -12,13 +12,15 @@ never reports a missing burn.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from vision.game.cards import Card, Rank
-from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE
+from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE, is_holding
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
 from vision.game.coup.transition import Transition
-from vision.game.outputs import AlertState, CoupsChanged, Deadline
+from vision.game.editions import Edition
+from vision.game.outputs import AlertChanged, AlertState, CoupsChanged, Deadline
 from vision.game.rules import BurnKind, BurnRule, Rules
 
 FEWEST = 6  # cards that a coup can need: three for each hand
@@ -71,8 +73,9 @@ def _left_open(table: Table, keys: set[str]) -> Iterator[FaultAlert]:
 
 
 def _part(transition: Transition, coup: Coup) -> None:
-    """Raise an alert for a coup that is left under a hold; closing it ends the dispute."""
-    if coup.hold and not coup.void:
+    """Raise an alert for a coup that is left held; closing it ends the dispute."""
+    doubted = transition.table.edition is not Edition.FIRST and is_holding(coup.alerts)
+    if (coup.hold or doubted) and not coup.void:
         fault = Fault("held", "HELD_OVER", words_of("HELD_OVER", coup=coup.number))
         transition.evaluate(coup._replace(noticed=(*coup.noticed, fault)), show=False)
 
@@ -105,6 +108,27 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
         bets_closed=None if table.bets_closed is None else False,
     )
     return coup
+
+
+def take_ahead(transition: Transition, coup: Coup, orders: range) -> Coup:
+    """Return the coup with what was noticed of these cards while they were in the shoe."""
+    table = transition.table
+    faults = tuple(fault for fault in table.noticed if fault.order in orders)
+    if not faults or table.edition is Edition.FIRST:
+        return coup
+    keys = {fault.key for fault in faults}
+    alerts = []
+    for tracked in table.alerts:
+        if tracked.key in keys:
+            alert = replace(tracked.alert, coup=coup.number)
+            alerts.append(FaultAlert(tracked.key, alert))
+            if alert != tracked.alert:
+                transition.outputs.append(AlertChanged(transition.at, alert, first=False))
+    transition.table = table._replace(
+        noticed=tuple(fault for fault in table.noticed if fault.key not in keys),
+        alerts=tuple(tracked for tracked in table.alerts if tracked.key not in keys),
+    )
+    return coup._replace(noticed=(*coup.noticed, *faults), alerts=(*coup.alerts, *alerts))
 
 
 def finish(transition: Transition, coup: Coup) -> None:
@@ -221,7 +245,7 @@ def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:
     shoe, rules = table.shoe, table.rules
     if shoe.last_coup is not None and number > shoe.last_coup:
         yield Fault("cut", "CUT_IGNORED", words_of("CUT_IGNORED", last=shoe.last_coup))
-    left = rules.cards - shoe.last + 1
+    left = rules.cards - shoe.gone + 1
     if left < FEWEST:
         yield Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=left))
     if table.bets_closed is False:
@@ -233,7 +257,7 @@ def end_shoe(transition: Transition, left: int) -> None:
     """Take the shoe as finished with so many cards left in it, and compare the count."""
     shoe, rules = transition.shoe, transition.rules
     transition.shoe = shoe._replace(ended=True, left=left)
-    counted = shoe.last + left
+    counted = shoe.gone + left
     if counted > rules.cards or (counted < rules.cards and not shoe.partial):
         text = words_of("SHOE_COUNT", counted=counted, cards=rules.cards)
         transition.add_fault(Fault("count", "SHOE_COUNT", text))

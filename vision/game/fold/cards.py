@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 
 from vision.game.cards import Card, Rank
+from vision.game.coup.doubts import cards_in_review
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import Coup, DealtCard, Shoe, Table
-from vision.game.coup.transition import Transition
-from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved
+from vision.game.coup.transition import Transition, without
+from vision.game.editions import Edition
+from vision.game.events import CardFound, CardOut, CardPlaced, CardRead, CardRemoved, Slot
 from vision.game.fold.boundaries import (
     begin,
     begin_burn,
@@ -21,6 +23,7 @@ from vision.game.fold.boundaries import (
     end_burn,
     ensure_shoe,
     split,
+    take_ahead,
 )
 from vision.game.outputs import Deadline
 from vision.game.rules import Dealing
@@ -35,17 +38,27 @@ RUN_ENOUGH = 8
 
 def card_out(transition: Transition, event: CardOut) -> None:
     """Take a card that left the shoe as one of the running coup, of the next, or as burned."""
+    take_out(transition, event, DealtCard(event.order, event.at))
+
+
+def take_out(transition: Transition, event: CardOut | CardFound, card: DealtCard) -> None:
+    """Take a card as one of the running coup, of the next, or as burned.
+
+    A card that was found left some time before: no time limit passes with it.
+    """
     shoe = ensure_shoe(transition)
     if event.order <= shoe.last:
         transition.ignore(event, f"card {event.order} is out already")
         return
-    transition.pass_table_deadlines((Deadline.NEXT_CARD,))
+    found = card.marks.found
+    before = range(shoe.last + 1, event.order + 1)
+    if not found:
+        transition.pass_table_deadlines((Deadline.NEXT_CARD,))
     shoe = transition.shoe._replace(last=event.order, out=shoe.out + 1, ended=False)
     transition.shoe = shoe
-    card = DealtCard(event.order, event.at)
     if shoe.burning and not _is_burn_enough(shoe):
         transition.shoe = shoe._replace(burned=(*shoe.burned, card))
-        transition.report_card("out", 0, card)
+        transition.report_card("found" if found else "out", 0, card)
         transition.report_shoe()
         return
     coup = transition.coup
@@ -55,11 +68,16 @@ def card_out(transition: Transition, event: CardOut) -> None:
             end_burn(transition, shoe)
         coup = begin(transition, (card,))
     else:
-        coup = transition.pass_coup_deadlines(coup, (Deadline.NEXT_CARD,))
+        if not found:
+            coup = transition.pass_coup_deadlines(coup, (Deadline.NEXT_CARD,))
         cards = (*coup.cards, card)
         coup = coup._replace(changed_at=event.at, cleared_at=None, cards=cards)
-    transition.report_card("out", coup.number, card)
-    transition.evaluate(coup)
+    coup = take_ahead(transition, coup, before)
+    transition.report_card("found" if found else "out", coup.number, card)
+    if found:
+        transition.set_coup(coup)  # nothing is known of it until it is said where it lies
+    else:
+        transition.evaluate(coup)
     _check_cut_card(transition)
     if started:
         transition.report_shoe()
@@ -70,7 +88,7 @@ def _check_cut_card(transition: Transition) -> None:
     shoe, rules = transition.shoe, transition.rules
     if shoe.last_coup is not None:
         return
-    left = rules.cards - shoe.last
+    left = rules.cards - shoe.gone
     if left == rules.cut_depth - 1:
         transition.add_fault(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
 
@@ -115,6 +133,8 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
         _burn_card_placed(transition, card)
         return
     coup = _with_changed(coup, card, event.at)
+    if card.marks.found:
+        coup = _in_turn(coup, card, transition.rules.deal_order)
     running = coup.over_at is None
     if running and coup.cleared_at is not None:
         coup = coup._replace(cleared_at=None)
@@ -131,11 +151,26 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
     _detect_burn(transition)
 
 
+def _in_turn(coup: Coup, card: DealtCard, order: tuple[Slot, ...]) -> Coup:
+    """Return the coup with a card that was found in the turn that it would have by the rules."""
+    turns = (*order, Slot.PUNTO_3, Slot.BANCO_3)
+    others = [other for other in coup.cards if other is not card]
+    if card.slot is None:
+        return coup
+    later = (
+        index
+        for index, other in enumerate(others)
+        if other.slot is not None and turns.index(other.slot) > turns.index(card.slot)
+    )
+    others.insert(next(later, len(others)), card)
+    return coup._replace(cards=tuple(others))
+
+
 def _is_as_expected(transition: Transition, coup: Coup, index: int) -> bool:
     """Whether a face-down card came to rest with the hand to which it was assigned already."""
-    if index > 3 or coup.alerts:
-        return False
     card, order = coup.cards[index], transition.rules.deal_order
+    if index > 3 or coup.alerts or card.marks.found:
+        return False
     return card.face is None and card.slot is not None and card.slot % 2 == order[index] % 2
 
 
@@ -144,7 +179,11 @@ def _is_first(transition: Transition, coup: Coup, index: int) -> bool:
     if index == 0 or coup.cards[index].slot is not transition.rules.deal_order[0]:
         return False
     before = coup.cards[:index]
-    gone = all(card.removed_at is not None or card.placed_at is None for card in before)
+    doubted = cards_in_review(coup)
+    gone = all(
+        card.removed_at is not None or card.placed_at is None or card.order in doubted
+        for card in before
+    )
     return gone or (coup.unseen and transition.lay_out(coup._replace(cards=before)).complete)
 
 
@@ -155,7 +194,10 @@ def card_read(transition: Transition, event: CardRead) -> None:
         return
     coup, card = found
     before = card.face
-    if coup is None or coup.shown is None or before is None:
+    switch = f"SWITCH:{card.order}"
+    if coup is not None and any(fault.key == switch for fault in coup.noticed):
+        coup, card = _switched(coup, card, event, switch)
+    elif coup is None or coup.shown is None or before is None:
         card = _read(transition, coup, card, event)
     else:
         card = _reread(transition, card, event)
@@ -176,10 +218,18 @@ def _read(transition: Transition, coup: Coup | None, card: DealtCard, event: Car
     gate = rules.confidence_gate
     sure = card.confidence >= gate and event.confidence >= gate
     if card.card is not None and card.card != event.card and sure:
-        card = card.marked(card.marks._replace(clash=card.card))
+        card = _contradicted(transition, card)
     if rules.dealing is Dealing.PUNTO_FIRST and coup is not None and len(coup.cards) < 4:
         card = card.marked(card.marks._replace(early=True))
     return card.read_as(event.card, event.confidence, event.second)
+
+
+def _switched(coup: Coup, card: DealtCard, event: CardRead, key: str) -> tuple[Coup, DealtCard]:
+    """Return coup and card with the face that lies in its place now, as sight noticed."""
+    if event.card is None or event.card == card.card or card.card is None:
+        return coup, card
+    card = card.marked(card.marks._replace(switched=event.card, confirmed=False))
+    return coup._replace(noticed=without(coup.noticed, key)), card
 
 
 def _reread(transition: Transition, card: DealtCard, event: CardRead) -> DealtCard:
@@ -188,7 +238,19 @@ def _reread(transition: Transition, card: DealtCard, event: CardRead) -> DealtCa
         return card
     if event.confidence < transition.rules.confidence_gate or card.marks.keyed is not None:
         return card
-    return card.marked(card.marks._replace(switched=event.card))
+    if transition.table.edition is Edition.FIRST:
+        return card.marked(card.marks._replace(switched=event.card))
+    # Whether a card was switched or misread, only sight can say: until it does, neither is right.
+    card = _contradicted(transition, card)
+    return card.read_as(event.card, event.confidence, event.second)
+
+
+def _contradicted(transition: Transition, card: DealtCard) -> DealtCard:
+    """Return a card that is read otherwise than before, which nobody has confirmed."""
+    marks = card.marks._replace(clash=card.card)
+    if transition.table.edition is Edition.FIRST:
+        return card.marked(marks)
+    return card.marked(marks._replace(confirmed=False))
 
 
 def recount(
@@ -288,21 +350,31 @@ def card_removed(transition: Transition, event: CardRemoved) -> None:
     transition.report_card("removed", coup.number, card)
     coup = coup.with_card(card)
     transition.set_coup(coup)
-    if coup.over_at is None and coup.cleared_at is None:
-        if _still_lies(transition, coup):
-            return
-        coup = transition.evaluate(coup._replace(cleared_at=event.at), show=False)
-        transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
-        transition.pass_table_deadlines((Deadline.SETTLEMENT,))
-    _detect_burn(transition)
+    if clear_if_gone(transition, coup.number):
+        _detect_burn(transition)
+
+
+def clear_if_gone(transition: Transition, number: int) -> bool:
+    """Take the running coup as cleared where no card of it lies any more; return whether it is."""
+    coup = transition.table.coup_at(number)
+    if coup is None or coup.over_at is not None or coup.cleared_at is not None:
+        return True
+    if not coup.cards or _still_lies(transition, coup):
+        return False
+    coup = transition.evaluate(coup._replace(cleared_at=transition.at), show=False)
+    transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
+    transition.pass_table_deadlines((Deadline.SETTLEMENT,))
+    return True
 
 
 def _still_lies(transition: Transition, coup: Coup) -> bool:
-    """Whether a card that counts lies on the table."""
+    """Whether a card that counts lies on the table, one in doubt left out."""
+    doubted = cards_in_review(coup)
     lying = [
         card
         for card in coup.cards
         if card.removed_at is None and (card.placed_at is not None or card.card is not None)
+        if card.order not in doubted
     ]
     if coup.complete and not coup.alerts:
         return bool(lying)  # every card was due, so every card counts

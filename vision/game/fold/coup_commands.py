@@ -20,6 +20,7 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.coup.alerts import LIVE, rectified
+from vision.game.coup.doubts import REVIEW, cards_in_review, open_reviews
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import (
     NO_MARKS,
@@ -34,6 +35,7 @@ from vision.game.coup.state import (
     lay_out,
 )
 from vision.game.coup.transition import Transition
+from vision.game.editions import Edition
 from vision.game.events import Role
 from vision.game.fold.boundaries import begin
 from vision.game.fold.cards import recount
@@ -57,6 +59,8 @@ def coup_refusal(table: Table, command: CoupCommand) -> str:
             return _move_refusal(layout, command)
         case ResultStands() if not layout.opened or any(c.face is None for c in layout.cards):
             return "not all its cards are known: key them in, or void it"
+        case BurnCard() if coup.cards and coup.cards[-1].order in cards_in_review(coup):
+            return ""
         case BurnCard() | CarryCard() if not _is_excess(coup, layout):
             return "its last card was due: there is none to burn or to carry over"
         case CarryCard() if table.coup is None or coup.number != table.coup.number:
@@ -114,14 +118,19 @@ def rule(transition: Transition, command: CoupCommand) -> None:
 def _rule(transition: Transition, coup: Coup, command: CoupCommand) -> None:
     match command:
         case Confirm():
-            _confirm(transition, coup)
+            _confirm(transition, coup, command)
         case CorrectCard():
             _correct(transition, coup, command)
         case VoidCoup():
             coup = _rectify(transition, coup, command, remedy="R9")
             transition.evaluate(coup._replace(void=True))
         case ResultStands():
+            before = coup
             coup = _rectify(transition, coup, command, remedy="R1")
+            if open_reviews(before):
+                # What was not alleged for a doubt is so now, and stands with the rest.
+                coup = transition.with_alerts(coup)
+                coup = _rectify(transition, coup, command, remedy="R1")
             transition.evaluate(coup._replace(stands=True, hold=False, unseen=False, void=False))
         case HoldResult():
             transition.evaluate(coup._replace(hold=True))
@@ -135,12 +144,17 @@ def _rule(transition: Transition, coup: Coup, command: CoupCommand) -> None:
             _carry(transition, coup, command)
 
 
-def _confirm(transition: Transition, coup: Coup) -> None:
+def _confirm(transition: Transition, coup: Coup, command: Command) -> None:
     cards = tuple(
         card.marked(card.marks._replace(confirmed=True)) if card.card else card
         for card in coup.cards
     )
-    noticed = tuple(fault for fault in coup.noticed if fault.code != "RESTART_CONFIRM")
+    noticed = coup.noticed
+    if transition.table.edition is Edition.FIRST:
+        noticed = tuple(fault for fault in noticed if fault.code != "RESTART_CONFIRM")
+    for fault in noticed:
+        if fault.code in (REVIEW, "RESTART_CONFIRM"):
+            coup = _rectify(transition, coup, command, remedy="", key=fault.key)
     transition.evaluate(coup._replace(cards=cards, unseen=False, noticed=noticed))
 
 
@@ -168,9 +182,11 @@ def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
 
 
 def _burn(transition: Transition, coup: Coup, command: BurnCard) -> None:
-    """Burn the last card of a coup, dealt where none was due."""
+    """Burn the last card of a coup, dealt where none was due, or in doubt."""
     card = coup.cards[-1]
-    coup = _rectify(transition, coup, command, remedy="R5", key=f"extra:{card.order}")
+    keys = [fault.key for fault in open_reviews(coup) if fault.order == card.order]
+    for key in (f"extra:{card.order}", *keys):
+        coup = _rectify(transition, coup, command, remedy="R5", key=key)
     transition.evaluate(coup.with_card(card.marked(card.marks._replace(fate="burned"))))
 
 

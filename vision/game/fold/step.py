@@ -21,15 +21,18 @@ of it.
 from __future__ import annotations
 
 from vision.game.commands import Command
-from vision.game.coup.fault_table import KINDS, Fault, card_name, words_of
+from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import Coup, Table
 from vision.game.coup.transition import Transition, without
+from vision.game.editions import edition_of
 from vision.game.events import (
     BetsClosed,
+    CardFound,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
+    CardWithdrawn,
     CutCardOut,
     Event,
     Noticed,
@@ -42,9 +45,11 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
+from vision.game.fold.amendments import card_found, card_withdrawn
 from vision.game.fold.boundaries import begin, end_shoe, ensure_shoe, last_coup, start_shoe
 from vision.game.fold.cards import card_out, card_placed, card_read, card_removed
 from vision.game.fold.commands import order
+from vision.game.fold.noticed import noticed
 from vision.game.outputs import Output
 
 CLOCK_MS = 1_000  # a clock set back by less makes no fault: time servers correct by less than that
@@ -68,6 +73,10 @@ def _handle(transition: Transition, event: Event) -> None:  # one case for each 
             card_read(transition, event)
         case CardRemoved():
             card_removed(transition, event)
+        case CardFound():
+            card_found(transition, event)
+        case CardWithdrawn():
+            card_withdrawn(transition, event)
         case TimePassed():
             _time_passed(transition)
         case Command():
@@ -75,7 +84,7 @@ def _handle(transition: Transition, event: Event) -> None:  # one case for each 
         case CutCardOut():
             _cut_card_out(transition, event)
         case Noticed():
-            _noticed(transition, event)
+            noticed(transition, event)
         case ViewLost():
             _view_lost(transition, event)
         case ViewBack():
@@ -110,7 +119,8 @@ def _set_clock(transition: Transition) -> None:
 
 def _started(transition: Transition, event: Started) -> None:
     """Begin a run; the coup in progress may have gone on unseen while there was none."""
-    transition.table = transition.table._replace(boot=event.boot, blind_since=None)
+    edition = edition_of(event.version)
+    transition.table = transition.table._replace(boot=event.boot, blind_since=None, edition=edition)
     transition.report_status("online")
     transition.drop_fault("VIEW_LOST", "the reader started again")
     ensure_shoe(transition)
@@ -154,32 +164,6 @@ def _view_back(transition: Transition, event: ViewBack) -> None:
     )
     if coup is not None:
         transition.evaluate(coup)
-
-
-def _noticed(transition: Transition, event: Noticed) -> None:
-    """Take in what only sight or the machine can know."""
-    kind = KINDS.get(event.code)
-    if kind is None or not kind.noticed:
-        transition.ignore(event, f"'{event.code}' is no fault that is noticed")
-        return
-    key = f"{event.code}:{event.order or ''}"
-    coup = transition.coup if event.order is None else transition.table.coup_of(event.order)
-    about_coup = coup is not None and not kind.machine
-    fault = Fault(key, event.code, _text(event), order=event.order, slot=event.slot)
-    if about_coup and coup is not None:
-        faults = without(coup.noticed, key)
-        transition.evaluate(coup._replace(noticed=faults if event.over else (*faults, fault)))
-    elif event.over:
-        transition.drop_fault(key, "over")
-    else:
-        transition.add_fault(fault)
-
-
-def _text(event: Noticed) -> str:
-    name = card_name(event.slot, event.order or 0)
-    facts = {"card": "one face", "now": "another", "other": "another"}
-    text = words_of(event.code, slot=name, order=event.order, **facts)
-    return f"{text} {event.detail}" if event.detail else text
 
 
 def _cut_card_out(transition: Transition, event: CutCardOut) -> None:

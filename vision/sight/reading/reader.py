@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from vision.game.cards import Card
 from vision.game.events import (
+    CardFound,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
+    CardWithdrawn,
     CutCardOut,
     Event,
     Noticed,
@@ -62,6 +64,9 @@ ANOTHER_PLACE_MM = 20.0
 # a first run of `models.evaluate.enrolment` (`deploy/enrolment.md`). Lower, and the deck's own
 # worn or half-covered cards are noticed; higher, and similar decks pass.
 STRANGE_FOR_LONG = 3.0
+# A card that was read and lay out of sight for so long, in ms, is looked at afresh: another face
+# then is another card. Shorter, and passing hands cost looks; longer, and a quick hand is missed.
+SWITCHED_MS = 250
 # How many looks that median needs at least, and over how many of the last it is taken. Fewer let
 # single poor looks decide; more notice a foreign card later.
 LEAST_LOOKS, RECENT_LOOKS = 5, 15
@@ -124,6 +129,9 @@ class _OpenCard:
     looked_at: int | None = None  # ms; the last look at the face
     pose: Pose | None = None  # of the last look that differed from the one before it
     patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
+    hidden: bool = False  # it was read, and lay out of sight in the same place since
+    doubted: bool = False  # sight has told of a doubt about it
+    unseen_since: int | None = None  # ms; since when it is out of sight, having been read
 
 
 class CardReader:
@@ -181,13 +189,13 @@ class CardReader:
         events: list[Event] = []
         for track in tracks:
             events += self._out(track, frame.at)
-        for track in tracks:
             events += self._placed(track, frame.at)
         wanted, looks = self._look(tracks, frame)
         for track, look in zip(wanted, looks, strict=True):
             events += self._take_look(track, look, frame)
         events += self._look_at_backs(tracks, frame)
         for track in tracks:
+            events += self._doubt(track, frame.at)
             events += self._settle(track, frame.at)
         if self._resume is not None:
             events += self._resume.settle(frame.at)
@@ -208,7 +216,7 @@ class CardReader:
             return []
         card = self._open[track.id] = _OpenCard(self._order)
         self._order += 1
-        return [CardOut(at, card.order)]
+        return [(CardFound if track.found else CardOut)(at, card.order)]
 
     def _known(self, track: Track) -> ExpectedCard | None:
         """Return the card from before a restart that a card found at rest is, if any."""
@@ -229,6 +237,7 @@ class CardReader:
         """Return the cards that are to be looked at in this frame, and a look at each."""
         for track in tracks:
             self._note_open(track, frame.at)
+            self._note_hidden(track, frame.at)
         wanted = [track for track in tracks if self._wants_look(track, frame.at)]
         if not wanted:
             return [], ()
@@ -244,7 +253,7 @@ class CardReader:
         notice = self._foreign.look(frame.at, card.order, track.slot, look.strange)
         if notice is not None:
             return [notice, *self._make_unread(card, frame.at)]
-        return [] if self._foreign.noticed(card.order) else self._conclude(card, frame.at)
+        return [] if self._foreign.noticed(card.order) else self._conclude(card, frame.at, track.slot)
 
     def _end(self, track: Track) -> Points:
         """Return the card's quad, begun at either end in turn.
@@ -290,6 +299,18 @@ class CardReader:
         elif card.open_since is None:
             card.open_since = at
 
+    def _note_hidden(self, track: Track, at: int) -> None:
+        """Look afresh at a card that was read, and then lay out of sight: is it still the same?"""
+        card = self._open.get(track.id)
+        if card is None or card.read is None:
+            return
+        if not track.seen:
+            card.unseen_since = at if card.unseen_since is None else card.unseen_since
+            return
+        hidden_at, card.unseen_since = card.unseen_since, None
+        if hidden_at is not None and at - hidden_at >= SWITCHED_MS:
+            card.fusion, card.patch, card.hidden = LookFusion(), None, True
+
     def _wants_look(self, track: Track, at: int) -> bool:
         card = self._open.get(track.id)
         if card is None or track.gone or not track.seen or not track.resting:
@@ -308,7 +329,7 @@ class CardReader:
             card.patch, card.pose = patch, track.pose
             return True
         if pose.distance(track.pose) > ANOTHER_PLACE_MM and track.resting:
-            card.fusion = LookFusion()
+            card.fusion, card.hidden = LookFusion(), False
         changed = (
             pose.distance(track.pose) > SHIFT_MM
             or pose.turn(track.pose) > TURN_DEGREES
@@ -318,16 +339,19 @@ class CardReader:
             card.patch, card.pose = patch, track.pose
         return changed
 
-    def _conclude(self, card: _OpenCard, at: int) -> list[Event]:
+    def _conclude(self, card: _OpenCard, at: int, slot: Slot | None) -> list[Event]:
         """Read the card if its looks leave no more error than the bound, or read it differently."""
         opinion = self._opinion(card)
         if opinion is None or opinion.error > self._error_bound or opinion.best == card.read:
             return []
+        events: list[Event] = []
         if card.read is not None:
             self._left[card.read.index] += 1
+            if card.hidden:
+                events.append(Noticed(at, "SWITCH", card.order, slot))
         card.read = opinion.best
         self._left[card.read.index] -= 1
-        return [CardRead(at, card.order, card.read, opinion.confidence, opinion.second)]
+        return [*events, CardRead(at, card.order, card.read, opinion.confidence, opinion.second)]
 
     def _opinion(self, card: _OpenCard) -> Opinion | None:
         """Return the opinion on a card; the copy that it is read as counts as still in the shoe."""
@@ -352,11 +376,27 @@ class CardReader:
         if track.gone:
             del self._open[track.id]
             self._foreign.forget(card.order)
-            events.append(CardRemoved(at, card.order))
+            events.append(_end_of(track, at, card.order))
         return events
+
+    def _doubt(self, track: Track, at: int) -> list[Event]:
+        """Tell that sight is in doubt about a card, and when it is no longer."""
+        card = self._open.get(track.id)
+        if card is None or card.doubted == bool(track.doubt):
+            return []
+        card.doubted = bool(track.doubt)
+        over = not card.doubted
+        return [Noticed(at, "REVIEW", card.order, track.slot, track.doubt, over=over)]
 
     def _unread(self, card: _OpenCard, at: int) -> CardRead:
         opinion = self._opinion(card)
         if opinion is None:
             return CardRead(at, card.order, None, 0.0)
         return CardRead(at, card.order, None, opinion.confidence, opinion.best)
+
+
+def _end_of(track: Track, at: int, order: int) -> Event:
+    """Return how a card ended: back in the shoe, never there, or taken from the layout."""
+    if track.returned:
+        return Noticed(at, "RETURNED_TO_SHOE", order)
+    return (CardWithdrawn if track.withdrawn else CardRemoved)(at, order)

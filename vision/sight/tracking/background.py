@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import Protocol
 
 import cv2
 import numpy as np
@@ -43,6 +44,28 @@ class Sight(Enum):
     CARD = "card"
     FELT = "felt"
     COVERED = "covered"
+
+
+class Ground(Protocol):
+    """What the tracker asks of whoever knows how the bare table looks; places are 4 x 2 mm."""
+
+    def observe(self, image: Image, at: int) -> bool:
+        """Take a picture; return whether it is time to learn from it."""
+
+    def learn(self, at: int, occupied: Sequence[Points]) -> None:
+        """Learn the bare table, but for the places where cards may lie."""
+
+    def remember(self, rectangle: Points) -> Patch:
+        """Return how the place of a card looks now, to be compared later."""
+
+    def sight(self, rectangle: Points, card: Patch | None) -> Sight:
+        """Compare a card's place now with the card as remembered and with the bare table."""
+
+    def altered(self, rectangle: Points) -> bool:
+        """Whether something lies at a place that was known to be bare."""
+
+    def steady_ms(self, rectangle: Points, at: int) -> int:
+        """Return for how long a place has looked the same."""
 
 
 class BackgroundModel:

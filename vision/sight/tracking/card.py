@@ -102,7 +102,9 @@ class Track:
     `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
     detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
     laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
-    track is returned once with `gone` set and then no more.
+    track is returned once with `gone` set and then no more. `found`: it came to
+    light after cards that left later, or may have: its place in the order is not known. `doubt`: why sight is not sure of it, for people.
+    `returned`: gone because it went back into the shoe. `withdrawn`: gone because there was none.
     """
 
     id: int
@@ -115,6 +117,10 @@ class Track:
     placed_at: int | None = None
     slot: Slot | None = None
     gone: bool = False
+    found: bool = False
+    doubt: str = ""
+    returned: bool = False
+    withdrawn: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +128,9 @@ class TrackedCard:
     """What the tracker knows of one card; times in ms, poses in mm.
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
-    bare table.
+    bare table; `signed` is the probability that the mouth of the shoe gave it to leave, 0 where it
+    gave none. `told`: it is among the tracks. `unseen_out`: it was found lying. The last four are
+    as in `Track`.
     """
 
     id: int
@@ -136,6 +144,19 @@ class TrackedCard:
     patch_at: int = 0
     bare_since: int | None = None
     face_seen: bool = False
+    signed: float = 0.0
+    return_at: int | None = None
+    told: bool = False
+    unseen_out: bool = False
+    found: bool = False
+    doubt: str = ""
+    returned: bool = False
+    withdrawn: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it was ever seen, and not only given to leave by the mouth."""
+        return self.tracklet.sightings > 0
 
     @property
     def gone(self) -> bool:
@@ -153,7 +174,8 @@ class TrackedCard:
 
     def go_on_as(self, found: Tracklet) -> None:
         """Go on as a run of sightings that was explained as this card."""
-        found.kinds += self.tracklet.kinds
+        if self.is_seen:
+            found.kinds += self.tracklet.kinds
         self.tracklet = found
         found.anchor = self.placed
         self.bare_since = None

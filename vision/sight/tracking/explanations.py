@@ -1,17 +1,20 @@
-"""What a new run of sightings can be: a card new from the shoe, a known card, or no card at all.
+"""What new runs of sightings can be: a card new from the shoe, a known card, or no card at all.
 
-Each explanation has a probability, up to a common factor, from the one table `Odds`. They are
-weighed against one another at every frame in which the run is seen, and the likeliest is believed
-once it is so much likelier than the next; until then nothing is said, and time tells: a hand goes
-away, a place turns out bare, a false box vanishes.
+Each explanation of one run has a probability, up to a common factor, from the one table `Odds`.
+Runs are explained together: no card is two of them, so every joint explanation gives each card to
+one run at most, and what is believed of a run is what the joint explanations say that remain likely
+(multiple hypotheses over a window, which is as long as the run is open). They are weighed anew at
+every frame, until one thing is so much likelier than all others; until then nothing is said, and
+time tells: a hand goes away, a place turns out bare, a false box vanishes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Pose, TableView, distance_inside, shared_area
 from vision.sight.tracking.association import ACROSS_DEGREES
 from vision.sight.tracking.background import Sight
@@ -21,40 +24,55 @@ from vision.sight.tracking.tracklet import Tracklet
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """The probabilities by which explanations are weighed: orders of magnitude, set by hand.
+    """The probabilities by which explanations are weighed.
 
-    They were set on three dealing films of another renderer and on the drawn table of the tests
-    (`deploy/reading.md`), and are not fitted to any film.
+    Orders of magnitude, set by hand on three dealing films of another renderer, on the drawn table
+    of the tests, and on the tuning styles of the simulator of sightings (`models.stress_table`);
+    what that command fits on film is marked.
     """
 
     # --- a card new from the shoe
     unseen_leaving: float = 0.3  # the hand covers it all the way from the mouth to its slot
+    sign_missed: float = 0.03  # ... and the watcher of the mouth, where there is one, missed it
+    two_at_once: float = 0.05  # ... within 0.6 s of another that it did not miss
     laid_in_no_slot: float = 0.1  # dealt unseen, and not to a slot
     second_in_slot: float = 1e-3  # dealt into a slot where a card lies that is not seen elsewhere
+    signed_second: float = 0.05  # the same of a card that the mouth showed to leave
     another_lost: float = 0.02  # dealt while one that left the shoe before is still to be laid
+    another_flying: float = 0.1  # dealt while one is on its way, in sight
     another_lifted: float = 0.3  # dealt while one that lay is in somebody's hand
     # --- a known card
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
+    signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
+    signed_late: float = 0.1  # ... but for so many, under a hand that stays,
+    signed_late_ms: float = 2000.0  # which take so long (mean)
+    begun_as_other: float = 0.1  # its run began as a false box, which the card then took over
+    begins_mm: float = 60.0  # its first sighting is so far from the mouth (standard deviation)
+    swapped: float = 0.01  # one in flight was last seen as a false box, and is this run
+    double_goes_on: float = 0.05  # a second box of a card in flight is what goes on as the card
     lifted_returns: float = 0.6  # one lifted is laid again (others are cleared)
     covered_moves: float = 0.3  # one under a hand is shifted by it, a little
     covered_leaves: float = 0.1  # ... or carried off from under it, of those that move
     lying_seen: float = 0.9  # one that lies where it lay is found again by a box over it
     elsewhere: float = 0.02  # a known card is laid again far from where it lay
+    same_slot: float = 0.3  # ... or in the same slot: it was not quite where it seemed
     near_mm: float = 25.0  # standard deviation of where a turned card is laid again
     # --- no card
     false_sighting: float = 0.15  # a box at rest in a slot that is neither
     false_outside: float = 0.9  # the same where no card is laid
+    false_on_hand: float = 4.0  # a box mostly on a hand is so many times likelier to be false
     false_after_clearing: float = 1.0  # sleeves and swept cards, for a moment after the clearing
     false_beside: float = 0.5  # a second box that shares its place with a card in sight
+    false_flies_ms: float = 150.0  # a box that leaves the mouth and is no card lasts so long (mean)
     false_lasts_ms: float = 100.0  # such a box lasts so long (mean), and this if the place looks
     false_lasts_clearing_ms: float = 350.0  # ... disturbed by the clearing
     false_lasts_beside_ms: float = 700.0
     false_lasts_outside_ms: float = 300.0
     usual_score: float = 0.7  # of the detector; what is seen more surely is less often no card
     # --- when to believe
-    times_likelier: float = 12.0  # the likeliest by this factor over the next best
-    patience_ms: int = 2500  # after that the likeliest as it is
+    times_likelier: float = 12.0  # the likeliest by this factor over all others together
+    patience_ms: int = 2500  # after that the likeliest as it is, in doubt
 
 
 ODDS = Odds()
@@ -67,15 +85,28 @@ BESIDE_MM = 60.0  # two boxes of one card lie nearer to each other than its widt
 REACH_MM_MS = 2.0  # no hand carries a card faster
 STILL_MM = 6.0  # sightings of a thing that stands still jitter by less
 LEFT_MOUTH_MM = 40.0  # a card that moved this far out of the mouth has left it
+# Joint explanations kept for the next run; with fewer, the one that turns out right may be lost,
+# but hardly ever are three runs open at a time.
+MOST_JOINT = 40
+# A card is seen in the mouth for so long, in ms, before the sign that it has left; longer, and a
+# card that waited there is taken for the one that left.
+BEFORE_SIGN_MS = 1500
+LATE_SIGN_MS = 200  # a sign comes so late at most; longer, and a box seen before is the card
+DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
+LATELY_MS = 300  # runs seen this lately are weighed with the others, though not in sight just now
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One thing that a run of sightings can be; `card` for a known one, `new` for one new."""
+    """One thing that a run of sightings can be; `card` for a known one, `new` for one new.
+
+    `doubted`: it was believed because time was up, not because the others had become unlikely.
+    """
 
     weight: float
     card: TrackedCard | None = None
     new: bool = False
+    doubted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +114,8 @@ class Scene:
     """What the explanations are weighed against: the table at time `at` (ms).
 
     `sight` looks at the place of a card that is not detected; `cleared_at` is when a card last left
-    the layout; `altered` says whether something lies at a pose that was bare.
+    the layout; `altered` says whether something lies at a pose that was bare; `hands` are polygons
+    (mm); `signs` says that somebody watches the mouth.
     """
 
     view: TableView
@@ -92,15 +124,61 @@ class Scene:
     cleared_at: int
     sight: Callable[[TrackedCard], Sight]
     altered: Callable[[Pose], bool]
+    hands: Sequence[Points] = ()
+    signs: bool = False
 
 
-def explain(run: Tracklet, scene: Scene, odds: Odds = ODDS) -> Explanation | None:
-    """Return what a run of sightings is believed to be, None while that is open."""
-    found = sorted(_explanations(run, scene, odds), key=lambda e: -e.weight)
-    best, second = found[0], found[1]
-    if best.weight >= odds.times_likelier * second.weight:
+def explain(
+    runs: Sequence[Tracklet], scene: Scene, odds: Odds = ODDS, *, joint: bool = True
+) -> list[Explanation | None]:
+    """Return what each run is believed to be, None for one that is still open.
+
+    With `joint` off each run is weighed alone, as if a card could be two of them.
+    """
+    options = [tuple(e for e in _explanations(run, scene, odds) if e.weight) for run in runs]
+    weighed = _marginals(options) if joint else options
+    return [_believed(run, found, scene, odds) for run, found in zip(runs, weighed, strict=True)]
+
+
+def _believed(
+    run: Tracklet, found: Sequence[Explanation], scene: Scene, odds: Odds
+) -> Explanation | None:
+    best = max(found, key=_weight, default=None)
+    if best is None:
+        return None
+    if best.weight >= odds.times_likelier * (sum(map(_weight, found)) - best.weight):
         return best
-    return best if run.rested_ms(scene.at) >= odds.patience_ms else None
+    late = run.rested_ms(scene.at) >= odds.patience_ms
+    return replace(best, doubted=True) if late else None
+
+
+def _weight(explanation: Explanation) -> float:
+    return explanation.weight
+
+
+def _marginals(options: Sequence[Sequence[Explanation]]) -> list[tuple[Explanation, ...]]:
+    """Weigh each run's explanations by all joint ones in which it has its part."""
+    if len(options) == 1:
+        return [tuple(options[0])]
+    joints: list[tuple[float, tuple[Explanation, ...]]] = [(1.0, ())]
+    for choices in options:
+        longer = [
+            (weight * choice.weight, (*chosen, choice))
+            for weight, chosen in joints
+            for choice in choices
+            if choice.card is None or all(other.card is not choice.card for other in chosen)
+        ]
+        joints = sorted(longer, key=lambda joint: -joint[0])[:MOST_JOINT]
+    weighed = []
+    for index, choices in enumerate(options):
+        weights = (
+            sum(weight for weight, chosen in joints if chosen[index] is choice)
+            for choice in choices
+        )
+        weighed.append(
+            tuple(replace(c, weight=w) for c, w in zip(choices, weights, strict=True))
+        )
+    return weighed
 
 
 def left_the_mouth(run: Tracklet, view: TableView) -> bool:
@@ -123,13 +201,16 @@ def _explanations(run: Tracklet, scene: Scene, odds: Odds) -> Iterable[Explanati
 
 
 def _no_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
-    return (1.0 - run.score) / (1.0 - odds.usual_score) * _no_card_at_all(run, scene, odds)
+    weight = (1.0 - run.score) / (1.0 - odds.usual_score) * _no_card_at_all(run, scene, odds)
+    return weight * (odds.false_on_hand if on_hand(run.pose, scene.hands) else 1.0)
 
 
 def _no_card_at_all(run: Tracklet, scene: Scene, odds: Odds) -> float:
     if left_the_mouth(run, scene.view):
         beside = any(_shares(run, card, scene) for card in scene.cards if _in_sight(card, scene))
-        return odds.false_beside if beside else odds.false_sighting ** (run.sightings - 1)
+        if beside:
+            return odds.false_beside
+        return odds.false_sighting * math.exp(-(scene.at - run.born_at) / odds.false_flies_ms)
     rested = run.rested_ms(scene.at)
     if any(_shares(run, card, scene) for card in scene.cards if _lies_seen(card, scene)):
         return odds.false_beside * math.exp(-rested / odds.false_lasts_beside_ms)
@@ -151,21 +232,35 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         lying = [card for card in scene.cards if slot is not None and card.slot is slot]
         weight *= odds.second_in_slot if lying else 1.0
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
-    lost = sum(card.life is Life.LOST for card in scene.cards)
-    return float(weight * odds.another_lost**lost)
+    if scene.signs:
+        came = run.born_at if run.rest is None else run.rest_since
+        near = any(c.signed and abs(came - c.out_at) < BROKEN_MS for c in scene.cards)
+        weight *= odds.sign_missed * (odds.two_at_once if near else 1.0)
+    for card in scene.cards:
+        if card.is_seen and card.life is Life.LOST:
+            weight *= odds.another_lost
+        elif card.is_seen and card.life is Life.FLYING:
+            weight *= odds.another_flying
+    return weight
 
 
 def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
+    if not card.is_seen:
+        return _signed_card(run, card, scene, odds)
     unseen = scene.at - card.tracklet.seen_at
     distance = card.lies_at.distance(run.first)
     if card.tracklet.is_cut != run.is_cut or distance > BROKEN_MM + REACH_MM_MS * unseen:
         return 0.0
     if _in_sight(card, scene):
         # It cannot be in two places; what is seen beside it is a second box of it, no other card.
-        return 0.0
+        return odds.swapped if scene.signs and card.placed is None else 0.0
     began = run.born_at if run.rest is None else run.rest_since
     if began < card.tracklet.seen_at and card.lies_at.distance(run.lies_at) > BESIDE_MM:
-        return 0.0  # both were seen at one time, in two places
+        # Both were seen at one time: two things, or two boxes of one card in flight.
+        flying = card.life in (Life.FLYING, Life.LOST)
+        if flying and _began_beside(run, card):
+            return odds.double_goes_on
+        return odds.swapped if flying and scene.signs else 0.0
     from_mouth = left_the_mouth(run, scene.view)
     if card.life in (Life.FLYING, Life.LOST):
         broken = distance < BROKEN_MM and run.born_at - card.tracklet.seen_at < BROKEN_MS
@@ -173,6 +268,8 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
+    if not from_mouth and card.slot is not None and scene.view.slot_of(run.lies_at) is card.slot:
+        moved = max(moved, odds.same_slot)
     sight = scene.sight(card)
     if sight is Sight.CARD:
         aligned = card.lies_at.turn(run.lies_at) < ACROSS_DEGREES
@@ -180,6 +277,47 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     if sight is Sight.COVERED and card.life is not Life.LIFTED:
         return odds.covered_moves * (near + odds.covered_leaves * moved)
     return odds.lifted_returns * moved
+
+
+def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
+    """Weigh that a card which only the mouth showed to leave is this run."""
+    weight = card.signed * odds.lost_comes_down
+    since = run.born_at - card.out_at
+    # Its own sightings in the mouth may have begun the run; what lay elsewhere before is another.
+    if since < (-BEFORE_SIGN_MS if run.from_mouth else -LATE_SIGN_MS):
+        if run.rest is None or run.rest_since < card.out_at:
+            return 0.0
+        since = run.rest_since - card.out_at
+        weight *= odds.begun_as_other
+    if scene.view.in_mouth(run.pose):
+        return 0.0  # what has left is no longer there
+    slot = scene.view.slot_of(run.lies_at)
+    if run.from_mouth:
+        reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
+        far = card.lies_at.distance(run.first) / reach
+        weight *= max(math.exp(-far * far / 2), odds.elsewhere)
+    else:
+        late = max(since, 0)
+        soon = (1 - odds.signed_late) * math.exp(-late / odds.signed_soon_ms)
+        weight *= soon + odds.signed_late * math.exp(-late / odds.signed_late_ms)
+        weight *= odds.laid_in_no_slot if slot is None else 1.0
+    lying = slot is not None and any(
+        c.slot is slot and c.life is not Life.LIFTED for c in scene.cards
+    )
+    return weight * (odds.signed_second if lying else 1.0)
+
+
+def _began_beside(run: Tracklet, card: TrackedCard) -> bool:
+    """Whether a run began as a second box of a card, beside it at the same time."""
+    return any(
+        abs(at - run.born_at) < LATE_SIGN_MS and pose.distance(run.first) < DOUBLE_MM
+        for at, pose in card.tracklet.recent
+    )
+
+
+def on_hand(pose: Pose, hands: Sequence[Points]) -> bool:
+    """Whether the middle of a pose lies under a hand (polygons in mm)."""
+    return any(distance_inside(pose.centre, hand) >= 0 for hand in hands)
 
 
 def _in_sight(card: TrackedCard, scene: Scene) -> bool:

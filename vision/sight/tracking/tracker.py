@@ -9,14 +9,18 @@ linked to runs (`tracklet`), each new run is explained as a known card, a new on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import Pose, TableView
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Pose, TableView, overlap
+from vision.sight.mouth.signs import MouthEvent
 from vision.sight.tracking.association import Sighting, match, sightings_of
-from vision.sight.tracking.background import BackgroundModel, Sight
+from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
-from vision.sight.tracking.explanations import Scene, explain, left_the_mouth
+from vision.sight.tracking.explanations import LATELY_MS, Scene, explain, left_the_mouth, on_hand
+from vision.sight.tracking.leaving import Finding, Leaving
+from vision.sight.tracking.still_table import StillTable
 from vision.sight.tracking.tracklet import Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
@@ -24,6 +28,8 @@ from vision.sight.tracking.tracklet import Tracklet
 MOUTH_MARGIN_MM = 25.0
 LEAVING_MM_MS = 0.6
 MAX_MOUTH_MARGIN_MM = 120.0
+# A card not seen for so long, in ms, and last seen near the mouth is not looked for there any more.
+LOST_AT_MOUTH_MS = 300
 FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long out of sight
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
 LEAST_REST_MS = 200  # a run that did not come from the mouth has to lie still for this long
@@ -41,41 +47,91 @@ EXPOSED_AGAIN_MS = 3000  # a face in the mouth that was out of sight for longer 
 NEVER = -(10**15)
 
 
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the tracker goes by; each can be switched off, to measure what it is worth."""
+
+    mouth: bool = True
+    still_table: bool = True
+    hands: bool = True
+    joint: bool = True
+
+
 class Tracker:
     """Cards from the detections of each frame, at any frame rate."""
 
-    def __init__(self, view: TableView) -> None:
+    def __init__(
+        self, view: TableView, ground: Ground | None = None, uses: Uses = Uses()
+    ) -> None:
         self._view = view
-        self._ground = BackgroundModel(view)
+        self._ground = ground or BackgroundModel(view)
+        self._uses = uses
+        self._leaving = Leaving(view)
+        self._still = StillTable(view)
         self._cards: list[TrackedCard] = []
         self._runs: list[Tracklet] = []  # not explained yet
         self._number = 0
         self._cleared_at = NEVER
         self._sees_ground = False
+        self._watched = False
+        self._hands: Sequence[Points] = ()
+        self._findings: list[Finding] = []
         self._at = 0
         self._exposed_at = NEVER
 
     def update(
-        self, detections: Sequence[Detection], at: int, image: Image | None = None
+        self,
+        detections: Sequence[Detection],
+        at: int,
+        image: Image | None = None,
+        *,
+        mouth: Sequence[MouthEvent] | None = None,
+        hands: Sequence[Points] = (),
     ) -> tuple[Track, ...]:
         """Take the detections of a frame; return the cards that are out, in the order they left.
 
         With the `image` absence is seen (the bare table shows); without it a card is taken for
-        gone after 2.5 s out of sight.
+        gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame (`None`: nobody watches it),
+        `hands` are polygons (n x 2 mm) of the hands over the table.
         """
-        self._link(sightings_of(self._view, detections), at)
+        return self.follow(sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands)
+
+    def follow(
+        self,
+        sightings: Sequence[Sighting],
+        at: int,
+        image: Image | None = None,
+        *,
+        mouth: Sequence[MouthEvent] | None = None,
+        hands: Sequence[Points] = (),
+    ) -> tuple[Track, ...]:
+        """Do the same with detections that are laid on the table already, surest first."""
+        self._hands = hands if self._uses.hands else ()
+        self._link(sightings, at)
+        self._watched = mouth is not None and self._uses.mouth
+        for event in (mouth or ()) if self._watched else ():
+            self._take_sign(event)
         self._sees_ground = image is not None
         if image is not None and self._ground.observe(image, at):
             occupied = [self._view.rectangle(c.lies_at) for c in self._cards if c.placed]
             occupied += [self._view.rectangle(run.rest) for run in self._runs if run.rest]
             self._ground.learn(at, occupied)
-        for run in list(self._runs):
-            self._explain(run)
+        self._explain()
         for card in self._cards:
             self._live(card)
-        tracks = tuple(self._track(card) for card in self._cards)
+        self._findings += self._leaving.settle(self._cards, at)
+        if self._uses.still_table:
+            self._still.compare(self._cards, self._hands, at)
+        self._leaving.tell(self._cards, at, self._open_since)
+        told = sorted((card for card in self._cards if card.told), key=lambda card: card.out_at)
+        tracks = tuple(self._track(card) for card in told)
         self._cards = [card for card in self._cards if not card.gone]
         return tracks
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is to be told besides the tracks, since this was last asked."""
+        found, self._findings = tuple(self._findings), []
+        return found
 
     def newly_exposed(self) -> bool:
         """Whether this frame is the first to show that a card lies face up in the shoe's mouth."""
@@ -87,14 +143,25 @@ class Tracker:
                     return self._at - before > EXPOSED_AGAIN_MS
         return False
 
+    def _take_sign(self, event: MouthEvent) -> None:
+        self._number += 1
+        card, finding = self._leaving.take(event, self._cards, self._number)
+        if card is not None:
+            self._clear_before(card)
+            self._cards.append(card)
+        if finding is not None:
+            self._findings.append(finding)
+
     # --- runs of sightings -----------------------------------------------------------------------
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
         margin = min(MOUTH_MARGIN_MM + LEAVING_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
         self._at = at
-        on_table = [sighting for sighting in found if not self._view.in_discard(sighting.pose)]
-        discarded = [sighting for sighting in found if self._view.in_discard(sighting.pose)]
-        runs = [*(card.tracklet for card in self._cards), *self._runs]
+        on_table: list[Sighting] = []
+        discarded: list[Sighting] = []
+        for sighting in found:
+            (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
+        runs = [*(c.tracklet for c in self._cards if self._is_followed(c)), *self._runs]
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
@@ -108,31 +175,64 @@ class Tracker:
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
         self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
 
-    def _explain(self, run: Tracklet) -> None:
+    def _is_followed(self, card: TrackedCard) -> bool:
+        """Whether sightings may go on a card's own run, without being explained.
+
+        The next card leaves by the same way; one lost near the mouth is not taken for that.
+        """
+        run = card.tracklet
+        if not card.is_seen:
+            return False
+        lost = card.placed is None and self._at - run.seen_at > LOST_AT_MOUTH_MS
+        return not (lost and self._view.in_mouth(run.pose, MAX_MOUTH_MARGIN_MM))
+
+    def _explain(self) -> None:
+        """Weigh the runs that are ripe against each other, and take what is believed of them."""
+        ripe = [run for run in self._runs if self._is_ripe(run)]
+        if not ripe:
+            return
+        # The others are weighed with them: a card may be about to show as one of those.
+        others = [run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS]
+        believed = explain([*ripe, *others], self._scene(), joint=self._uses.joint)
+        for run, explanation in zip(ripe, believed, strict=False):
+            if explanation is None or run not in self._runs or not (explanation.new or explanation.card):
+                continue
+            if explanation.card is not None:
+                self._runs.remove(run)
+                explanation.card.go_on_as(run)
+            elif not (explanation.doubted and self._is_second(run)):
+                self._begin_forerunners(run)
+                self._runs.remove(run)
+                self._begin(run, doubted=explanation.doubted)
+
+    def _open_since(self) -> int | None:
+        """Return since when (ms) an empty place shows something unexplained or hides it."""
+        taken = {card.slot for card in self._cards}
+        empty = {slot: area for slot, area in self._view.slots.items() if slot not in taken}
+        shown = [run.born_at for run in self._runs if self._view.slot_of(run.lies_at) in empty]
+        if any(overlap(area, hand) > 0 for area in empty.values() for hand in self._hands):
+            shown.append(self._at)
+        return min(shown, default=None)
+
+    def _is_ripe(self, run: Tracklet) -> bool:
         if run.seen_at != self._at or self._view.in_mouth(run.pose):
-            return
-        leaves = left_the_mouth(run, self._view)
-        lies = run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
-        if not (leaves or lies):
-            return
-        if run not in self._runs:
-            return
-        explanation = explain(run, self._scene())
-        if explanation is None or not (explanation.new or explanation.card):
-            return
-        if explanation.new:
-            self._begin_forerunners(run)
-        self._runs.remove(run)
-        if explanation.card is not None:
-            explanation.card.go_on_as(run)
-        else:
-            self._begin(run)
+            return False
+        if left_the_mouth(run, self._view):
+            return True
+        return run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
+
+    def _is_second(self, run: Tracklet) -> bool:
+        """Whether a run lies where a card lies already."""
+        slot = self._view.slot_of(run.lies_at)
+        return slot is not None and any(card.slot is slot for card in self._cards)
 
     def _begin_forerunners(self, run: Tracklet) -> None:
         """Believe what lies in a slot, not yet sure, before a card that left the shoe after it.
 
         A dealer can be so quick that a card was never seen in flight; it is the first all the same.
         """
+        if any(not card.is_seen for card in self._cards):
+            return  # what lies there is then more likely what the mouth gave to leave
         for earlier in list(self._runs):
             if earlier.number >= run.number or earlier.rested_ms(self._at) < LEAST_REST_MS:
                 continue
@@ -150,16 +250,26 @@ class Tracker:
             self._cleared_at,
             self._sight,
             lambda pose: self._ground.altered(self._view.rectangle(pose)),
+            self._hands,
+            self._watched,
         )
 
-    def _begin(self, run: Tracklet) -> None:
+    def _begin(self, run: Tracklet, *, doubted: bool = False) -> None:
         """Take a run for a card new from the shoe."""
-        if left_the_mouth(run, self._view):
-            for card in self._cards:
-                # The next card comes when the last hands are cleared: no need to wait longer.
-                if card.face_seen and card.bare_since is not None and card.bare_since < self._at:
-                    card.life = Life.GONE
-        self._cards.append(TrackedCard(run.number, run, self._at))
+        left = left_the_mouth(run, self._view)
+        # One that was found lying left before it was first seen there.
+        out_at = self._at if left else run.born_at
+        card = TrackedCard(run.number, run, out_at, unseen_out=not left)
+        card.doubt = "a card that was not clearly seen to come" if doubted else ""
+        if left:
+            self._clear_before(card)
+        self._cards.append(card)
+
+    def _clear_before(self, new: TrackedCard) -> None:
+        """Take what was being cleared for gone: the next card comes when the last hands are."""
+        for card in self._cards:
+            if card.face_seen and card.bare_since is not None and card.bare_since < new.out_at:
+                card.life = Life.GONE
 
     # --- cards -----------------------------------------------------------------------------------
 
@@ -185,6 +295,8 @@ class Tracker:
             return Observation.RESTS
         nowhere = self._view.slot_of(run.rest) is None
         patience = PLACED_NOWHERE_MS if nowhere else PLACED_MS
+        if on_hand(run.rest, self._hands):
+            patience = PLACED_NOWHERE_MS  # it may be the hand itself
         return Observation.RESTS if run.rested_ms(self._at) >= patience else Observation.MOVES
 
     def _observed_unseen(self, card: TrackedCard) -> Observation:
@@ -195,6 +307,8 @@ class Tracker:
             late = unseen > (BARE_MS if cleared else NEVER_LAID_MS)
             return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
         sight = self._sight(card)
+        if sight is not Sight.CARD and on_hand(card.placed, self._hands):
+            return Observation.HIDDEN  # under a hand nothing is known
         if sight is Sight.FELT:
             return self._observed_bare(card)
         card.bare_since = None
@@ -248,4 +362,8 @@ class Tracker:
             placed_at=card.placed_at,
             slot=card.slot,
             gone=card.gone,
+            found=card.found,
+            doubt=card.doubt,
+            returned=card.returned,
+            withdrawn=card.withdrawn,
         )

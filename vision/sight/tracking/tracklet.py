@@ -72,6 +72,12 @@ class Tracklet:
         new.recent.append((at, sighting.pose))
         return new
 
+    @classmethod
+    def unseen(cls, number: int, pose: Pose, at: int, kind: Kind) -> Tracklet:
+        """Return the run of a card that nobody has seen yet: no sighting."""
+        kinds = Counter({kind: 1})
+        return cls(number, pose, pose, at, at, True, kind, kinds, deque([kind]), sightings=0)
+
     def expected(self, at: int) -> tuple[Pose, float, bool]:
         """Return the pose to expect, how far off (mm) it may be, and whether it was lost."""
         unseen = at - self.seen_at

@@ -1,0 +1,147 @@
+"""What the mouth of the shoe says of the cards: which left and when, which went back.
+
+A card that the mouth gave to leave exists from then on, and is told of once a run of sightings was
+explained as it: in the order in which the cards left, not in that in which they came into sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vision.sight.detection.detector import Kind
+from vision.sight.geometry.plane import Pose, TableView, distance_inside
+from vision.sight.mouth.signs import MouthEvent, MouthSign
+from vision.sight.tracking.card import Life, TrackedCard
+from vision.sight.tracking.tracklet import Tracklet
+
+# A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
+# and two quick cards are one, shorter and one card is two.
+SAME_LEAVING_MS = 450
+# A card that left unseen is told of before those that left after it; they wait so long for it, in
+# ms. Longer delays every card after a false sign, shorter gives the wrong order.
+ORDER_PATIENCE_MS = 1200
+OPEN_PATIENCE_MS = 3500  # the same while something lies in a place that may be the card
+# From this probability on the mouth's word is enough, so long in ms after it: the card is under a
+# hand. Lower, and false signs become cards; higher, and a card slid under a flat hand is late.
+SIGN_ALONE, SIGN_ALONE_MS = 0.985, 200
+# A card given to leave that nobody saw for so long, in ms, was none. Shorter, and a card under a
+# resting hand is lost; longer, and a false box may come to be taken for it.
+NEVER_CAME_MS = 5000
+# ... which is a doubt worth a person's look where the mouth was at least this sure.
+SURE_SIGN = 0.9
+# Signs that a card went back count for a card last seen within so many mm of the mouth, and are
+# believed after so many ms without sight of it elsewhere. A card slides back in half a second.
+RETURN_REACH_MM, RETURN_MS = 220.0, 500
+# ... and only so long, in ms, after it left: nobody carries a card about before he returns it.
+RETURN_WITHIN_MS = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to be told besides the tracks: a code of the fault table.
+
+    `REVIEW` is a doubt about the reader itself; `detail` says what it is about, for people.
+    """
+
+    at: int
+    code: str
+    detail: str = ""
+
+
+class Leaving:
+    """Keeps what the mouth said; the cards that it begins are the tracker's."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        x, y = view.mouth.mean(axis=0).tolist()
+        self._mouth = Pose(x, y, 0.0)
+
+    def take(
+        self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
+    ) -> tuple[TrackedCard | None, Finding | None]:
+        """Take a sign; return the card that it begins, if it does, and what is to be told."""
+        if event.sign in (MouthSign.LEFT, MouthSign.TOGETHER, MouthSign.CUT):
+            new = self._left(event, cards, number)
+            together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
+            return new, Finding(event.at, "TWO_CARDS_OUT") if together else None
+        if event.sign is MouthSign.RETURNED:
+            self._returned(event, cards)
+        return None, None
+
+    def _left(
+        self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
+    ) -> TrackedCard | None:
+        """Find the card that has left, or begin it."""
+        kind = Kind.CUT if event.sign is MouthSign.CUT else Kind.BACK
+        for card in cards:
+            near = abs(card.out_at - event.at) <= SAME_LEAVING_MS
+            if near and not card.gone and not card.unseen_out:
+                if kind is Kind.CUT and event.probability >= SURE_SIGN:
+                    card.tracklet.kinds[Kind.CUT] += 2 * card.tracklet.kinds.total()
+                if not card.signed and not card.told:
+                    card.out_at = event.at
+                card.signed = max(card.signed, event.probability)
+                return None
+        run = Tracklet.unseen(number, self._mouth, event.at, kind)
+        return TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
+
+    def _returned(self, event: MouthEvent, cards: Sequence[TrackedCard]) -> None:
+        """Note on the last card near the mouth that it may be back in the shoe."""
+        near = [
+            card
+            for card in cards
+            if card.placed is None and not card.gone and card.return_at is None
+            if event.at - card.out_at <= RETURN_WITHIN_MS
+            if distance_inside(card.tracklet.pose.centre, self._view.mouth) >= -RETURN_REACH_MM
+        ]
+        if near:
+            max(near, key=lambda card: card.out_at).return_at = event.at
+
+    def settle(self, cards: Sequence[TrackedCard], at: int) -> list[Finding]:
+        """End the cards that went back and those that never came."""
+        found: list[Finding] = []
+        for card in cards:
+            if card.gone:
+                continue
+            if card.return_at is not None:
+                found += self._settle_return(card, at)
+            elif not card.is_seen and at - card.out_at >= NEVER_CAME_MS:
+                card.life, card.withdrawn = Life.GONE, True
+                if not card.told and card.signed >= SURE_SIGN and not card.tracklet.is_cut:
+                    detail = "a card that left the shoe and was seen nowhere"
+                    found.append(Finding(at, "REVIEW", detail))
+        return found
+
+    def _settle_return(self, card: TrackedCard, at: int) -> list[Finding]:
+        back = card.return_at or 0
+        away = card.tracklet.seen_at > back and not self._view.in_mouth(card.tracklet.pose, 40)
+        if away or card.placed is not None:
+            card.return_at = None  # it is on the table: the sign was false
+        elif at - back >= RETURN_MS:
+            card.life, card.returned = Life.GONE, True
+            # Where the card was told of, its track says so.
+            return [] if card.told else [Finding(at, "RETURNED_TO_SHOE")]
+        return []
+
+    def tell(
+        self, cards: Sequence[TrackedCard], at: int, open_since: Callable[[], int | None]
+    ) -> None:
+        """Mark the cards that are to be told of, in the order in which they left.
+
+        `open_since`: since when an empty place may hold a card that is still missing.
+        """
+        waiting = sorted((card for card in cards if not card.told), key=lambda c: c.out_at)
+        since = open_since() if waiting else None
+        for card in waiting:
+            waited = at - card.out_at
+            if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
+                return  # what lies there and is not explained yet may have left before
+            hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
+            cut = card.tracklet.is_cut and card.signed >= SURE_SIGN
+            if card.is_seen or hidden or cut:
+                # One that comes to light after a later card was told has lost its place.
+                card.found |= any(c.told and c.out_at > card.out_at for c in cards)
+                card.told = True
+            elif waited < (ORDER_PATIENCE_MS if since is None else OPEN_PATIENCE_MS):
+                return

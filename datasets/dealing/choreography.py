@@ -33,9 +33,7 @@ _SHOWING_MM = 14.0
 _HIDING_MM = 3.0
 
 
-def choreograph(
-    coups: Iterable[Coup], scenario: Scenario, style: Style = PLAIN
-) -> tuple[Act, ...]:
+def choreograph(coups: Iterable[Coup], scenario: Scenario, style: Style = PLAIN) -> tuple[Act, ...]:
     """Return the acts of all coups, one after the other from second 0."""
     acts: list[Act] = []
     start = ready = 0.0
@@ -165,7 +163,7 @@ class _Coup:
         mm = max(_SHOWING_MM - dealer.motion.waits_mm, 4.0)
         dealer.slide(card, card.lying.moved(dealer.layout.way * mm), 0.3)
         dealer.glide(dealer.rest(), 0.4)
-        card.shown = dealer.now
+        card.shown = card.legs[0].end if dealer.motion.waits_mm else dealer.now
         dealer.wait(0.8, 1.6)
         dealer.glide(dealer.at_mouth(), 0.4)
 

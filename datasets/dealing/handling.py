@@ -29,6 +29,8 @@ _BEFORE_MM = 78.0
 _BEGUN_MM = 1.0
 # Beside its place, a card is turned this far towards dealer or players, mm: a card's length.
 _BESIDE_MM = 96.0
+# From a card's middle to the grip of a hand that turns it, mm: the hand covers half of it.
+_TURNING_GRIP_MM = (4.0, 44.0)
 # Offsets below are what was seen in films of dealers, by eye: a card half over a line, its turn
 # when it was dropped, and how far a hand goes on before it comes back for it; mm and degrees.
 _OVER_LINE_MM = (14.0, 24.0)
@@ -117,7 +119,7 @@ class Dealer:
     def draw(self, drawn: Drawn, *, faced: bool = False) -> Carried:
         """Take hold of the next card in the mouth of the shoe; `faced` if it lies face up there."""
         inside = self.layout.mouth - self.layout.way * _INSIDE_MM
-        pose = Pose(*map(float, inside), self.layout.leaving_turn, float(faced))
+        pose = Pose(0.0, 0.0, self.layout.leaving_turn, float(faced)).moved(inside)
         card = Carried(drawn)
         if self.motion.waits_mm:
             waiting = pose.moved(self.layout.way * self.motion.waits_mm)
@@ -137,16 +139,14 @@ class Dealer:
         """Return where the drawing hand is on a card in the mouth."""
         grip = self.layout.mouth - self.layout.way * (8.0 - self.motion.waits_mm)
         reach = toward(grip, self.shoulders[Limb.DRAWING]) * min(_FINGERS_MM, self.motion.grip_mm)
-        return Pose(*map(float, grip + reach))
+        return Pose(0.0, 0.0).moved(grip + reach)
 
     def before_shoe(self, card: Carried, mm: float = _BEFORE_MM) -> Pose:
         """Return a card's pose just before the shoe, as it came out."""
         x, y = self.layout.mouth + self.layout.way * mm
         return Pose(float(x), float(y), card.lying.turn, card.lying.flip)
 
-    def slide(
-        self, card: Carried, target: Pose, seconds: float, limb: Limb = Limb.DRAWING
-    ) -> None:
+    def slide(self, card: Carried, target: Pose, seconds: float, limb: Limb = Limb.DRAWING) -> None:
         """Move a card under a hand in a straight line."""
         leg = Leg(0, 1, card.lying, target)
         self.carry([(card, leg)], self.holding(target, limb), seconds, limb)
@@ -304,7 +304,7 @@ class Dealer:
         """Turn a card about its long axis, or end over end; the hand goes with its edge."""
         over_end = self.motion.turning is Turning.OVER_END
         side = float(self.rng.choice([-1.0, 1.0])) * 14.0
-        grip = max(self.motion.grip_mm, 30.0)
+        grip = float(np.clip(self.motion.grip_mm, *_TURNING_GRIP_MM))
         self.glide(self.holding(card.lying, limb, grip).moved(np.array([side, 6.0])), 0.18, limb)
         leg = Leg(0, 1, card.lying, replace(where, flip=1.0, over_end=over_end), arch=6.0)
         hand = self.holding(where, limb, grip).moved(np.array([-0.6 * side, 2.0]))

@@ -190,10 +190,10 @@ def _style(args: argparse.Namespace) -> Style:
     """Return the style asked for; ConfigurationError where the split has none of that number."""
     if args.style is None:
         return PLAIN
-    known = styles(args.split)
+    known: tuple[Style, ...] = styles(args.split)
     if not 0 <= args.style < len(known):
         raise ConfigurationError(
-            f"--style: no style {args.style} in the split '{args.split}'; give 0 to {len(known) - 1}"
+            f"--style: no style {args.style} in split '{args.split}'; give 0 to {len(known) - 1}"
         )
     return known[args.style]
 

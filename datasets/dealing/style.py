@@ -1,4 +1,4 @@
-"""The styles of many dealers: how each draws, carries, turns and collects cards, and on which table.
+"""The styles of many dealers: how each draws, carries, turns and collects cards, at which table.
 
 A style is drawn from a seed. Held-out styles (split "test") have motions that no training style
 has, so that what carries over to them carries over to a dealer nobody has seen.
@@ -70,8 +70,17 @@ COUNT = {"train": 48, "test": 24}
 _SEED = {"train": 71_000, "test": 92_000}
 # Frames a second of cameras as they are sold.
 FRAME_RATES = (15.0, 20.0, 25.0, 30.0, 50.0, 60.0)
-# The mouth keeps this far from slots, mm2 of shared area: none.
-_APART_MM2 = 1.0
+# Mouth and tray, larger by this factor, share no more than this area with any slot, mm2: on no
+# table does the shoe touch a slot. Larger, and no place is left for the hands.
+_ROOM, _APART_MM2 = 1.5, 1.0
+# From a carried card's middle to the grip of the hand, mm: a hand's fingers end 10 to 30 mm beyond
+# its grip, so that a flat hand covers nearly all of a card and a pinched one's edge is covered.
+_GRIPS_MM = {
+    Carry.PINCHED: (12.0, 46.0),
+    Carry.FLAT_HAND: (-34.0, -6.0),
+    Carry.PITCHED: (0.0, 36.0),
+    Carry.HANDED_OVER: (5.0, 45.0),
+}
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -138,12 +147,12 @@ def _style(split: str, number: int) -> Style:
 
 
 def _motion(rng: Rng, split: str) -> Motion:
-    carry, turning, collecting = (_one_of(rng, kind) for kind in (Carry, Turning, Collecting))
+    carry, turning = _one_of(rng, Carry), _one_of(rng, Turning)
+    collecting = _one_of(rng, Collecting)
     if split == "test":
         # At least one motion of a held-out style is one that no training style has.
         carry, turning, collecting = _unseen(rng, (carry, turning, collecting))
-    near = {Carry.PINCHED: (36, 52), Carry.FLAT_HAND: (4, 22), Carry.PITCHED: (20, 45)}
-    low, high = near.get(carry, (25, 50))
+    low, high = _GRIPS_MM[carry]
     return Motion(
         carry=carry,
         turning=turning,
@@ -203,9 +212,7 @@ def _layout(rng: Rng) -> Layout:
     while True:
         places = _places(rng)
         lip = (float(rng.uniform(1000, 1070)), float(rng.uniform(95, 190)))
-        layout = Layout(
-            places, lip, float(rng.uniform(100, 178)), clear=bool(rng.random() < 0.4)
-        )
+        layout = Layout(places, lip, float(rng.uniform(100, 178)), clear=bool(rng.random() < 0.4))
         if _is_free(layout):
             return _mirrored(layout) if rng.random() < 0.5 else layout
 
@@ -235,7 +242,10 @@ def _places(rng: Rng) -> dict[str, tuple[float, float, float]]:
 def _is_free(layout: Layout) -> bool:
     """Whether the mouth of the shoe is clear of all slots, and no slot is under the tray."""
     slots = [layout.slot_polygon(name) for name in SLOTS]
-    kept = (layout.mouth_polygon(), layout.tray_polygon())
+    kept = [
+        area.mean(axis=0) + (area - area.mean(axis=0)) * _ROOM
+        for area in (layout.mouth_polygon(), layout.tray_polygon())
+    ]
     return all(_shared(slot, area) < _APART_MM2 for slot in slots for area in kept)
 
 

@@ -134,6 +134,7 @@ def _taken_off(cards: Sequence[Card], side: bool) -> Laid | None:
     return places, (("WRONG_REMOVED", (cards[0].points + side) % 4, "removed"),)
 
 
+# The cards, counted from 0, that every coup has; a later one may be missing.
 _FIRST_FOUR = (0, 1, 2, 3)
 _MAKERS: dict[Slip | None, Maker] = {
     None: _clean,

@@ -64,12 +64,14 @@ def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
     tilt, lens, noise = rng.uniform(0, 20), rng.uniform(-0.06, 0.06), rng.uniform(1, 5)
     pace = rng.uniform(1, arguments.pace)
     start = CUT_AT - CARDS_A_COUP * arguments.coups if number % CUT_EVERY == CUT_EVERY - 1 else 0
+    style = ["--style", str((arguments.seed + number) % COUNT[split])]
+    style = [] if arguments.plain else style
     rate = [] if arguments.fps is None else ["--fps", str(arguments.fps)]
     return [
         "--coups", str(arguments.coups), "--fault-every", str(arguments.fault_every),
         "--seed", str(1000 * arguments.seed + number),
         "--dealing", DEALING[number % len(DEALING)], "--deck", decks[number % len(decks)],
-        "--split", split, "--style", str((arguments.seed + number) % COUNT[split]),
+        "--split", split, *style,
         "--from", str(max(0, int(start))),
         "--size", arguments.size, *rate,
         "--pace", f"{pace:.2f}", "--noise", f"{noise:.1f}",
@@ -189,6 +191,7 @@ def main() -> int:
     parser.add_argument("--coups", type=int, default=20, help="coups in each film")
     parser.add_argument("--fault-every", type=int, default=10, help="a fault in every n-th coup")
     parser.add_argument("--seed", type=int, default=4001)
+    parser.add_argument("--plain", action="store_true", help="one plain dealer, as in the demo")
     parser.add_argument("--out", type=Path, default=Path("runs/coups"))
     parser.add_argument("--size", default="1280x720")
     parser.add_argument("--fps", type=float, help="of every film (that of the style's camera)")

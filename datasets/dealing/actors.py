@@ -10,13 +10,12 @@ import cv2
 import numpy as np
 
 from ..faces.registry import Deck
-from ..render.hands import FRAME_MM, frame_quad, hand
+from ..render.hands import FRAME_MM, GRIP_MM, Hand, frame_quad
 from ..render.paint import Image, Points, inks, lay, pyramid, shadow
 from .stage import Stage
 from .table_places import Camera, card_corners
 from .timeline import Pose
 
-Rng = np.random.Generator
 CUT_FACE = "cut"
 # A card on its edge is still drawn this share of its width wide.
 _THINNEST = 0.05
@@ -44,11 +43,19 @@ def card_quad(pose: Pose, size_mm: tuple[float, float], camera: Camera) -> Point
     """Return the corners (4, 2) px of a card in a pose, partly turned over or not."""
     angle = np.pi * pose.flip
     lean = float(np.cos(angle))
-    width = size_mm[0] * max(abs(lean), _THINNEST)
-    rise = size_mm[0] / 2 * float(np.sin(angle))
-    left = -rise if lean > 0 else rise
-    heights = pose.height + rise + np.array([left, -left, -left, left])
-    return camera.project(card_corners(pose.turn, (width, size_mm[1])) + pose.centre, heights)
+    turned = size_mm[1] if pose.over_end else size_mm[0]
+    rise = turned / 2 * float(np.sin(angle))
+    near = -rise if lean > 0 else rise
+    edges = [near, near, -near, -near] if pose.over_end else [near, -near, -near, near]
+    heights = pose.height + rise + np.array(edges)
+    return camera.project(card_corners(pose.turn, _seen_mm(pose, size_mm)) + pose.centre, heights)
+
+
+def _seen_mm(pose: Pose, size_mm: tuple[float, float]) -> tuple[float, float]:
+    """Return the width and height of what is seen from above of a card, partly turned or not."""
+    share = max(abs(float(np.cos(np.pi * pose.flip))), _THINNEST)
+    width, height = size_mm
+    return (width, height * share) if pose.over_end else (width * share, height)
 
 
 def paint_card(
@@ -56,8 +63,7 @@ def paint_card(
 ) -> None:
     """Paint a card with its shadow on the part of the picture whose top left pixel is `at`."""
     quad = card_quad(pose, pack.size_mm, stage.camera)
-    width = pack.size_mm[0] * max(abs(float(np.cos(np.pi * pose.flip))), _THINNEST)
-    flat = card_corners(pose.turn, (width, pack.size_mm[1])) + pose.centre
+    flat = card_corners(pose.turn, _seen_mm(pose, pack.size_mm)) + pose.centre
     lift = pose.height + pack.size_mm[0] / 2 * float(np.sin(np.pi * pose.flip))
     soft = (0.9 + 0.22 * lift) * stage.camera.scale
     strength = _SHADOW / (1 + 0.012 * lift)
@@ -89,11 +95,17 @@ class Arm:
     hand: Points
 
 
-def arm(rng: Rng, *, split: str, sun: Points) -> Arm:
-    """Return a dealer's arm; `sun` (2,) is the way its shadow falls, any length."""
-    drawn = hand(rng, split=split)
+def arm(drawn: Hand, sun: Points, *, mirrored: bool = False) -> Arm:
+    """Return a drawn hand as an arm; `sun` (2,) is the way its shadow falls, any length.
+
+    `mirrored` is the same person's other hand.
+    """
     below, above = drawn.below[0], drawn.above[0]
     flat = cv2.add(cv2.multiply(below, _through(above), scale=1 / 255), above)
+    box = drawn.box_mm
+    if mirrored:
+        flat = cv2.flip(flat, 1)
+        box = (2 * GRIP_MM[0] - box[2], box[1], 2 * GRIP_MM[0] - box[0], box[3])
     scale = flat.shape[1] / FRAME_MM[0]
     shift = np.asarray(sun) / np.hypot(*sun) * 11 * scale
     matrix = np.array([[1, 0, shift[0]], [0, 1, shift[1]]], np.float32)
@@ -107,7 +119,7 @@ def arm(rng: Rng, *, split: str, sun: Points) -> Arm:
     x0, x1, y0, y1 = columns[0], columns[-1] + 1, rows[0], rows[-1] + 1
     frame = frame_quad(np.zeros(2), 0.0)[0]
     edges = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]) / scale + frame
-    palm = frame_quad(np.zeros(2), 0.0, box=drawn.box_mm)
+    palm = frame_quad(np.zeros(2), 0.0, box=box)
     return Arm(np.ascontiguousarray(flat[y0:y1, x0:x1]), edges, palm)
 
 

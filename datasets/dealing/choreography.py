@@ -1,225 +1,284 @@
-"""A coup in time: where every card and the dealer's hand are at each instant.
+"""A coup in time: where every card and the hands are at each instant.
 
-Turns dealt coups into motions; the film draws them and the truth is read off them.
+Turns dealt coups into motions in one dealer's style; the film draws them and the truth is read off
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
-from .deal import BURN, BURN_FACE, CUT, Coup, Drawn
-from .scenario import Dealing, Scenario
-from .table_places import (
-    CARD_MM,
-    FIELD_MM,
-    LEAVING_TURN,
-    LIP,
-    PLACES,
-    SHOULDER,
-    SPOTS,
-    TRAY_MIDDLE,
-    WAY,
-    toward,
-)
-from .timeline import Act, Carried, Guest, Leg, Pose
+from vision.game.cards import DECK
 
-Rng = np.random.Generator
-# Where the dealer's hand is out of the picture and where it rests, mm.
-AWAY = Pose(615.0, -190.0)
-REST = Pose(612.0, 22.0)
-# From the grip of a hand to its fingertips, and how far in from its edge a card is held.
-_FINGERS_MM = 30.0
-# A card waits this far inside the lip of the shoe, mm.
-_IN_SHOE = LIP - WAY * 26.0
-# A card this far from where it lay has been taken away; the truth says so from then on.
-_REMOVED_MM = 20.0
+from .collecting import collect, take
+from .deal import BURN, BURN_FACE, CUT, Coup, Drawn
+from .handling import Dealer
+from .interruptions import bet, look_at, push_through, stranger
+from .scenario import Dealing, Scenario
+from .style import PLAIN, Style
+from .timeline import Act, Bet, Carried, Leg, Limb, Pushed, Reach
+
 # The share of coups before which a guest changes a bet.
 _BETS = 0.6
+# Cards that leave the shoe together lie this far apart, mm: the second one's edge shows.
+_TOGETHER_MM = 19.0
+# A card pushed back had come this far out of the shoe at least and at most, mm.
+_RETURNED_MM = (62.0, 95.0)
+# A card that is face up in the shoe is pulled this far, mm: its index shows.
+_SHOWING_MM = 14.0
+# A hand that hides a card's exchange lies this far from its middle, mm.
+_HIDING_MM = 3.0
 
 
-def choreograph(coups: Iterable[Coup], scenario: Scenario) -> tuple[Act, ...]:
+def choreograph(coups: Iterable[Coup], scenario: Scenario, style: Style = PLAIN) -> tuple[Act, ...]:
     """Return the acts of all coups, one after the other from second 0."""
     acts: list[Act] = []
-    start = 0.0
+    start = ready = 0.0
     for coup in coups:
         rng = np.random.default_rng([scenario.seed, 2, coup.number])
-        acts.append(_Director(rng, start, scenario.pace).act(coup))
-        start = acts[-1].end
+        dealer = Dealer(rng, style, start=start, ready=ready, pace=scenario.pace)
+        acts.append(_Coup(dealer, coup).act())
+        start, ready = acts[-1].end, dealer.ready
     return tuple(acts)
 
 
-class _Director:
-    """Moves the hand through one coup; `now` is the time it has come to."""
+class _Coup:
+    """One coup as it is played by a dealer, mistakes and interruptions included."""
 
-    def __init__(self, rng: Rng, start: float, pace: float) -> None:
-        self.rng = rng
-        self.pace = pace
-        self.start = self.now = start
-        self.hand = AWAY
-        self.legs: list[Leg] = []
-        self.cards: list[Carried] = []
+    def __init__(self, dealer: Dealer, coup: Coup) -> None:
+        self.dealer = dealer
+        self.coup = coup
+        self.wrong = {m.order: m.code for m in coup.mistakes if m.order is not None}
+        self.guests: list[Reach] = []
+        self.pushed: list[Pushed] = []
+        self.bet: Bet | None = None
 
-    def act(self, coup: Coup) -> Act:
-        self.wait(0.4, 0.9)
-        guest = self.bet() if coup.number and self.rng.random() < _BETS else None
-        if coup.number == 0:
-            self.burn(coup)
+    def act(self) -> Act:
+        """Play the coup from its first wait to the last hand's leaving."""
+        dealer = self.dealer
+        dealer.wait(0.4, 0.9)
+        if dealer.motion.both_hands:
+            dealer.glide(dealer.rest(Limb.OTHER), 0.4, Limb.OTHER, meanwhile=True)
+        if self.coup.number:
+            self._before()
+            self._play()
         else:
-            self.play(coup)
-        self.glide(AWAY, 0.4)
-        self.wait(0.1, 0.3)
-        return Act(coup, self.start, self.now, tuple(self.cards), tuple(self.legs), guest)
+            self._burn()
+        for limb in (Limb.OTHER, Limb.DRAWING):
+            dealer.glide(dealer.away(limb), 0.4, limb)
+        dealer.wait(0.1, 0.3)
+        if dealer.chance(dealer.motion.strangers):
+            self.guests.append(stranger(dealer.rng, dealer.start, dealer.now))
+        return self._written()
 
-    def play(self, coup: Coup) -> None:
-        face_up = coup.dealing is Dealing.FACE_UP
-        first = [d for d in coup.drawn if d.place[-1] in "12" or d.place == CUT]
-        for drawn in first:
-            self.lay(drawn, face_up=face_up)
-        self.glide(REST, 0.4)
-        if not face_up:
-            self.wait(0.1, 0.4)
-            for side in ("PUNTO", "BANCO"):
-                for card in [c for c in self.cards if side in c.drawn.place]:
-                    self.turn(card)
-                if coup.dealing is Dealing.PUNTO_FIRST:
-                    self.glide(REST, 0.4)
-                    self.wait(0.2, 0.6)
-        for drawn in [d for d in coup.drawn if d not in first]:
-            self.glide(REST, 0.3)
-            self.wait(0.1, 0.5)
-            card = self.lay(drawn, face_up=face_up)
-            if not face_up:
-                self.turn(card)
-        self.glide(REST if self.rng.random() < 0.5 else AWAY, 0.4)
-        self.wait(1.0, 2.0)
-        self.clear("PUNTO")
-        self.clear("BANCO")
-
-    def burn(self, coup: Coup) -> None:
-        for drawn in coup.drawn:
-            self.lay(drawn, face_up=drawn.place == BURN_FACE)
-            if drawn.place == BURN_FACE:
-                self.glide(AWAY, 0.35)
-                self.wait(1.2, 1.8)
-        self.wait(0.3, 0.6)
-        self.clear(BURN)
-
-    def bet(self) -> Guest:
-        """Let a guest change a bet before the first card."""
-        spot = int(self.rng.integers(len(SPOTS)))
-        x = float(SPOTS[spot][0])
-        away = Pose(x + float(self.rng.normal(0, 60)), FIELD_MM[1] + 130.0)
-        over = Pose(x, float(SPOTS[spot][1]) + 12.0)
-        start, half = self.start, 0.55 / self.pace
-        self.now = max(self.now, start + 1.6 * half)
-        legs = (
-            Leg(start, start + half, away, over),
-            Leg(start + half * 1.2, start + half * 2.2, over, away),
+    def _written(self) -> Act:
+        dealer = self.dealer
+        hands = [
+            Reach(limb, tuple(legs), dealer.shoulders[limb])
+            for limb, legs in dealer.legs.items()
+            if legs
+        ]
+        return Act(
+            self.coup,
+            dealer.start,
+            dealer.now,
+            tuple(dealer.cards),
+            (*self.guests, *reversed(hands)),
+            self.bet,
+            tuple(self.pushed),
         )
-        shoulder = np.array([away.x, FIELD_MM[1] + 700.0])
-        return Guest(spot, start + half * 1.1, legs, shoulder)
 
-    def wait(self, least: float, most: float) -> None:
-        self.now += float(self.rng.uniform(least, most)) / self.pace
+    def _before(self) -> None:
+        """Let a guest bet, and chips or the marker be pushed through the empty layout."""
+        dealer = self.dealer
+        if dealer.rng.random() < _BETS:
+            self.bet, reach = bet(dealer.rng, dealer.start, dealer.pace)
+            self.guests.append(reach)
+            dealer.now = max(dealer.now, dealer.start + 0.88 / dealer.pace)
+        if dealer.chance(dealer.motion.pushes):
+            self.pushed.append(push_through(dealer))
 
-    def glide(self, target: Pose, seconds: float) -> None:
-        """Move the empty hand."""
-        distance = _distance(target, self.hand)
-        if distance > 1:
-            self.carry((), target, max(seconds, distance / 2100))
+    def _play(self) -> None:
+        dealer, coup = self.dealer, self.coup
+        face_up = coup.dealing is Dealing.FACE_UP
+        opening = [d for d in coup.drawn if d.place[-1] in "12" or d.place == CUT]
+        self._lay_all(opening, face_up=face_up)
+        dealer.glide(dealer.rest(), 0.4)
+        if not face_up:
+            self._reveal()
+        self._take_one_off()
+        for drawn in [d for d in coup.drawn if d not in opening]:
+            dealer.glide(dealer.rest(), 0.3)
+            dealer.wait(0.1, 0.5)
+            self._lay_all([drawn], face_up=face_up)
+            if not face_up:
+                self._turn([card for card in dealer.cards if card.drawn is drawn])
+        dealer.glide(dealer.rest() if dealer.rng.random() < 0.5 else dealer.away(Limb.DRAWING), 0.4)
+        dealer.wait(1.0, 2.0)
+        self._switch()
+        collect(dealer, dealer.cards)
 
-    def carry(self, cards: Sequence[tuple[Carried, Leg]], target: Pose, seconds: float) -> None:
-        """Move the hand, and cards with it on the given motions."""
-        end = self.now + seconds / self.pace
-        via = cards[0][1].via if cards else None
-        if via and cards:
-            shift = self.hand.centre - cards[0][1].origin.centre
-            via = (via[0] + float(shift[0]), via[1] + float(shift[1]))
-        self.legs.append(Leg(self.now, end, self.hand, target, via))
-        for card, leg in cards:
-            card.legs.append(replace(leg, start=self.now, end=end))
-        self.hand, self.now = target, end
+    def _burn(self) -> None:
+        dealer = self.dealer
+        for drawn in self.coup.drawn:
+            card = dealer.draw(drawn)
+            dealer.bring(card, dealer.target(drawn), flip=float(drawn.place == BURN_FACE))
+            if drawn.place == BURN_FACE:
+                dealer.glide(dealer.away(Limb.DRAWING), 0.35)
+                dealer.wait(1.2, 1.8)
+        dealer.wait(0.3, 0.6)
+        take(dealer, [card for card in dealer.cards if BURN in card.drawn.place])
 
-    def lay(self, drawn: Drawn, *, face_up: bool) -> Carried:
-        """Pull a card out of the shoe and slide it to its place."""
-        card = Carried(drawn)
-        x, y, turn = PLACES[drawn.place]
-        dx, dy, spin = self.rng.normal(0, 1, 3) * (2.5, 2.5, 1.6)
-        if drawn.place == BURN:
-            dx += 4.0 * sum(c.drawn.place == BURN for c in self.cards)
-        target = Pose(x + dx, y + dy, turn + spin, float(face_up and drawn.place != CUT))
-        origin = Pose(float(_IN_SHOE[0]), float(_IN_SHOE[1]), LEAVING_TURN)
-        grip = LIP - WAY * 8.0
-        self.glide(origin.moved(grip + toward(grip, SHOULDER) * _FINGERS_MM - _IN_SHOE), 0.22)
-        bend = LIP + WAY * 150.0
-        leg = Leg(0, 1, origin, target, (float(bend[0]), float(bend[1])), (0.16, 0.6), 14.0)
-        distance = float(np.hypot(*(target.centre - LIP)))
-        self.cards.append(card)
-        self.carry([(card, leg)], self.holding(target), 0.5 + distance / 2000)
-        flight = card.legs[0]
-        card.out = _first(flight, _is_out)
-        card.placed = flight.end
-        self.now += 0.05 / self.pace
-        return card
+    # --- dealing ---------------------------------------------------------------------------------
 
-    def turn(self, card: Carried) -> None:
-        """Turn a lying card face up."""
-        lying = card.legs[-1].target
-        side = float(self.rng.choice([-1.0, 1.0])) * 14.0
-        self.glide(self.holding(lying).moved(np.array([side, 6.0])), 0.18)
-        leg = Leg(0, 1, lying, replace(lying, flip=1.0), arch=6.0)
-        self.carry([(card, leg)], self.hand.moved(np.array([-1.6 * side, -4.0])), 0.32)
+    def _lay_all(self, drawn: Sequence[Drawn], *, face_up: bool) -> None:
+        """Lay cards one after the other, those that stick together in pairs."""
+        left = list(drawn)
+        while left:
+            now = left.pop(0)
+            if left and self.wrong.get(left[0].order) == "TWO_CARDS_OUT":
+                self._lay_together(now, left.pop(0), face_up=face_up)
+            else:
+                self._lay(now, face_up=face_up)
 
-    def clear(self, side: str) -> None:
-        """Gather the cards of a side and slide them into the tray."""
-        group = [c for c in self.cards if side in c.drawn.place]
-        if not group:
+    def _lay(self, drawn: Drawn, *, face_up: bool) -> None:
+        dealer, code = self.dealer, self.wrong.get(drawn.order)
+        card = dealer.draw(drawn, faced=code == "EXPOSED_IN_SHOE")
+        if code == "EXPOSED_IN_SHOE":
+            self._show_in_mouth(card)
+        elif code == "RETURNED_TO_SHOE":
+            self._push_back(card)
+        elif code == "EXPOSED_EARLY":
+            self._flash(card)
+        dealer.lay_drawn(card, face_up=face_up and code != "UNREAD")
+        if code == "UNREAD":
+            self._cover(card)
+
+    def _show_in_mouth(self, card: Carried) -> None:
+        """Pull a card that lies face up in the shoe a little, see it, and wait."""
+        dealer = self.dealer
+        mm = max(_SHOWING_MM - dealer.motion.waits_mm, 4.0)
+        dealer.slide(card, card.lying.moved(dealer.layout.way * mm), 0.3)
+        dealer.glide(dealer.rest(), 0.4)
+        card.shown = card.legs[0].end if dealer.motion.waits_mm else dealer.now
+        dealer.wait(0.8, 1.6)
+        dealer.glide(dealer.at_mouth(), 0.4)
+
+    def _push_back(self, card: Carried) -> None:
+        """Draw a card wholly, push it back into the shoe, and take hold of it once more."""
+        dealer = self.dealer
+        inside = card.lying
+        mm = float(dealer.rng.uniform(*_RETURNED_MM))
+        dealer.slide(card, dealer.before_shoe(card, mm), 0.4)
+        dealer.left_shoe(card)
+        out = card.out
+        dealer.wait(0.1, 0.5)
+        dealer.slide(card, inside, 0.4)
+        card.returns.append((out, dealer.now))
+        card.shown = dealer.now
+        dealer.glide(dealer.rest(), 0.3)
+        dealer.wait(0.4, 0.9)
+        dealer.glide(dealer.at_mouth(), 0.3)
+
+    def _flash(self, card: Carried) -> None:
+        """Let a card's face be seen before it is laid face down."""
+        dealer = self.dealer
+        before = dealer.before_shoe(card)
+        dealer.slide(card, before, 0.35)
+        middle = before.moved((np.array([540.0, 250.0]) - before.centre) * 0.4)
+        dealer.slide(card, replace(middle, flip=1.0), 0.35)
+        card.shown = dealer.now
+        dealer.wait(0.15, 0.5)
+        dealer.slide(card, middle, 0.3)
+
+    def _lay_together(self, one: Drawn, two: Drawn, *, face_up: bool) -> None:
+        """Draw two cards that stick together, part them on the table, and lay the second."""
+        dealer = self.dealer
+        lead = dealer.draw(one)
+        trail = Carried(two)
+        behind = lead.lying.moved(-dealer.layout.way * _TOGETHER_MM)
+        trail.legs.append(Leg(dealer.now, dealer.now + 1e-3, behind, behind))
+        dealer.cards.append(trail)
+        dealer.now += 1e-3
+        target = dealer.target(one)
+        shift = np.array([_TOGETHER_MM * np.sign(dealer.layout.way[0]) * -1, -4.0])
+        ways = [(lead, target), (trail, target.moved(shift))]
+        legs = [(card, Leg(0, 1, card.lying, end)) for card, end in ways]
+        dealer.carry(legs, dealer.holding(target), 0.9)
+        for card in (lead, trail):
+            dealer.left_shoe(card)
+        lead.placed = dealer.now
+        trail.shown = trail.out
+        dealer.wait(0.3, 0.8)
+        where = dealer.target(two)
+        dealer.slide(trail, where, 0.4)
+        trail.placed = dealer.now
+        if face_up:
+            dealer.turn([lead])
+            dealer.turn([trail])
+
+    # --- turning ---------------------------------------------------------------------------------
+
+    def _reveal(self) -> None:
+        """Turn both hands' cards, Punto's first, as the coup is dealt; a player may look before."""
+        dealer = self.dealer
+        dealer.wait(0.1, 0.4)
+        for side in ("PUNTO", "BANCO"):
+            cards = [card for card in dealer.cards if side in card.drawn.place]
+            if side == "PUNTO":
+                self.guests += look_at(dealer, [c for c in cards if not self._is_covered(c)])
+            self._turn(cards)
+            if self.coup.dealing is Dealing.PUNTO_FIRST:
+                dealer.glide(dealer.rest(), 0.4)
+                dealer.wait(0.2, 0.6)
+
+    def _turn(self, cards: Sequence[Carried]) -> None:
+        """Turn those of the cards that are not face up already, nor to stay covered."""
+        lying = [c for c in cards if c.lying.flip < 0.5 and not self._is_covered(c)]
+        if lying:
+            self.dealer.turn(lying)
+
+    def _is_covered(self, card: Carried) -> bool:
+        return self.wrong.get(card.drawn.order) == "UNREAD"
+
+    def _cover(self, card: Carried) -> None:
+        """Leave the other hand on a card from now on, until the table is cleared."""
+        dealer = self.dealer
+        hand = dealer.holding(card.lying, Limb.OTHER, 6.0)
+        dealer.glide(hand, 0.4, Limb.OTHER, meanwhile=True)
+
+    # --- mistakes after that ---------------------------------------------------------------------
+
+    def _find(self, code: str) -> Carried | None:
+        return next((c for c in self.dealer.cards if self.wrong.get(c.drawn.order) == code), None)
+
+    def _take_one_off(self) -> None:
+        card = self._find("WRONG_REMOVED")
+        if card is not None:
+            take(self.dealer, [card])
+            self.dealer.glide(self.dealer.rest(), 0.4)
+            self.dealer.wait(1.5, 2.5)
+
+    def _switch(self) -> None:
+        """Exchange a card that lies for another one, under a hand."""
+        dealer, card = self.dealer, self._find("SWITCH")
+        if card is None:
             return
-        farthest = max(group, key=lambda c: c.legs[-1].target.x)
-        self.glide(self.holding(farthest.legs[-1].target), 0.4)
-        pile = min(group, key=lambda c: c.legs[-1].target.x).legs[-1].target
-        pile = replace(pile, turn=6.0 + float(self.rng.normal(0, 4)))
-        self.slide(group, pile, 0.35)
-        self.slide(group, Pose(float(TRAY_MIDDLE[0]), float(TRAY_MIDDLE[1])), 0.6)
-        for card in group:
-            card.gone = self.now
-        self.hand = replace(self.hand, height=0.0)
-
-    def slide(self, group: Sequence[Carried], target: Pose, seconds: float) -> None:
-        moves: list[tuple[Carried, Leg]] = []
-        for card in group:
-            lying = card.legs[-1].target
-            dx, dy, spin = self.rng.normal(0, 1, 3) * (2.0, 2.0, 2.0)
-            end = Pose(target.x + dx, target.y + dy, target.turn + spin, lying.flip)
-            moves.append((card, Leg(0, 1, lying, end)))
-        self.carry(moves, self.holding(target), seconds)
-        for card in group:
-            flight = card.legs[-1]
-            if card.removed is None and _distance(flight.origin, flight.target) > _REMOVED_MM:
-                card.removed = _first(flight, partial(_has_left, flight.origin))
-
-    def holding(self, card: Pose) -> Pose:
-        """Return where the hand is that holds a lying card by its edge on the dealer's side."""
-        return card.moved(toward(card.centre, SHOULDER) * (_FINGERS_MM + 18.0))
-
-
-def _distance(first: Pose, second: Pose) -> float:
-    return float(np.hypot(*(first.centre - second.centre)))
-
-
-def _has_left(origin: Pose, now: Pose) -> bool:
-    return _distance(origin, now) > _REMOVED_MM
-
-
-def _is_out(now: Pose) -> bool:
-    return float((now.centre - LIP) @ WAY) >= CARD_MM[0] / 2
-
-
-def _first(leg: Leg, holds: Callable[[Pose], bool]) -> float:
-    """Return the first instant of a motion at which something holds, its end where it never."""
-    times = np.linspace(leg.start, leg.end, 200)
-    return next((float(t) for t in times if holds(leg.pose(float(t)))), leg.end)
+        dealer.glide(dealer.holding(card.lying, grip_mm=_HIDING_MM), 0.4)
+        dealer.wait(0.2, 0.5)
+        others = [face for face in DECK if face != card.drawn.card]
+        face = others[int(dealer.rng.integers(len(others)))]
+        new = Carried(Drawn(0, face, card.drawn.place))
+        dx, dy, spin = dealer.rng.normal(0, 1.5, 3)
+        lies = replace(card.lying, x=card.lying.x + dx, y=card.lying.y + dy,
+                       turn=card.lying.turn + spin)  # fmt: skip
+        new.legs.append(Leg(dealer.now, dealer.now + 1e-3, lies, lies))
+        card.gone = card.removed = dealer.now
+        dealer.cards.append(new)
+        dealer.wait(0.2, 0.4)
+        dealer.glide(dealer.rest(), 0.4)
+        card.shown = dealer.now
+        dealer.wait(1.2, 2.0)

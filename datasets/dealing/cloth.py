@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import cv2
@@ -16,8 +16,8 @@ from .table_places import (
     SEATS_MM,
     SLOTS,
     Camera,
+    Layout,
     on_ring,
-    slot_polygon,
 )
 
 Rng = np.random.Generator
@@ -26,6 +26,8 @@ Colour = tuple[float, float, float]
 # cloth goes on beyond the field, mm: a leaning camera sees more than the field.
 _PX_PER_MM = 2.0
 _MARGIN_MM = 70.0
+# The word of a hand is printed this far above the middle of its slots, mm.
+_ABOVE_SLOTS_MM = 72.0
 _ROWS = ("EGALITE", "BANCO", "PUNTO")
 
 
@@ -49,20 +51,22 @@ TABLES: dict[str, Cloth] = {
 }
 
 
-def printed(rng: Rng, camera: Camera, cloth: Cloth) -> Image:
+def printed(rng: Rng, camera: Camera, cloth: Cloth, layout: Layout) -> Image:
     """Return the felt with its printing, seen by the camera."""
     width, height = camera.size
     extent = np.array(FIELD_MM) + 2 * _MARGIN_MM
     size = (int(extent[1] * _PX_PER_MM), int(extent[0] * _PX_PER_MM))
     flat = felt(rng, size, cloth.felt)
     for name in SLOTS:
-        _line(flat, slot_polygon(name), cloth.ink, closed=True, width_mm=1.4)
-    for name, x in (("PUNTO", 353.0), ("BANCO", 727.0)):
-        _word(flat, name, (x, 190.0), height_mm=20, ink=cloth.ink)
+        _line(flat, layout.slot_polygon(name), cloth.ink, closed=True, width_mm=1.4)
+    for name in ("PUNTO", "BANCO"):
+        first, second = (np.array(layout.places[f"{name}_{n}"][:2]) for n in (1, 2))
+        x, y = (first + second) / 2 - (0, _ABOVE_SLOTS_MM)
+        _word(flat, name, (float(x), float(y)), height_mm=20, ink=cloth.ink)
     _bets(flat, cloth.ink)
     # A plane seen by a camera without lens errors: four points settle it; the lens is bent after.
     corners = np.array([[0.0, 0.0], [extent[0], 0.0], [extent[0], extent[1]], [0.0, extent[1]]])
-    plain = Camera(camera.size, camera.tilt)
+    plain = replace(camera, lens=0.0)
     matrix = cv2.getPerspectiveTransform(
         (corners * _PX_PER_MM).astype(np.float32), plain.project(corners - _MARGIN_MM)
     )

@@ -15,7 +15,7 @@ from vision.errors import ConfigurationError
 from vision.game.cards import DECK, Card, points_of
 from vision.game.events import Slot
 
-from .dealer_mistakes import BY_CHANCE, MOST, Laid, Moment, lay_out
+from .dealer_mistakes import BY_CHANCE, FROM_SIGHT, MOST, Laid, Moment, lay_out
 from .scenario import Dealing, Plan, Scenario, Slip
 
 Rng = np.random.Generator
@@ -30,7 +30,8 @@ _TRIES = 5000
 class Drawn:
     """A card that leaves the shoe and the place it is laid on; the cut card has no face, order 0.
 
-    `place` is a slot's name, `PUNTO_4`, `BANCO_4`, `BURN_FACE`, `BURN` or `CUT`.
+    A card that does not come from the shoe has order 0 too. `place` is a slot's name, `PUNTO_4`,
+    `BANCO_4`, `BURN_FACE`, `BURN` or `CUT`.
     """
 
     order: int
@@ -144,9 +145,25 @@ class _Dealer:
         plan = self.scenario.plans.get(number, Plan())
         every = self.scenario.slip_every
         if plan.slip is None and every and number % every == 0:
-            chosen = BY_CHANCE[int(self.rng.integers(len(BY_CHANCE)))]
+            mistakes = self._mistakes()
+            chosen = mistakes[int(self.rng.integers(len(mistakes)))]
             plan = Plan(chosen, plan.cards, plan.dealing)
+        if plan.slip is Slip.EXPOSED_EARLY and self._may_be_face_up(plan):
+            raise ConfigurationError(
+                f"coup {number}: the fault '{plan.slip}' needs cards that are dealt face down; set "
+                "dealing to face-down or punto-first"
+            )
         return plan
+
+    def _mistakes(self) -> tuple[Slip, ...]:
+        """Return the mistakes that chance may choose from."""
+        if not self.scenario.from_sight:
+            return BY_CHANCE
+        early = self._may_be_face_up(Plan())
+        return BY_CHANCE + tuple(s for s in FROM_SIGHT if not (early and s is Slip.EXPOSED_EARLY))
+
+    def _may_be_face_up(self, plan: Plan) -> bool:
+        return (plan.dealing or self.scenario.dealing) in {Dealing.FACE_UP, Dealing.MIXED}
 
     def _dealing(self, plan: Plan) -> Dealing:
         dealing = plan.dealing or self.scenario.dealing

@@ -14,13 +14,14 @@ from vision.game.tableau import DEAL_ORDER, next_slot
 
 from .scenario import Slip
 
-Moment = Literal["out", "placed", "face", "removed"]
+Moment = Literal["out", "placed", "face", "removed", "shown"]
 # Cards a coup may need: six by the rules, and two over-drawn.
 MOST = 8
 _PPBB = (Slot.PUNTO_1, Slot.PUNTO_2, Slot.BANCO_1, Slot.BANCO_2)
 # A fault's code, the index of the card that makes it (None: it is missing), the deciding moment.
 Fault = tuple[str, int | None, Moment]
 Laid = tuple[tuple[str, ...], tuple[Fault, ...]]
+Maker = Callable[[Sequence[Card], bool], Laid | None]
 
 
 def lay_out(slip: Slip | None, cards: Sequence[Card], side: bool) -> Laid | None:
@@ -115,7 +116,27 @@ def _out_of_turn(cards: Sequence[Card], _: bool) -> Laid | None:
     return (*_legal(cards)[:4], "BANCO_3", "PUNTO_3"), (("OUT_OF_TURN_B3", 4, "placed"),)
 
 
-_MAKERS: dict[Slip | None, Callable[[Sequence[Card], bool], Laid | None]] = {
+def _seen(code: str, moment: Moment, *, among: Sequence[int]) -> Maker:
+    """Return the maker of a mistake that breaks no rule of the tableau: only its motion shows."""
+
+    def lay(cards: Sequence[Card], side: bool) -> Laid | None:
+        which = among[(cards[0].points + side) % len(among)]
+        return _legal(cards), ((code, which, moment),)
+
+    return lay
+
+
+def _taken_off(cards: Sequence[Card], side: bool) -> Laid | None:
+    places = _legal(cards)
+    # A card is due yet: what is taken away now is taken away before the result.
+    if len(places) < 5:
+        return None
+    return places, (("WRONG_REMOVED", (cards[0].points + side) % 4, "removed"),)
+
+
+# The cards, counted from 0, that every coup has; a later one may be missing.
+_FIRST_FOUR = (0, 1, 2, 3)
+_MAKERS: dict[Slip | None, Maker] = {
     None: _clean,
     Slip.NINTH_COPY: _clean,
     Slip.PPBB: _ppbb,
@@ -127,5 +148,17 @@ _MAKERS: dict[Slip | None, Callable[[Sequence[Card], bool], Laid | None]] = {
     Slip.WRONG_HAND: _wrong_hand,
     Slip.FOURTH_CARD: _fourth,
     Slip.OUT_OF_TURN: _out_of_turn,
+    Slip.EXPOSED_IN_SHOE: _seen("EXPOSED_IN_SHOE", "shown", among=_FIRST_FOUR),
+    Slip.RETURNED_TO_SHOE: _seen("RETURNED_TO_SHOE", "shown", among=_FIRST_FOUR),
+    Slip.TWO_AT_ONCE: _seen("TWO_CARDS_OUT", "shown", among=(1, 2, 3)),
+    Slip.EXPOSED_EARLY: _seen("EXPOSED_EARLY", "shown", among=_FIRST_FOUR),
+    Slip.SWITCHED: _seen("SWITCH", "shown", among=_FIRST_FOUR),
+    Slip.TAKEN_OFF: _taken_off,
+    Slip.STAYS_COVERED: _seen("UNREAD", "removed", among=_FIRST_FOUR),
 }
-BY_CHANCE = tuple(slip for slip in Slip if slip is not Slip.NINTH_COPY)
+# Mistakes that only the motions show, and those against the tableau.
+FROM_SIGHT = (
+    Slip.EXPOSED_IN_SHOE, Slip.RETURNED_TO_SHOE, Slip.TWO_AT_ONCE, Slip.EXPOSED_EARLY,
+    Slip.SWITCHED, Slip.TAKEN_OFF, Slip.STAYS_COVERED,
+)  # fmt: skip
+BY_CHANCE = tuple(slip for slip in Slip if slip not in {*FROM_SIGHT, Slip.NINTH_COPY})

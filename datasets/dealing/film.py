@@ -14,6 +14,9 @@ import cv2
 import numpy as np
 
 from ..faces.registry import cut_card, load_back, load_deck
+from ..render import clutter
+from ..render.exposure import jpeg
+from ..render.hands import hand
 from ..render.paint import Image, Points, paste
 from .actors import (
     CUT_FACE,
@@ -27,13 +30,12 @@ from .actors import (
     warped,
 )
 from .film_settings import Look
-from .stage import Chips, Stage, set_stage
-from .table_places import SHOULDER, Camera, toward
-from .timeline import Act, Carried, Leg, Pose, is_moving, pose_at
+from .stage import Chips, Stage, marker, paint_thing, set_stage
+from .table_places import Camera, toward
+from .timeline import Act, Carried, Leg, Limb, Pose, Pushed, Reach, is_moving, on_table, pose_at
 
+Rng = np.random.Generator
 Window = tuple[int, int, int, int]
-# Longest exposure, s; at a high frame rate it is half the time between two frames.
-_SHUTTER_S = 1 / 60
 # Motion blur: the exposure is drawn in steps of at most this many px, and at most so many steps.
 # Larger steps show as ghosts, more steps cost time.
 _STEP_PX = 6.0
@@ -63,15 +65,12 @@ def film(acts: Sequence[Act], look: Look) -> Iterator[tuple[Image, int]]:
     A frame is the caller's to keep. ConfigurationError where there is no such deck or back.
     """
     shot = Shot(look)
-    lasting: list[Carried] = []
     number = 0
     for index in range(frame_count(acts, look.fps)):
         at = index / look.fps
         while number + 1 < len(acts) and at >= acts[number].end:
-            lasting += [card for card in acts[number].cards if card.gone is None]
             number += 1
-        act = acts[number]
-        yield shot.frame((*lasting, *act.cards), act, at), frame_ms(index, look.fps)
+        yield shot.frame(on_table(acts, number), acts[number], at), frame_ms(index, look.fps)
 
 
 class Shot:
@@ -80,87 +79,139 @@ class Shot:
     def __init__(self, look: Look) -> None:
         rng = np.random.default_rng([look.seed, 3])
         deck, back = load_deck(look.deck), load_back(look.back)
+        optics, layout = look.style.optics, look.style.layout
         self.pack = Pack(deck, back, cut_card(deck.back.shape[0]))
         self.camera = look.camera
-        self.stage: Stage = set_stage(rng, look.camera, look.table, self.pack.back)
-        self.arm: Arm = arm(rng, split=look.split, sun=self.stage.sun)
-        self.guest = arm(rng, split=look.split, sun=self.stage.sun)
+        self.stage: Stage = set_stage(rng, look.camera, look.table, self.pack.back, layout)
+        self.arms = self._arms(rng, look)
         self.chips = Chips(rng, look.split)
+        self.things = look.split
         self.bet = 0
         self.rng = rng
         self.noise = self._noise(look.noise)
-        self.shutter = min(_SHUTTER_S, 0.5 / look.fps)
-        self.still: tuple[tuple[int, Pose | None], ...] | None = None
+        self.quality = optics.quality
+        self.shutter = min(optics.shutter_s, 0.5 / look.fps)
+        self.readout = min(optics.readout_s, 0.9 / look.fps)
+        self.still: tuple[tuple[str, Pose | None], ...] | None = None
         self.canvas = self.stage.bare
+
+    def _arms(self, rng: Rng, look: Look) -> dict[Limb, Arm]:
+        """Return the arms of everybody at the table; the dealer's two are one person's."""
+        wear, left = look.style.wear, look.style.motion.left_handed
+        dealer = hand(rng, split=look.split, wear=wear)
+        others = [hand(rng, split=look.split) for _ in (Limb.GUEST, Limb.STRANGER)]
+        wrong = left is not None and dealer.is_right is left
+        sun = self.stage.sun
+        return {
+            Limb.DRAWING: arm(dealer, sun, mirrored=wrong),
+            Limb.OTHER: arm(dealer, sun, mirrored=not wrong),
+            Limb.GUEST: arm(others[0], sun),
+            Limb.STRANGER: arm(others[1], sun),
+        }
 
     def frame(self, cards: Sequence[Carried], act: Act, at: float) -> Image:
         """Return the picture at an instant of an act; `cards` are its and those still lying."""
-        start, end = at - self.shutter / 2, at + self.shutter / 2
+        start, end = self._exposure(at)
         seen = [card for card in cards if card.pose(end) is not None]
         moving = [card for card in seen if is_moving(card.legs, start, end)]
         self._bet(act, at)
         self._settle([card for card in seen if card not in moving], at)
         image = self.canvas.copy()
-        if act.guest is not None:
-            guest = self._reach(self.guest, act.guest.legs, act.guest.shoulder, at)
-            self._paint_moving(image, (), guest, at)
-        self._paint_moving(image, moving, self._reach(self.arm, act.hand, SHOULDER, at), at)
-        return self._exposed(image)
+        for thing in act.pushed:
+            self._paint_pushed(image, thing, at)
+        reaches = [reach for hand in act.hands if (reach := self._reach(hand, at)) is not None]
+        self._paint_moving(image, moving, reaches[-1:], at)
+        for reach in reaches[:-1]:
+            self._paint_moving(image, (), [reach], at)
+        return self._sent(self._exposed(image))
 
     def hands(self, act: Act, at: float) -> tuple[Points, ...]:
         """Return the corners (4, 2) px of the hands over the table at an instant of an act."""
-        reaching = [(self.arm, act.hand, SHOULDER)]
-        if act.guest is not None:
-            reaching.append((self.guest, act.guest.legs, act.guest.shoulder))
-        poses = [(limb, pose_at(legs, at), shoulder) for limb, legs, shoulder in reaching]
+        poses = [(hand, pose_at(hand.legs, at)) for hand in act.hands]
         return tuple(
-            hand_quad(limb, pose.centre, toward(pose.centre, shoulder), self.camera)
-            for limb, pose, shoulder in poses
+            hand_quad(
+                self.arms[hand.limb], pose.centre, toward(pose.centre, hand.shoulder), self.camera
+            )
+            for hand, pose in poses
             if pose is not None
         )
 
+    def _exposure(self, at: float) -> tuple[float, float]:
+        """Return when the first row begins to be exposed and the last one ends."""
+        half = (self.shutter + self.readout) / 2
+        return at - half, at + half
+
     def _bet(self, act: Act, at: float) -> None:
         """Change the chips when a guest's hand is over them."""
-        if act.guest is not None and at >= act.guest.at and self.bet != act.coup.number:
+        if act.bet is not None and at >= act.bet.at and self.bet != act.coup.number:
             self.bet = act.coup.number
-            self.chips.change(self.rng, act.guest.spot)
+            self.chips.change(self.rng, act.bet.spot)
             self.still = None
 
     def _settle(self, cards: Sequence[Carried], at: float) -> None:
         """Bring the still picture up to date: it holds exactly these cards."""
-        still = tuple((card.drawn.order, card.pose(at)) for card in cards)
+        still = tuple((_face(card), card.pose(at)) for card in cards)
         if still == self.still:
             return
         self.still = still
         self.canvas = self.stage.bare.copy()
         self.chips.paint(self.canvas, self.stage)
-        for card, (_, pose) in zip(cards, still, strict=True):
+        for name, pose in still:
             if pose is not None:
-                paint_card(self.canvas, self.stage, self.pack, _face(card), pose)
+                paint_card(self.canvas, self.stage, self.pack, name, pose)
+        if cards:
+            self._cover(self.canvas, (0, 0))
+
+    def _cover(self, image: Image, at: tuple[int, int]) -> None:
+        """Paint what cards slide under on the part of the picture whose top left pixel is `at`."""
+        for cover in self.stage.covers:
+            paste(image, cover.patch, cover.x - at[0], cover.y - at[1])
+
+    def _paint_pushed(self, image: Image, thing: Pushed, at: float) -> None:
+        pose = pose_at(thing.legs, at)
+        if pose is not None:
+            number = np.random.default_rng(thing.number)
+            made = clutter.sprite(number, split=self.things, chips=True)
+            paint_thing(image, self.stage, made if thing.chip else marker(), pose.centre)
 
     def _paint_moving(
-        self, image: Image, cards: Sequence[Carried], reach: _Reach | None, at: float
+        self, image: Image, cards: Sequence[Carried], reaches: Sequence[_Reach], at: float
     ) -> None:
         """Paint what moves, at several instants of the exposure, over its part of the picture."""
         quads = [quad for card in cards for quad in self._ends(card, at)]
         window = _around(quads, self.camera.size, _SHADOW_PX * self.camera.scale)
-        if reach is not None:
+        for reach in reaches:
             window = _joined(window, reach.window)
         if window is None:
             return
         x0, y0, x1, y1 = window
-        steps = self._steps(cards, reach, at)
-        times = at + self.shutter * ((np.arange(steps) + 0.5) / steps - 0.5)
+        steps = self._steps(cards, reaches, at)
+        start, end = self._exposure(at)
         part = image[y0:y1, x0:x1]
-        total = np.zeros(part.shape, np.uint16)
-        for time in times:
+        total, count = np.zeros(part.shape, np.uint16), np.zeros(len(part), np.uint16)
+        for time in start + (end - start) * (np.arange(steps) + 0.5) / steps:
+            top, bottom = self._rows(float(time - at), y0, y1, 0.5 * (end - start) / steps)
+            if top >= bottom:
+                continue
             layer = part.copy()
             self._paint_instant(layer, (x0, y0), cards, float(time))
-            if reach is not None:
+            for reach in reaches:
                 corner = reach.corner(float(time), self.camera)
                 paste(layer, reach.patch, corner[0] - x0, corner[1] - y0)
-            cv2.add(total, layer, dst=total, dtype=cv2.CV_16U)
-        cv2.convertScaleAbs(total, dst=part, alpha=1 / steps)
+            rows = slice(top, bottom)
+            cv2.add(total[rows], layer[rows], dst=total[rows], dtype=cv2.CV_16U)
+            count[rows] += 1
+        part[:] = (total // np.maximum(count, 1)[:, None, None]).astype(np.uint8)
+
+    def _rows(self, time: float, y0: int, y1: int, slack: float) -> tuple[int, int]:
+        """Return which rows of a window are exposed at a time from the middle of the exposure."""
+        if not self.readout:
+            return 0, y1 - y0
+        height = self.camera.size[1]
+        reach = self.shutter / 2 + slack
+        low, high = ((time + sign * reach) / self.readout + 0.5 for sign in (-1, 1))
+        top, bottom = (int(np.clip(np.ceil(share * height), y0, y1)) - y0 for share in (low, high))
+        return top, bottom
 
     def _paint_instant(
         self, layer: Image, at: tuple[int, int], cards: Sequence[Carried], time: float
@@ -170,33 +221,39 @@ class Shot:
             if pose is not None:
                 paint_card(layer, self.stage, self.pack, _face(card), pose, at=at)
         if cards:
-            for cover in self.stage.covers:
-                paste(layer, cover.patch, cover.x - at[0], cover.y - at[1])
+            self._cover(layer, at)
 
     def _ends(self, card: Carried, at: float) -> list[Points]:
-        times = (at - self.shutter / 2, at, at + self.shutter / 2)
-        poses = [card.pose(time) for time in times]
+        poses = [card.pose(time) for time in (*self._exposure(at), at)]
         return [card_quad(p, self.pack.size_mm, self.camera) for p in poses if p is not None]
 
-    def _steps(self, cards: Sequence[Carried], reach: _Reach | None, at: float) -> int:
+    def _steps(self, cards: Sequence[Carried], reaches: Sequence[_Reach], at: float) -> int:
         """Return at how many instants to paint: the farther things go, the more."""
-        ways = [np.abs(ends[-1] - ends[0]).max() for ends in map(partial(self._ends, at=at), cards)]
-        if reach is not None:
-            first, last = (reach.corner(at + s * self.shutter / 2, self.camera) for s in (-1, 1))
+        ends = self._exposure(at)
+        ways = [
+            np.abs(quads[1] - quads[0]).max()
+            for quads in map(partial(self._ends, at=at), cards)
+            if len(quads) > 1
+        ]
+        for reach in reaches:
+            first, last = (reach.corner(time, self.camera) for time in ends)
             ways.append(np.abs(np.subtract(last, first)).max())
-        return int(np.clip(np.ceil(max(ways, default=0.0) / _STEP_PX), 1, _MOST_STEPS))
+        steps = int(np.clip(np.ceil(max(ways, default=0.0) / _STEP_PX), 1, _MOST_STEPS))
+        # Rows that are exposed one after the other each need a picture of their own time.
+        return steps if steps == 1 else round(steps * (1 + min(self.readout / self.shutter, 1.0)))
 
-    def _reach(self, limb: Arm, legs: Sequence[Leg], shoulder: Points, at: float) -> _Reach | None:
+    def _reach(self, hand: Reach, at: float) -> _Reach | None:
         """Return a hand as it is in the middle of the exposure, None while it is away."""
-        pose = pose_at(legs, at)
+        pose = pose_at(hand.legs, at)
         if pose is None:
             return None
-        quad = arm_quad(limb, pose.centre, toward(pose.centre, shoulder), self.camera)
+        limb = self.arms[hand.limb]
+        quad = arm_quad(limb, pose.centre, toward(pose.centre, hand.shoulder), self.camera)
         window = _around([quad], self.camera.size, 0.0)
         if window is None:
             return None
         grip = self.camera.project(pose.centre[None])[0]
-        return _Reach(window, warped(limb, quad, window), grip, legs)
+        return _Reach(window, warped(limb, quad, window), grip, hand.legs)
 
     def _exposed(self, image: Image) -> Image:
         """Return the picture with noise and a breath of flicker."""
@@ -205,6 +262,10 @@ class Shot:
         gain = 1 + float(self.rng.normal(0, 0.004))
         grain = self.noise[y : y + height, x : x + width]
         return cv2.addWeighted(image, gain, grain, 1.0, -128.0)
+
+    def _sent(self, image: Image) -> Image:
+        """Return the picture as it comes out of the camera's compression."""
+        return image if self.quality is None else jpeg(image, self.quality)
 
     def _noise(self, sigma: float) -> Image:
         width, height = self.camera.size

@@ -12,12 +12,16 @@ from vision.errors import ConfigurationError
 from ..faces.designs import DESIGNS
 from ..faces.registry import back_names, deck_names
 from .cloth import TABLES
+from .style import PLAIN, Style
 from .table_places import Camera
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a film looks: the cards, the table, the camera; `noise` is in grey levels."""
+    """How a film looks: the cards, the table, the camera; `noise` is in grey levels.
+
+    `style` has where things stand on the table, what the dealer wears, and the camera's optics.
+    """
 
     camera: Camera
     deck: str
@@ -27,6 +31,7 @@ class Look:
     seed: int = 1
     fps: float = 15.0
     noise: float = 2.5
+    style: Style = PLAIN
 
 
 def look_for(split: str, seed: int, camera: Camera, **chosen: Any) -> Look:

@@ -34,6 +34,13 @@ class Slip(StrEnum):
     OUT_OF_TURN = "out-of-turn"
     PPBB = "ppbb"
     NINTH_COPY = "ninth-copy"
+    EXPOSED_IN_SHOE = "exposed-in-shoe"
+    RETURNED_TO_SHOE = "returned-to-shoe"
+    TWO_AT_ONCE = "two-at-once"
+    EXPOSED_EARLY = "exposed-early"
+    SWITCHED = "switched"
+    TAKEN_OFF = "taken-off"
+    STAYS_COVERED = "stays-covered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,8 @@ class Scenario:
     """A run of coups. `plans` goes by coup number (from 1); `pace` 1 is a brisk dealer.
 
     `started_at` cards are gone from the shoe beforehand; the cut card lies `cut_from_back` cards
-    from the end (0: none); every `slip_every`-th coup gets a slip drawn by chance (0: none).
+    from the end (0: none); every `slip_every`-th coup gets a slip drawn by chance (0: none), one
+    against the tableau or, with `from_sight`, also one that only the motions show.
     """
 
     seed: int = 1
@@ -66,6 +74,7 @@ class Scenario:
     cut_from_back: int = 14
     slip_every: int = 0
     plans: dict[int, Plan] = field(default_factory=dict)
+    from_sight: bool = False
 
 
 # What the numbers of a scenario may be, both ends allowed.

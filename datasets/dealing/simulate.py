@@ -24,6 +24,7 @@ from .deal import deal
 from .film import film, frame_count
 from .film_settings import Look, look_for
 from .scenario import Dealing, Scenario, load, with_changes
+from .style import PLAIN, Style, styles
 from .table_places import Camera
 from .timeline import Act
 from .truth import table_toml, truth
@@ -62,7 +63,7 @@ class Show:
 
 def rehearse(scenario: Scenario, look: Look) -> Show:
     """Deal a scenario and set its times; ConfigurationError where it cannot be dealt."""
-    return Show(scenario, look, choreograph(deal(scenario), scenario))
+    return Show(scenario, look, choreograph(deal(scenario), scenario, look.style))
 
 
 def main(argv: list[str]) -> int:
@@ -103,13 +104,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="test",
         help="which cards and tables to draw from; test ones were never trained on (test)",
     )
+    add(
+        "--style",
+        type=int,
+        metavar="N",
+        help="the N-th dealer's style of the split, with its table and camera (a plain one)",
+    )
     add("--deck", help="face design (one of our own of the split)")
     add("--back", help="card back")
     add("--table", help="table cloth")
     add(
         "--size", type=picture_size, default=(1920, 1080), metavar="WxH", help="picture (1920x1080)"
     )
-    add("--fps", type=_between(1, 60), default=15.0, help="frames a second (15)")
+    add("--fps", type=_between(1, 60), help="frames a second (15, or as the style's camera)")
     add("--tilt", type=_between(0, 25), default=8.0, metavar="DEG", help="lean of the camera (8)")
     add("--lens", type=_between(-0.15, 0.15), default=0.0, metavar="K", help="lens distortion (0)")
     add("--noise", type=_between(0, 20), default=2.5, help="sensor noise in grey levels (2.5)")
@@ -156,12 +163,14 @@ def _show(args: argparse.Namespace) -> Show:
         started_at=args.start,
         burn=args.burn,
         pace=args.pace,
+        from_sight=None if args.style is None else True,
     )
     if args.profile not in _profiles():
         raise ConfigurationError(
             f"--profile: no profile '{args.profile}'; there are: {', '.join(_profiles())}"
         )
-    camera = Camera(args.size, args.tilt, args.lens)
+    style = _style(args)
+    camera = Camera(args.size, args.tilt, args.lens, style.optics.turned)
     look = look_for(
         args.split,
         scenario.seed,
@@ -169,10 +178,23 @@ def _show(args: argparse.Namespace) -> Show:
         deck=args.deck,
         back=args.back,
         table=args.table,
-        fps=args.fps,
+        fps=args.fps or style.optics.fps,
         noise=args.noise,
+        style=style,
     )
     return rehearse(scenario, look)
+
+
+def _style(args: argparse.Namespace) -> Style:
+    """Return the style asked for; ConfigurationError where the split has none of that number."""
+    if args.style is None:
+        return PLAIN
+    known: tuple[Style, ...] = styles(args.split)
+    if not 0 <= args.style < len(known):
+        raise ConfigurationError(
+            f"--style: no style {args.style} in split '{args.split}'; give 0 to {len(known) - 1}"
+        )
+    return known[args.style]
 
 
 def _profiles() -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import cv2
 import numpy as np
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 
 from ..render import clutter
 from ..render.exposure import glare, lit
-from ..render.paint import Image, Points, inks, lay, shadow
+from ..render.paint import Image, Points, inks, lay, pyramid, shadow
 from . import furniture
 from .cloth import TABLES, printed
-from .table_places import SPOTS, Camera
+from .table_places import SPOTS, Camera, Layout
 
 Rng = np.random.Generator
+_USUAL = Layout()
 # A chip is drawn with this many corners.
 _AROUND = np.linspace(0, 2 * np.pi, 24, endpoint=False)
 _RIM = np.column_stack([np.cos(_AROUND), np.sin(_AROUND)])
@@ -58,12 +60,14 @@ class Stage:
         )
 
 
-def set_stage(rng: Rng, camera: Camera, table: str, back: Sequence[Image]) -> Stage:
+def set_stage(
+    rng: Rng, camera: Camera, table: str, back: Sequence[Image], layout: Layout = _USUAL
+) -> Stage:
     """Draw a table of `TABLES`; `back` is the pyramid of the card back seen in the shoe."""
-    cloth = TABLES[table]
-    image = printed(rng, camera, cloth)
+    image = printed(rng, camera, TABLES[table], layout)
     furniture.rack(rng, image, camera)
-    outlines = [furniture.tray(image, camera), furniture.shoe(image, camera, back)]
+    tray = furniture.tray(image, camera, layout)
+    shoe = furniture.shoe(image, camera, back, layout)
     light = _light(rng, camera.size)
     tint = np.array([rng.uniform(0.93, 1.0), 0.99, rng.uniform(0.96, 1.03)], np.float32)
     image = lit(image, (light[:, :, None] * tint).astype(np.float32))
@@ -71,18 +75,18 @@ def set_stage(rng: Rng, camera: Camera, table: str, back: Sequence[Image]) -> St
     cv2.add(image, cv2.merge([cv2.convertScaleAbs(shine, alpha=0.12)] * 3), dst=image)
     angle = rng.uniform(0, 2 * np.pi)
     sun = np.array([np.cos(angle), np.sin(angle)]) * rng.uniform(0.35, 0.8) * camera.scale
-    covers = tuple(_cover(image, outline) for outline in outlines)
+    covers = (_cover(image, tray), _cover(image, shoe, furniture.CLEAR if layout.clear else 1.0))
     return Stage(camera, image, covers, light, shine, sun)
 
 
-def _cover(image: Image, outline: Points) -> Cover:
+def _cover(image: Image, outline: Points, opacity: float = 1.0) -> Cover:
     """Cut what lies inside an outline (n, 2) px out of the finished picture."""
     height, width = image.shape[:2]
     low = np.clip(np.floor(outline.min(axis=0)).astype(int) - 1, 0, (width, height))
     high = np.clip(np.ceil(outline.max(axis=0)).astype(int) + 1, 0, (width, height))
     mask = np.zeros((high[1] - low[1], high[0] - low[0]), np.uint8)
     local = np.round((outline - low - 0.5) * 16).astype(np.int32)
-    cv2.fillPoly(mask, [local], 255, cv2.LINE_AA, 4)
+    cv2.fillPoly(mask, [local], round(255 * opacity), cv2.LINE_AA, 4)
     part = image[low[1] : high[1], low[0] : high[0]]
     ink = cv2.multiply(part, cv2.merge([mask] * 3), scale=1 / 255)
     return Cover(np.dstack([ink, mask]), int(low[0]), int(low[1]))
@@ -127,13 +131,28 @@ class Chips:
 
     def paint(self, image: Image, stage: Stage) -> None:
         """Paint all chips with their shadows on the whole picture."""
-        scale = stage.camera.scale
         for chip, middle in self._lying.values():
-            half = np.array(chip.size_mm) / 2
-            square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half + middle
-            base, top = stage.camera.project(square), stage.camera.project(square, chip.height_mm)
-            offset = stage.sun * (1 + 0.4 * chip.height_mm)
-            disc = stage.camera.project(_RIM * half + middle)
-            shadow(image, disc, soft=4 * scale, strength=0.4, offset=offset)
-            light = stage.light_at(base.mean(axis=0))
-            lay(image, chip.levels, top, tint=inks(np.diag([light, light, light, 0.0])[:3]))
+            paint_thing(image, stage, chip, middle)
+
+
+def paint_thing(image: Image, stage: Stage, thing: clutter.Sprite, middle: Points) -> None:
+    """Paint a chip or a marker lying at (2,) mm with its shadow on the whole picture."""
+    half = np.array(thing.size_mm) / 2
+    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half + middle
+    base, top = stage.camera.project(square), stage.camera.project(square, thing.height_mm)
+    offset = stage.sun * (1 + 0.4 * thing.height_mm)
+    disc = stage.camera.project(_RIM * half + middle)
+    shadow(image, disc, soft=4 * stage.camera.scale, strength=0.4, offset=offset)
+    light = stage.light_at(base.mean(axis=0))
+    lay(image, thing.levels, top, tint=inks(np.diag([light, light, light, 0.0])[:3]))
+
+
+@cache
+def marker() -> clutter.Sprite:
+    """Return the dealer's plastic marker: a white disc with a dark rim and a word."""
+    image = np.zeros((256, 256, 4), np.uint8)
+    for radius, colour in ((124, (60, 40, 30)), (112, (236, 240, 242)), (80, (214, 220, 226))):
+        cv2.circle(image, (128, 128), radius, (*colour, 255), -1, cv2.LINE_AA)
+    font = cv2.FONT_HERSHEY_DUPLEX
+    cv2.putText(image, "BANCO", (50, 142), font, 1.4, (30, 30, 150, 255), 3, cv2.LINE_AA)
+    return clutter.Sprite(pyramid(image), (58.0, 58.0), 6.0, round_=True)

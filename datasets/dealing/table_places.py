@@ -1,12 +1,14 @@
-"""Where things lie on the simulated table, in millimetres, and the camera that looks at it.
+"""Where things lie on a simulated table, in millimetres, and the camera that looks at it.
 
-x to the right, y down as seen, the dealer at the top.
+x to the right, y down, the dealer at the top; a turned camera sees it from the dealer's side.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -33,20 +35,14 @@ SLOTS = tuple(name for name in PLACES if name.endswith(("_1", "_2", "_3")))
 # A slot is larger than a card by this on every side, mm, as calibration proposes it.
 _SLOT_ROOM_MM = 8.0
 
-# The lip of the shoe, and the way a card goes as it leaves: to the left and down.
-LIP = np.array([1042.0, 142.0])
-WAY = np.array([-np.cos(np.radians(28)), np.sin(np.radians(28))])
-ACROSS = np.array([-WAY[1], WAY[0]])
-# A card leaves the shoe long side first: its long axis lies across the way.
-LEAVING_TURN = -28.0
-# Size of the shoe and corners of the discard tray, mm.
+# Size of the shoe and half the sides of the discard tray, mm.
 SHOE_WIDTH_MM = 116.0
 SHOE_LENGTH_MM = 330.0
-TRAY = np.array([[48.0, 60.0], [172.0, 60.0], [172.0, 200.0], [48.0, 200.0]])
-TRAY_MIDDLE = np.array([110.0, 128.0])
-
-# The dealer's shoulder, from which the arm reaches in.
-SHOULDER = np.array([615.0, -430.0])
+_TRAY_HALF_MM = (62.0, 70.0)
+# The dealer's shoulders lie this far behind the table's edge and to each side of the middle, mm:
+# the arm's sprite ends 860 mm from the hand. Nearer, and the stump of the arm shows.
+_SHOULDER_MM = (-430.0, 150.0)
+_DEALER_X_MM = 615.0
 # The betting rows lie between rings about a middle far behind the dealer.
 RINGS_MM = (1942.0, 2004.0, 2072.0, 2146.0)
 SEATS_MM = (145.0, 372.0, 600.0, 828.0, 1055.0)
@@ -74,19 +70,67 @@ def toward(point: Points, target: Points) -> Points:
     return unit
 
 
-def slot_polygon(name: str) -> Points:
-    """Return the corners (4, 2) mm of a slot, clockwise from the top left."""
-    x, y, turn = PLACES[name]
-    width, height = CARD_MM if turn == 0 else CARD_MM[::-1]
-    half = np.array([width, height]) / 2 + _SLOT_ROOM_MM
-    corners: Points = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half + (x, y)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where shoe, tray and hands lie on one table; angles in degrees, clockwise as seen.
+
+    `lip` is the middle of the shoe's opening, `leaving` the direction in which a card comes out of
+    it, `tray` the middle of the discard tray. The walls of a `clear` shoe are seen through.
+    """
+
+    places: Mapping[str, tuple[float, float, float]] = field(
+        default_factory=lambda: MappingProxyType(PLACES)
+    )
+    lip: tuple[float, float] = (1042.0, 142.0)
+    leaving: float = 152.0
+    tray: tuple[float, float] = (110.0, 130.0)
+    clear: bool = False
+
+    @property
+    def mouth(self) -> Points:
+        """The middle of the shoe's opening, (2,) mm."""
+        return np.array(self.lip)
+
+    @property
+    def way(self) -> Points:
+        """The unit vector (2,) along which a card leaves the shoe."""
+        angle = np.radians(self.leaving)
+        return np.array([np.cos(angle), np.sin(angle)])
+
+    @property
+    def across(self) -> Points:
+        """The unit vector (2,) along the shoe's opening."""
+        way = self.way
+        return np.array([-way[1], way[0]])
+
+    @property
+    def leaving_turn(self) -> float:
+        """The turn of a card in the mouth: it leaves long side first."""
+        return (self.leaving + 90) % 180 - 90
+
+    def shoulder(self, side: float) -> Points:
+        """Return the dealer's shoulder (2,) mm from which an arm reaches in: side -1, 0 or 1."""
+        return np.array([_DEALER_X_MM + side * _SHOULDER_MM[1], _SHOULDER_MM[0]])
+
+    def slot_polygon(self, name: str) -> Points:
+        """Return the corners (4, 2) mm of a slot, clockwise from the top left."""
+        x, y, turn = self.places[name]
+        width, height = CARD_MM if turn == 0 else CARD_MM[::-1]
+        return _box((x, y), (width / 2 + _SLOT_ROOM_MM, height / 2 + _SLOT_ROOM_MM))
+
+    def tray_polygon(self) -> Points:
+        """Return the corners (4, 2) mm of the discard tray."""
+        return _box(self.tray, _TRAY_HALF_MM)
+
+    def mouth_polygon(self) -> Points:
+        """Return the corners (4, 2) mm of the place before the shoe where a card is first seen."""
+        back, front, half = self.mouth - self.way * 45, self.mouth + self.way * 95, self.across * 62
+        return np.array([back + half, back - half, front - half, front + half])
+
+
+def _box(middle: tuple[float, float], half: tuple[float, float]) -> Points:
+    corners: Points = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]]) * half + middle
     return corners
-
-
-def mouth_polygon() -> Points:
-    """Return the corners (4, 2) mm of the place before the shoe where a card is first seen."""
-    back, front, half = LIP - WAY * 45, LIP + WAY * 95, ACROSS * 62
-    return np.array([back + half, back - half, front - half, front + half])
 
 
 def card_corners(turn: float, size_mm: tuple[float, float] = CARD_MM) -> Points:
@@ -103,12 +147,13 @@ class Camera:
     """A pinhole camera over the middle of the field, leaning back by `tilt` degrees.
 
     `size` is (width, height) px. `lens` bends lines: below 0 a barrel, 0 none, as a share of the
-    distance at the picture's edge.
+    distance at the picture's edge. A `turned` camera hangs with the dealer at the bottom.
     """
 
     size: tuple[int, int]
     tilt: float = 8.0
     lens: float = 0.0
+    turned: bool = False
 
     @property
     def scale(self) -> float:
@@ -126,7 +171,8 @@ class Camera:
         depth = away - y * np.sin(lean) - height * np.cos(lean)
         arm = focal * np.column_stack([x, down]) / depth[:, None]
         reach = (arm**2).sum(axis=1, keepdims=True) / (self.size[0] / 2) ** 2
-        bent: Points = arm * (1 + self.lens * reach) + np.array(self.size) / 2
+        bent: Points = arm * (1 + self.lens * reach)
+        bent = np.array(self.size) / 2 + (-bent if self.turned else bent)
         return bent.astype(np.float32)
 
     def calibration(self) -> tuple[Points, Points]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from .table_places import CARD_MM, card_corners
 class Pose:
     """Where a thing is: centre, turn in degrees clockwise, height above the table.
 
-    `flip` goes from 0, back up, to 1, face up.
+    `flip` goes from 0, back up, to 1, face up, about the card's long axis, or its short one where
+    it goes end `over_end`.
     """
 
     x: float
@@ -24,6 +26,7 @@ class Pose:
     turn: float = 0.0
     flip: float = 0.0
     height: float = 0.0
+    over_end: bool = False
 
     @property
     def centre(self) -> Points:
@@ -70,6 +73,7 @@ class Leg:
             a.turn + along * (b.turn - a.turn),
             a.flip + eased((share - first) / (last - first)) * (b.flip - a.flip),
             a.height + along * (b.height - a.height) + self.arch * 4 * along * back,
+            b.over_end,
         )
 
 
@@ -98,28 +102,66 @@ def is_moving(legs: Sequence[Leg], start: float, end: float) -> bool:
 
 @dataclass(slots=True)
 class Carried:
-    """A card in a coup: its motions and the instants that matter, in seconds; None: not in it."""
+    """A card in a coup: its motions and the instants that matter, in seconds; None: not in it.
+
+    `began`: it began to leave the shoe; `out`: it was wholly out, for good; `placed`: it first lay
+    still in its place; `shown`: the mistake made with it could be seen; `removed` from its place;
+    `gone` from the film. `returns` has when it was wholly out, and back in the shoe again.
+    """
 
     drawn: Drawn
     legs: list[Leg] = field(default_factory=list)
+    began: float = 0.0
     out: float = 0.0
     placed: float = 0.0
+    shown: float | None = None
     removed: float | None = None
     gone: float | None = None
+    returns: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def lying(self) -> Pose:
+        """Where it lies once its last motion so far is over."""
+        return self.legs[-1].target
 
     def pose(self, at: float) -> Pose | None:
         """Return its pose, None before it leaves the shoe and after it is put away."""
         return None if self.gone is not None and at >= self.gone else pose_at(self.legs, at)
 
 
+class Limb(StrEnum):
+    """Whose hand: the one the dealer draws with, the dealer's other one, a guest's, another's."""
+
+    DRAWING = "drawing"
+    OTHER = "other"
+    GUEST = "guest"
+    STRANGER = "stranger"
+
+
 @dataclass(frozen=True, slots=True)
-class Guest:
-    """A hand that reaches in to change the chips on a spot of `SPOTS`, under it at `at` seconds."""
+class Reach:
+    """A hand over the table: its motions, and the shoulder (2,) mm it reaches in from."""
+
+    limb: Limb
+    legs: tuple[Leg, ...]
+    shoulder: Points
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """Chips changed on a spot of `SPOTS`, under a hand, at `at` seconds."""
 
     spot: int
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A thing that is no card and is moved through the layout: a chip or the plastic marker."""
+
+    number: int
     legs: tuple[Leg, ...]
-    shoulder: Points
+    chip: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +172,13 @@ class Act:
     start: float
     end: float
     cards: tuple[Carried, ...]
-    hand: tuple[Leg, ...]
-    guest: Guest | None
+    hands: tuple[Reach, ...]
+    bet: Bet | None
+    pushed: tuple[Pushed, ...] = ()
+
+
+def on_table(acts: Sequence[Act], number: int) -> tuple[Carried, ...]:
+    """Return the cards that an act's film may show, the next coup's first one in the mouth too."""
+    lasting = [card for act in acts[:number] for card in act.cards if card.gone is None]
+    coming = acts[number + 1].cards[:1] if number + 1 < len(acts) else ()
+    return (*lasting, *acts[number].cards, *coming)

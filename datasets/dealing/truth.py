@@ -19,8 +19,8 @@ from ..render.paint import Points
 from .deal import CUT, Mistake
 from .film import frame_count, frame_ms
 from .film_settings import Look
-from .table_places import SHOULDER, SLOTS, TRAY, mouth_polygon, slot_polygon, toward
-from .timeline import Act, Carried, Leg, is_moving, pose_at
+from .table_places import SLOTS, toward
+from .timeline import Act, Carried, Reach, is_moving, pose_at
 
 # What a hand with its arm covers about its grip, arm downwards, with room for its shadow; mm.
 _HAND = np.array(
@@ -36,20 +36,22 @@ _STILL_S = 0.02
 def truth(acts: Sequence[Act], look: Look, *, dealing: str) -> dict[str, Any]:
     """Return the truth as it is written to truth.json."""
     pixels, plane = look.camera.calibration()
-    cards = [_card(act, card, look.fps) for act in acts for card in act.cards if card.drawn.card]
+    layout = look.style.layout
+    cards = [_card(act, card, look.fps) for act in acts for card in act.cards if card.drawn.order]
     coups = [act for act in acts if act.coup.number > 0]
     cuts = [c.out for act in acts for c in act.cards if c.drawn.place == CUT]
     return {
         "fps": look.fps,
         "frames": frame_count(acts, look.fps),
         "calibration": {"image_px": _rounded(pixels), "table_mm": _rounded(plane)},
-        "slots_mm": {name: _rounded(slot_polygon(name)) for name in SLOTS},
-        "mouth_mm": _rounded(mouth_polygon()),
-        "discard_mm": _rounded(TRAY),
+        "slots_mm": {name: _rounded(layout.slot_polygon(name)) for name in SLOTS},
+        "mouth_mm": _rounded(layout.mouth_polygon()),
+        "discard_mm": _rounded(layout.tray_polygon()),
         "card_mm": list(load_deck(look.deck).size_mm),
         "deck": look.deck,
         "back": look.back,
         "table": look.table,
+        "style": look.style.name,
         "seed": look.seed,
         "dealing": dealing,
         "cut_ms": _ms(cuts[0]) if cuts else None,
@@ -62,6 +64,7 @@ def truth(acts: Sequence[Act], look: Look, *, dealing: str) -> dict[str, Any]:
 def table_toml(look: Look, *, source: str, dealing: str, profile: str) -> str:
     """Return a table file for the film at `source`, as `shoe-reader run` reads it."""
     pixels, plane = look.camera.calibration()
+    layout = look.style.layout
     width, height = look.camera.size
     lines = [
         'site = "demo"',
@@ -78,12 +81,12 @@ def table_toml(look: Look, *, source: str, dealing: str, profile: str) -> str:
         "[view]",
         f"image_px = {_rounded(pixels)}",
         f"table_mm = {_rounded(plane)}",
-        f"mouth_mm = {_rounded(mouth_polygon())}",
-        f"discard_mm = {_rounded(TRAY)}",
+        f"mouth_mm = {_rounded(layout.mouth_polygon())}",
+        f"discard_mm = {_rounded(layout.tray_polygon())}",
         f"card_mm = {list(load_deck(look.deck).size_mm)}",
         "",
         "[view.slots_mm]",
-        *(f"{name} = {_rounded(slot_polygon(name))}" for name in SLOTS),
+        *(f"{name} = {_rounded(layout.slot_polygon(name))}" for name in SLOTS),
         "",
         "[broker]",
         'kind = "embedded"',
@@ -101,9 +104,12 @@ def _card(act: Act, card: Carried, fps: float) -> dict[str, Any]:
         "card": str(card.drawn.card),
         "slot": slot.name if slot is not None else None,
         "coup": act.coup.number,
+        "began_ms": _ms(card.began),
         "out_ms": _ms(card.out),
+        "returns_ms": [[_ms(out), _ms(back)] for out, back in card.returns],
         "placed_ms": _ms(card.placed),
-        "face_ms": _face_ms(card, act.hand, fps),
+        "face_ms": _face_ms(card, act.hands, fps),
+        "shown_ms": _ms(card.shown) if card.shown is not None else None,
         "removed_ms": _ms(card.removed) if card.removed is not None else None,
     }
 
@@ -125,7 +131,7 @@ def _coup(act: Act) -> dict[str, Any]:
 
 
 def _fault(act: Act, mistake: Mistake, cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    if mistake.moment == "removed":
+    if mistake.order is None:
         times = [c["removed_ms"] for c in cards if c["coup"] == act.coup.number]
         at = min(time for time in times if time is not None)
     else:
@@ -139,24 +145,24 @@ def _fault(act: Act, mistake: Mistake, cards: Sequence[dict[str, Any]]) -> dict[
     }
 
 
-def _face_ms(card: Carried, hand: Sequence[Leg], fps: float) -> int | None:
-    """Return the first frame in which the card lies still, face up and clear of the hand."""
+def _face_ms(card: Carried, hands: Sequence[Reach], fps: float) -> int | None:
+    """Return the first frame in which the card lies still, face up and clear of all hands."""
     until = card.removed if card.removed is not None else card.placed + 60.0
     for index in range(int(np.ceil(card.placed * fps)), int(until * fps) + 1):
         at = index / fps
         pose = card.pose(at)
         if pose is None or pose.flip < 1 or is_moving(card.legs, at - _STILL_S, at + _STILL_S):
             continue
-        if not _is_covered(pose.corners(), hand, at):
+        if not any(_is_covered(pose.corners(), reach, at) for reach in hands):
             return frame_ms(index, fps)
     return None
 
 
-def _is_covered(corners: Points, hand: Sequence[Leg], at: float) -> bool:
-    pose = pose_at(hand, at)
+def _is_covered(corners: Points, reach: Reach, at: float) -> bool:
+    pose = pose_at(reach.legs, at)
     if pose is None:
         return False
-    way = toward(pose.centre, SHOULDER)
+    way = toward(pose.centre, reach.shoulder)
     cos, sin = float(way[1]), -float(way[0])
     outline = _HAND @ np.array([[cos, sin], [-sin, cos]]) + pose.centre
     shared = shared_area(outline.astype(np.float32), corners.astype(np.float32))

@@ -26,6 +26,10 @@ _WRIST_MM = 275.0
 _BANK = {"train": 48, "test": 16}
 _SEED = {"train": 31_000, "test": 52_000}
 _SCALE = 0.8  # px per mm
+# Fingers that bear rings, from the forefinger or the little finger on, the likeliest first.
+_RINGED = (2, 1)
+_GOLD_BGR = (70, 150, 205)
+Colour = tuple[float, float, float]
 _SKINS_BGR = (
     (190, 205, 238), (170, 190, 230), (140, 170, 220), (115, 150, 205), (95, 130, 190),
     (75, 105, 165), (60, 85, 140), (45, 62, 105), (35, 45, 78),
@@ -39,11 +43,21 @@ class Hand:
     below: tuple[Image, ...]
     above: tuple[Image, ...]
     box_mm: tuple[float, float, float, float]  # x0, y0, x1, y1 of the hand to its wrist
+    is_right: bool = True
 
 
-def hand(rng: Rng, *, split: str = "train") -> Hand:
+@dataclass(frozen=True, slots=True)
+class Wear:
+    """What is on a hand: a long sleeve or none (None: as it comes), rings, a watch."""
+
+    sleeve: bool | None = None
+    rings: int = 0
+    watch: bool = False
+
+
+def hand(rng: Rng, *, split: str = "train", wear: Wear | None = None) -> Hand:
     """Return one of the banked hands of a split, left or right."""
-    return _banked(split, int(rng.integers(_BANK[split])))
+    return _banked(split, int(rng.integers(_BANK[split])), wear or Wear())
 
 
 def frame_quad(
@@ -65,11 +79,11 @@ def frame_quad(
 
 
 @lru_cache(maxsize=64)
-def _banked(split: str, which: int) -> Hand:
-    return _draw(np.random.default_rng(_SEED[split] + which))
+def _banked(split: str, which: int, wear: Wear) -> Hand:
+    return _draw(np.random.default_rng(_SEED[split] + which), wear)
 
 
-def _draw(rng: Rng) -> Hand:
+def _draw(rng: Rng, wear: Wear) -> Hand:
     """Draw the arm, the palm and four fingers below, the thumb above."""
     size = (int(FRAME_MM[1] * _SCALE), int(FRAME_MM[0] * _SCALE), 3)
     tone = np.array(_SKINS_BGR[rng.integers(len(_SKINS_BGR))]) * rng.uniform(0.85, 1.08)
@@ -92,14 +106,35 @@ def _draw(rng: Rng) -> Hand:
         tip = middle + length * 0.5 * curl * np.array([np.sin(bend), -np.cos(bend)])
         _limb(lower, opaque, [start, middle, tip], [20, 18.5, 15], skin * rng.uniform(0.93, 1.05))
         _nail(lower, middle, tip, skin)
+        if finger in _RINGED[: wear.rings]:
+            _band(lower, start + (middle - start) * 0.45, middle - start, _GOLD_BGR,
+                  size_mm=(20.5, 5.0))  # fmt: skip
     base = palm + np.array([-side * 34, 12])
     joint = base + np.array([-side * rng.uniform(8, 24), -rng.uniform(30, 42)])
     tip = joint + np.array([side * rng.uniform(0, 26), -rng.uniform(24, 36)])
     _limb(upper, thumb_mask, [base, joint, tip], [30, 24, 18], skin * rng.uniform(0.97, 1.08))
     _nail(upper, joint, tip, skin)
-    _sleeve(rng, lower, opaque, wrist=wrist, elbow=elbow)
+    if wear.watch:
+        strap = wrist + (elbow - wrist) * 0.03
+        _band(lower, strap, elbow - wrist, (40.0, 38.0, 36.0), size_mm=(58.0, 16.0))
+    _sleeve(rng, lower, opaque, wrist=wrist, elbow=elbow, worn=wear.sleeve)
     box = _box(cv2.max(opaque, thumb_mask))
-    return Hand(_sprite(rng, lower, opaque), _sprite(rng, upper, thumb_mask), box)
+    sprites = _sprite(rng, lower, opaque), _sprite(rng, upper, thumb_mask)
+    return Hand(*sprites, box, side > 0)
+
+
+def _band(
+    image: Image, at: Points, along: Points, colour: Colour, *, size_mm: tuple[float, float]
+) -> None:
+    """Draw a ring or a strap (width, length) across a finger or a wrist, lighter in the middle."""
+    way = along / np.hypot(*along)
+    across = np.array([-way[1], way[0]])
+    width, length = size_mm
+    for share, tone in ((1.0, 0.75), (0.6, 1.0), (0.25, 1.25)):
+        corners = [at + across * x * share * width / 2 + way * y * length / 2
+                   for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]  # fmt: skip
+        shade = tuple(min(255.0, c * tone) for c in colour)
+        fill(image, (np.array(corners) * _SCALE).astype(np.float32), shade)
 
 
 def _box(mask: Image) -> tuple[float, float, float, float]:
@@ -157,9 +192,12 @@ def _nail(image: Image, joint: Points, tip: Points, skin: Points) -> None:
     fill(image, (np.array(corners) * _SCALE).astype(np.float32), tuple(colour), opacity=0.7)
 
 
-def _sleeve(rng: Rng, image: Image, mask: Image, *, wrist: Points, elbow: Points) -> None:
+def _sleeve(
+    rng: Rng, image: Image, mask: Image, *, wrist: Points, elbow: Points, worn: bool | None
+) -> None:
     """Draw a cuff and a sleeve over the arm, or leave it bare."""
-    if rng.random() < 0.25:
+    bare = rng.random() < 0.25
+    if bare if worn is None else not worn:
         return
     start = wrist + (elbow - wrist) * rng.uniform(0.02, 0.45)
     end = elbow + (elbow - wrist) * 0.2

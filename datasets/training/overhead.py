@@ -19,7 +19,7 @@ from ..dealing.film_settings import look_for
 from ..dealing.scenario import Dealing, Scenario
 from ..dealing.simulate import rehearse
 from ..dealing.table_places import Camera
-from ..dealing.timeline import Act, Carried
+from ..dealing.timeline import Act, Carried, on_table
 from ..faces.registry import deck_names
 from ..render.paint import Image, Points
 from .scene import Label, Still
@@ -62,12 +62,8 @@ def overhead(
 
 def _at(acts: Sequence[Act], at: float) -> tuple[Act, tuple[Carried, ...]]:
     """Return the act of an instant and the cards on the table in it."""
-    lasting: list[Carried] = []
-    for act in acts:
-        if at < act.end or act is acts[-1]:
-            return act, (*lasting, *act.cards)
-        lasting += [card for card in act.cards if card.gone is None]
-    raise AssertionError("a film has acts")
+    number = next((n for n, act in enumerate(acts) if at < act.end), len(acts) - 1)
+    return acts[number], on_table(acts, number)
 
 
 def _label(card: Carried, shot: Shot, at: float) -> Label | None:

@@ -22,7 +22,7 @@ from datasets.dealing.film_settings import look_for
 from datasets.dealing.scenario import Scenario
 from datasets.dealing.simulate import rehearse
 from datasets.dealing.stage import Stage, set_stage
-from datasets.dealing.table_places import PLACES, SLOTS, Camera, mouth_polygon, slot_polygon
+from datasets.dealing.table_places import PLACES, SLOTS, Camera, Layout
 from datasets.dealing.timeline import Pose
 from datasets.faces.registry import back_names, cut_card, deck_names, load_back, load_deck
 from datasets.render.paint import Image, lay, pyramid
@@ -188,14 +188,14 @@ def _words(off: Vector) -> str:
 
 def shifts() -> None:
     """Print how exactly a push of the camera is measured during play, and the false reports."""
-    slots = {Slot[name]: slot_polygon(name).astype(np.float32) for name in SLOTS}
+    slots = {Slot[name]: Layout().slot_polygon(name).astype(np.float32) for name in SLOTS}
     rng = np.random.default_rng(11)
     errors: dict[float, list[float]] = {mm: [] for mm in MOVES_MM}
     silent = false = 0
     for seed, table in enumerate(TABLES, start=41):
         camera = Camera(SIZE, 12.0)
         plane = Homography.fit(camera.project(CORNERS), CORNERS)
-        view = TableView(plane, slots, mouth_polygon().astype(np.float32))
+        view = TableView(plane, slots, Layout().mouth_polygon().astype(np.float32))
         look = look_for("test", seed, camera, table=table)
         layout = ReferenceLayout(Shot(look).stage.bare, view)
         for image in _frames(seed, table):
@@ -237,7 +237,7 @@ def _pushed(
     turn[1, 2] += np.sin(way) * mm * SIZE[0] / 1200
     moved = cv2.warpAffine(image, turn, SIZE, borderMode=cv2.BORDER_REPLICATE)
     light = rng.uniform(0.6, 1.15)
-    middles = {Slot[name]: slot_polygon(name).mean(axis=0) for name in SLOTS}
+    middles = {Slot[name]: Layout().slot_polygon(name).mean(axis=0) for name in SLOTS}
     there = {
         slot: plane.to_mm(plane.to_px(at) @ turn[:, :2].T + turn[:, 2]) - at
         for slot, at in middles.items()

@@ -1,8 +1,9 @@
-"""Deal simulated coups and compare what the reader publishes with the truth.
+"""Deal simulated coups in many dealers' styles and compare what is published with the truth.
 
-`python -m models.evaluate.coups`: renders films with `shoe-reader simulate` on held-out decks and
-tables, runs `shoe-reader run` on each as a black box, and reads its message file. The film of a
-shoe without anything to note is removed.
+`python -m models.evaluate.coups`: renders films with `shoe-reader simulate`, one style after the
+other of a split, runs `shoe-reader run` on each as a black box, and reads its message file. The
+split `train` is there to tune on; `held-out` has decks, tables, hands and motions never trained on,
+and measures. The film of a shoe without anything to note is removed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,16 @@ from typing import Any
 
 import numpy as np
 
+from datasets.dealing.style import COUNT
 from datasets.faces.registry import deck_names
+from models.evaluate.exits import Exits, compare_exits, cut_seen
 from vision.game.coup.fault_table import KINDS
 
 DEALING = ("face-up", "face-down", "punto-first")
+SPLITS = {"train": "train", "held-out": "test"}
+# Every so many films begin late in the shoe, so that the cut card passes; and where it lies, in
+# cards, of 8 decks, and how many cards a coup takes: fewer, and the film ends before it.
+CUT_EVERY, CUT_AT, CARDS_A_COUP = 4, 402, 4.94
 # Faults by which a card could not be read or trusted, or that the machine ails (a disk that is
 # slow while two films are read): they are no accusation of the dealer.
 OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"} | {
@@ -40,23 +47,33 @@ class Tally:
     unread: int = 0
     wrong: int = 0
     missing: int = 0
-    faults: int = 0
-    raised: int = 0
+    raised: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
     false_alerts: int = 0
+    cuts: int = 0
+    cuts_seen: int = 0
+    exits: Exits = field(default_factory=Exits)
     notes: list[str] = field(default_factory=list)
 
 
 def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
-    """Return how film `number` is dealt and looks: all held-out decks and dealings come in turn."""
+    """Return how film `number` is dealt and looks: all styles, decks and dealings come in turn."""
     rng = np.random.default_rng([arguments.seed, number])
-    decks = deck_names("test")
+    split = SPLITS[arguments.split]
+    decks = deck_names(split)
     tilt, lens, noise = rng.uniform(0, 20), rng.uniform(-0.06, 0.06), rng.uniform(1, 5)
     pace = rng.uniform(1, arguments.pace)
+    start = CUT_AT - CARDS_A_COUP * arguments.coups if number % CUT_EVERY == CUT_EVERY - 1 else 0
+    style = ["--style", str((arguments.seed + number) % COUNT[split])]
+    style = [] if arguments.plain else style
+    rate = [] if arguments.fps is None else ["--fps", str(arguments.fps)]
     return [
         "--coups", str(arguments.coups), "--fault-every", str(arguments.fault_every),
         "--seed", str(1000 * arguments.seed + number),
         "--dealing", DEALING[number % len(DEALING)], "--deck", decks[number % len(decks)],
-        "--size", arguments.size, "--fps", str(arguments.fps),
+        "--split", split, *style,
+        "--from", str(max(0, int(start))),
+        "--size", arguments.size, *rate,
         "--pace", f"{pace:.2f}", "--noise", f"{noise:.1f}",
         "--tilt", f"{tilt:.1f}", "--lens", f"{lens:.3f}",
     ]  # fmt: skip
@@ -95,9 +112,9 @@ def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally,
         if not coup["faults"]:
             judge(coup, published.get(number, []), tally, name)
         wanted = {f["code"] for f in truth["faults"] if f["coup"] == number}
-        tally.faults += len(wanted)
         raised = {code for (at, code) in alerts if at == number}
-        tally.raised += len(wanted & raised)
+        tally.raised.update(wanted & raised)
+        tally.missed.update(wanted - raised)
         for code in wanted - raised:
             tally.notes.append(f"{name} coup {number}: {code} was not raised ({raised})")
         for code in raised - wanted - OPENLY_UNSURE:
@@ -107,6 +124,10 @@ def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally,
     for number in set(results) - {coup["coup"] for coup in truth["coups"]}:
         tally.wrong += 1
         tally.notes.append(f"{name}: coup {number} was never dealt: {short(results[number])}")
+    if truth["cut_ms"] is not None:
+        tally.cuts += 1
+        tally.cuts_seen += cut_seen(messages)
+    compare_exits(truth["cards"], messages, tally.exits)
 
 
 def judge(coup: dict[str, Any], published: list[dict[str, Any]], tally: Tally, name: str) -> None:
@@ -148,11 +169,18 @@ def short(result: dict[str, Any]) -> str:
 
 def summary(tally: Tally) -> str:
     """Return the counts in words."""
-    return (
-        f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
-        f"wrong {tally.wrong}, missing {tally.missing}; faults {tally.faults}, "
-        f"raised {tally.raised}; false alerts {tally.false_alerts}"
+    codes = sorted({*tally.raised, *tally.missed})
+    incidents = ", ".join(
+        f"{code} {tally.raised[code]} of {tally.raised[code] + tally.missed[code]}"
+        for code in codes
     )
+    return "\n".join([
+        f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
+        f"wrong {tally.wrong}, missing {tally.missing}; false alerts {tally.false_alerts}",
+        f"incidents raised {tally.raised.total()} of {tally.raised.total() + tally.missed.total()}: "
+        f"{incidents or 'none'}",
+        f"{tally.exits}; cut cards seen {tally.cuts_seen} of {tally.cuts}",
+    ])  # fmt: skip
 
 
 def main() -> int:
@@ -163,9 +191,11 @@ def main() -> int:
     parser.add_argument("--coups", type=int, default=20, help="coups in each film")
     parser.add_argument("--fault-every", type=int, default=10, help="a fault in every n-th coup")
     parser.add_argument("--seed", type=int, default=4001)
+    parser.add_argument("--plain", action="store_true", help="one plain dealer, as in the demo")
     parser.add_argument("--out", type=Path, default=Path("runs/coups"))
     parser.add_argument("--size", default="1280x720")
-    parser.add_argument("--fps", type=float, default=15)
+    parser.add_argument("--fps", type=float, help="of every film (that of the style's camera)")
+    parser.add_argument("--split", choices=list(SPLITS), default="held-out", help="(held-out)")
     parser.add_argument("--pace", type=float, default=1.6, help="of the fastest dealer")
     parser.add_argument("--jobs", type=int, default=1, help="films read at the same time")
     arguments = parser.parse_args()
@@ -173,9 +203,10 @@ def main() -> int:
 
     def deal(number: int) -> tuple[str, dict[str, Any], list[dict[str, Any]], Path]:
         options = options_of(number, arguments)
-        folder = arguments.out / f"{arguments.seed}-{number:03d}"
+        folder = arguments.out / f"{arguments.split}-{arguments.seed}-{number:03d}"
         truth, messages = run_film(folder, options)
-        return f"film {number} ({options[7]}, {options[9]})", truth, messages, folder
+        name = f"film {number} ({options[7]}, {options[9]}, style {truth['style']})"
+        return name, truth, messages, folder
 
     numbers = range(arguments.first, arguments.first + arguments.films)
     with ThreadPoolExecutor(arguments.jobs) as pool:

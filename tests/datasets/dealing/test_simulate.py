@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from datasets.dealing.actors import paint_card
-from datasets.dealing.choreography import AWAY
 from datasets.dealing.film import Shot, film, frame_ms
 from datasets.dealing.film_settings import look_for
 from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
 from datasets.dealing.simulate import Show, main, rehearse
-from datasets.dealing.table_places import Camera, slot_polygon
+from datasets.dealing.table_places import Camera, Layout
 from datasets.dealing.timeline import Leg, Pose, pose_at
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
@@ -115,9 +114,7 @@ def test_card_looks_the_same_lying_and_moving() -> None:
 def test_hand_and_cards_never_jump() -> None:
     """Each motion of the hand and of every card begins where the one before it ended."""
     for act in show(coups=8, dealing=Dealing.MIXED, slip_every=2, burn=True).acts:
-        assert act.hand[0].origin == AWAY
-        guests = () if act.guest is None else (act.guest.legs,)
-        for legs in (act.hand, *guests, *(tuple(card.legs) for card in act.cards)):
+        for legs in (*(hand.legs for hand in act.hands), *(card.legs for card in act.cards)):
             for one, two in pairwise(legs):
                 assert one.end <= two.start
                 assert np.hypot(*(one.target.centre - two.origin.centre)) < 1e-6
@@ -129,7 +126,7 @@ def test_cards_are_laid_inside_their_slots() -> None:
     for act in show(coups=20, slip_every=3).acts:
         for card in act.cards:
             if card.drawn.slot is not None:
-                outline = slot_polygon(card.drawn.place).astype(np.float32)
+                outline = Layout().slot_polygon(card.drawn.place).astype(np.float32)
                 lying = pose_at(card.legs, card.placed)
                 assert lying is not None
                 assert cv2.pointPolygonTest(outline, (lying.x, lying.y), True) > 20

@@ -1,0 +1,179 @@
+"""Dealers' styles: held-out ones are strange, and every one deals smoothly and tells the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from datasets.dealing.choreography import choreograph
+from datasets.dealing.deal import deal
+from datasets.dealing.film import Shot
+from datasets.dealing.film_settings import look_for
+from datasets.dealing.scenario import Dealing, Plan, Scenario, Slip
+from datasets.dealing.simulate import Show, rehearse
+from datasets.dealing.style import COUNT, HELD_OUT, PLAIN, Motion, Optics, Style, styles
+from datasets.dealing.table_places import FIELD_MM, Camera
+from datasets.dealing.timeline import Act, on_table
+
+SMALL = Camera((480, 270))
+CODES = {
+    Slip.EXPOSED_IN_SHOE: "EXPOSED_IN_SHOE",
+    Slip.RETURNED_TO_SHOE: "RETURNED_TO_SHOE",
+    Slip.TWO_AT_ONCE: "TWO_CARDS_OUT",
+    Slip.EXPOSED_EARLY: "EXPOSED_EARLY",
+    Slip.SWITCHED: "SWITCH",
+    Slip.TAKEN_OFF: "WRONG_REMOVED",
+    Slip.STAYS_COVERED: "UNREAD",
+}
+
+
+def shown(style: Style = PLAIN, slip: Slip | None = None, **scenario: object) -> Show:
+    """Return a show of two coups in a style, noiseless, the first with a slip."""
+    settings = {"coups": 2, "dealing": Dealing.FACE_DOWN, "plans": {1: Plan(slip)}} | scenario
+    look = look_for("test", 1, SMALL, noise=0.0, style=style)
+    return rehearse(Scenario(**settings), look)  # type: ignore[arg-type]
+
+
+def motions(style: Style) -> set[str]:
+    """Return how the dealer of a style carries, turns and collects."""
+    return {style.motion.carry, style.motion.turning, style.motion.collecting}
+
+
+def test_every_held_out_style_has_a_motion_that_no_training_style_has() -> None:
+    """What carries over to held-out styles carries over to a dealer nobody has seen."""
+    trained = set().union(*map(motions, styles("train")))
+    assert not trained & HELD_OUT
+    assert all(motions(style) - trained for style in styles("test"))
+    assert set(HELD_OUT) <= set().union(*map(motions, styles("test")))
+
+
+def test_styles_are_the_same_each_time_and_all_different() -> None:
+    """A style's number names it for good, and no two are alike."""
+    styles.cache_clear()
+    before = {split: styles(split) for split in COUNT}
+    styles.cache_clear()
+    assert before == {split: styles(split) for split in COUNT}
+    drawn = [repr(replace(style, name="")) for split in COUNT for style in styles(split)]
+    assert len(set(drawn)) == sum(COUNT.values())
+
+
+@pytest.mark.parametrize("split", COUNT)
+def test_no_style_has_the_shoe_or_the_tray_in_the_way(split: str) -> None:
+    """All slots lie in the picture, and neither mouth nor tray reaches into one."""
+    for style in styles(split):
+        layout = style.layout
+        slots = np.array(
+            [layout.slot_polygon(f"{h}_{n}") for h in ("PUNTO", "BANCO") for n in "123"]
+        )
+        assert (slots > 0).all()
+        assert (slots < FIELD_MM).all()
+        for area in (layout.mouth_polygon(), layout.tray_polygon()):
+            apart = [np.linalg.norm(slot.mean(axis=0) - area.mean(axis=0)) for slot in slots]
+            assert min(apart) > 90
+
+
+@pytest.mark.parametrize("dealing", [Dealing.FACE_UP, Dealing.PUNTO_FIRST], ids=str)
+@pytest.mark.parametrize("split", COUNT)
+def test_hands_and_cards_never_jump_in_any_style(split: str, dealing: Dealing) -> None:
+    """Each motion begins where and how the one before it ended, mistakes included."""
+    for number, style in enumerate(styles(split)[:16]):
+        scenario = Scenario(
+            seed=number, coups=6, dealing=dealing, slip_every=2, from_sight=True, burn=True
+        )
+        for act in choreograph(deal(scenario), scenario, style):
+            _assert_smooth(act)
+
+
+def _assert_smooth(act: Act) -> None:
+    for legs in (*(hand.legs for hand in act.hands), *(card.legs for card in act.cards)):
+        for one, two in pairwise(legs):
+            assert one.end <= two.start + 1e-9
+            assert np.hypot(*(one.target.centre - two.origin.centre)) < 1e-6
+            assert one.target.flip == two.origin.flip
+
+
+@pytest.mark.parametrize("number", range(0, COUNT["test"], 3))
+def test_truth_keeps_the_order_of_a_card_s_life_in_every_style(number: int) -> None:
+    """A card begins to leave, is out, lies, shows its face and is removed, one after the other."""
+    cards = shown(styles("test")[number], coups=1, seed=number).truth()["cards"]
+    for card in cards:
+        assert card["began_ms"] < card["out_ms"] < card["placed_ms"]
+        assert card["placed_ms"] < card["face_ms"] < card["removed_ms"]
+    assert all(one["out_ms"] < two["began_ms"] for one, two in pairwise(cards))
+
+
+@pytest.mark.parametrize("slip", CODES, ids=str)
+def test_mistake_from_sight_has_its_code_and_its_instant(slip: Slip) -> None:
+    """The hands are dealt by the tableau; one fault is told, at an instant within the coup."""
+    told = shown(slip=slip).truth()
+    (fault,) = told["faults"]
+    assert fault["code"] == CODES[slip]
+    assert told["coups"][0]["start_ms"] < fault["at_ms"] < told["coups"][0]["end_ms"]
+
+
+def card_of(told: dict[str, list[dict[str, object]]]) -> dict[str, object]:
+    """Return the card that the only fault of a truth is about."""
+    (fault,) = told["faults"]
+    return next(card for card in told["cards"] if card["order"] == fault["order"])
+
+
+def test_returned_card_goes_out_and_back_before_it_is_out_for_good() -> None:
+    """Its first exit and its return stand in the truth, and it leaves once more after them."""
+    card = card_of(shown(slip=Slip.RETURNED_TO_SHOE).truth())
+    ((out, back),) = card["returns_ms"]  # type: ignore[attr-defined]
+    assert out < back < card["began_ms"] < card["out_ms"]
+
+
+def test_two_cards_at_once_are_out_in_order_and_close_together() -> None:
+    """The second follows within a fraction of a second and lies long after the first."""
+    told = shown(slip=Slip.TWO_AT_ONCE).truth()
+    card = card_of(told)
+    other = next(c for c in told["cards"] if c["order"] == card["order"] - 1)  # type: ignore[operator]
+    assert 0 < card["out_ms"] - other["out_ms"] < 300  # type: ignore[operator]
+    assert card["placed_ms"] > other["placed_ms"] + 300
+
+
+def test_covered_card_is_never_seen() -> None:
+    """Its face has no instant in the truth; the faces of the others have."""
+    told = shown(slip=Slip.STAYS_COVERED).truth()
+    card = card_of(told)
+    assert card["face_ms"] is None
+    assert all(c["face_ms"] for c in told["cards"] if c is not card)
+
+
+def test_switched_card_shows_another_face_in_the_same_place() -> None:
+    """The card that lies there afterwards is none of the shoe's."""
+    act = shown(slip=Slip.SWITCHED).acts[0]
+    (stranger,) = [card for card in act.cards if card.drawn.order == 0]
+    (gone,) = [c for c in act.cards if c.drawn.place == stranger.drawn.place and c is not stranger]
+    assert stranger.drawn.card != gone.drawn.card
+    assert stranger.legs[0].start == gone.gone
+
+
+def test_next_card_waits_half_out_of_the_shoe() -> None:
+    """Of a dealer whose cards wait, one is in sight before the mouth long before it is drawn."""
+    style = Style(motion=Motion(waits_mm=30.0))
+    acts = shown(style).acts
+    coming = acts[1].cards[0]
+    assert coming in on_table(acts, 0)
+    pose = coming.pose(acts[0].end)
+    assert pose is not None
+    reach = ((pose.corners() - style.layout.mouth) @ style.layout.way).max()
+    assert 25 < reach < 40
+
+
+def test_rolling_exposure_bends_what_moves_and_nothing_else() -> None:
+    """A frame of rest is the same with a slow readout; one of motion is not."""
+    rolling = Style(optics=Optics(readout_s=0.03))
+    quick, slow = shown(), shown(rolling)
+    act = quick.acts[0]
+    flight = act.cards[0].legs[-1 if len(act.cards[0].legs) < 2 else 1]
+    for at, same in ((act.start + 0.01, True), ((flight.start + flight.end) / 2, False)):
+        one, two = (
+            Shot(show.look).frame(on_table(show.acts, 0), show.acts[0], at)
+            for show in (quick, slow)
+        )
+        assert np.array_equal(one, two) is same

@@ -23,7 +23,8 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import explain_error, probe
-from vision.mqtt.publisher import IN_FLIGHT, INBOX_SIZE, Publisher
+from vision.mqtt.lanes import IN_FLIGHT
+from vision.mqtt.publisher import INBOX_SIZE, Bulk, Publisher
 from vision.storage.log import Store
 from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
@@ -31,6 +32,7 @@ from vision.wire.messages import Message
 PREFIX = "casino/house/table/7/"
 WILL = Message(PREFIX + "status", b'{"state":"offline"}', 1, True, 0)
 PASSWORD = "open sesame"
+MOST_BYTES = 4_000_000
 
 mosquitto = pytest.mark.mosquitto
 pytestmark = pytest.mark.skipif(not HAS_CLIENTS, reason="needs mosquitto-clients")
@@ -60,7 +62,7 @@ def say(store: Store, seqs: range, *, retain: bool = False) -> None:
 def link(port: int, store: Store, **access: str) -> Publisher:
     """Return a link to that port, not yet started."""
     endpoint = endpoint_at(port=port, **access)
-    return Publisher(endpoint, store, will=WILL, commands=PREFIX + "cmd/")
+    return Publisher(endpoint, store, will=WILL, bulk=Bulk(MOST_BYTES))
 
 
 def test_messages_arrive_in_order_and_leave_the_outbox(
@@ -357,9 +359,8 @@ class FailingOutbox:
 def test_link_survives_a_failing_store_and_says_so(broker: EmbeddedBroker) -> None:
     """A disk that fails is told by the link too, and tried again."""
     outbox = FailingOutbox()
-    publisher = Publisher(
-        endpoint_at(port=broker.port), outbox, will=WILL, commands=PREFIX + "cmd/"
-    )
+    endpoint = endpoint_at(port=broker.port)
+    publisher = Publisher(endpoint, outbox, will=WILL, bulk=Bulk(MOST_BYTES))
     publisher.start()
     wait_for(lambda: outbox.asked > 1)
     wait_for(lambda: publisher.complaint == "the disk fails")

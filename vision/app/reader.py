@@ -140,6 +140,7 @@ class TableReader:
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
             self._publish_health()
+            self._advance(self._journal.link_reports(self._at))
             self._journal.tidy(self._at)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:

@@ -224,7 +224,8 @@ class BrokerSection(Section):
 
     `password_env` names the environment variable that holds the password; `tls_ca` is a file of
     certificates to trust, `system` for those that this machine trusts, or empty for no TLS;
-    `certificate` and `key` are the client's own, if the broker asks for them (PEM files).
+    `certificate` and `key` are the client's own, if the broker asks for them (PEM files). A picture
+    of more than `max_message_kb` (1000 bytes each) is not sent, and clips are made to fit.
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
@@ -236,6 +237,12 @@ class BrokerSection(Section):
     tls_ca: PathText = ""
     certificate: PathText = ""
     key: PathText = ""
+    max_message_kb: float = Field(default=4000.0, ge=100, le=250_000)
+
+    @property
+    def max_message(self) -> int:
+        """The largest payload that is sent, in bytes."""
+        return round(1000 * self.max_message_kb)
 
     def password(self) -> str:
         """Return the password from the environment, "" where no variable is named.
@@ -255,10 +262,14 @@ class BrokerSection(Section):
 class OrdersSection(Section):
     """Who may give orders: the people in the users file; without a file, nobody.
 
-    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds.
+    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds. `username`
+    and `password_env` are the account at the broker from which `shoe-reader order` gives orders; an
+    empty `username` uses that of [broker].
     """
 
     users: PathText = ""
+    username: str = ""
+    password_env: str = ""
     fresh_s: float = Field(default=30.0, ge=1, le=300)
 
 

@@ -261,7 +261,8 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an authority and a server certificate for localhost."""
     folder = tmp_path_factory.mktemp("tls")
     make = Path(__file__).parents[2] / "deploy" / "mosquitto" / "certificates.sh"
-    subprocess.run(["sh", str(make), str(folder), "localhost"], check=True, capture_output=True)
+    words = ["sh", str(make), str(folder / "authority"), str(folder), "localhost"]
+    subprocess.run(words, check=True, capture_output=True)
     return folder
 
 
@@ -395,7 +396,7 @@ def test_client_certificate_lets_in_who_has_one(tmp_path: Path, certificates: Pa
     request = (
         "openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=reader "
         "-keyout c.key -out c.csr && openssl x509 -req -in c.csr -CA CERTS/ca.crt "
-        "-CAkey CERTS/ca.key -CAcreateserial -extfile ext -out c.crt"
+        "-CAkey CERTS/authority/ca.key -CAcreateserial -extfile ext -out c.crt"
     ).replace("CERTS", str(certificates))
     subprocess.run(["sh", "-c", request], cwd=tmp_path, check=True, capture_output=True)
     ca = str(certificates / "ca.crt")

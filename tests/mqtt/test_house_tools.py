@@ -93,7 +93,7 @@ def test_tools_with_the_readers_account_do_not_throw_it_out(
     with reading(config, tmp_path / "t.sqlite") as journal:
         with listening(house.port, TABLE + "status", *house.access(EVERYONE[0])) as listener:
             probe(house.endpoint("reader"))
-            feed = Feed(house.endpoint("reader"), {TABLE: "1"}, ("status",))
+            feed = Feed(house.endpoint("reader"), {"1": TABLE}, ("status",))
             feed.start()
             time.sleep(2.0)
             feed.stop()

@@ -71,7 +71,13 @@ class TableReader:
         decks = load_profile(config.profile).rules.decks
         self._pipeline = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
-        self._recorder = EvidenceRecorder(config.evidence, config.view, size, destinations.log)
+        self._recorder = EvidenceRecorder(
+            config.evidence,
+            config.view,
+            size=size,
+            log_path=destinations.log,
+            most_bytes=config.broker.max_message,
+        )
         self._journal = Journal(config, destinations, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes

@@ -30,7 +30,7 @@ from vision.config.fields import (
 )
 from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
-from vision.secrets import has_password, masked
+from vision.secrets import has_password, shown
 from vision.sight.geometry.frame import Frame
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 
@@ -80,7 +80,8 @@ class CameraSection(Section):
 
     A live source counts as lost after `stall_s` without a picture, or after `frozen_s` in which all
     pictures were equal to the last bit (0: not checked). `open_s` is how long an address may take
-    to answer.
+    to answer. The certificate of an https or rtsps camera must be of an authority in `tls_ca`, a
+    file; empty: one that this machine trusts.
     """
 
     source: PathText
@@ -90,6 +91,7 @@ class CameraSection(Section):
     stall_s: float = Field(default=1.5, ge=0.2, le=60)
     frozen_s: float = Field(default=0.8, ge=0, le=60)
     open_s: float = Field(default=2.5, ge=0.5, le=60)
+    tls_ca: PathText = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -379,6 +381,6 @@ def with_source(config: TableConfig, source: str) -> TableConfig:
     list of processes.
     """
     if has_password(source):
-        raise ConfigurationError(f"--source {masked(source)}: {REFUSED}")
+        raise ConfigurationError(f"--source {shown(source)}: {REFUSED}")
     camera = config.camera.model_copy(update={"source": source})
     return config.model_copy(update={"camera": camera})

@@ -14,6 +14,7 @@ from vision.app.machine import ClockWatch
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, resume_state_of
 from vision.app.supervisor import SightSupervisor
+from vision.app.watchdog import Watchdog
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.profiles import load_profile
@@ -93,6 +94,7 @@ class TableReader:
         except ShoeReaderError:
             self._journal.close()
             raise
+        self._watchdog = Watchdog()
         self._health_due_s = 0.0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
@@ -108,10 +110,13 @@ class TableReader:
             self._report(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
             try:
                 self._begin()
+                self._watchdog.ready()
                 for shot in self._shots:
                     self._take(shot)
+                    self._watchdog.alive()
                     self._listener.tick(self.metrics)
             finally:
+                self._watchdog.stopping()
                 try:
                     self._advance(
                         [*self._recorder.finish(self._at), *self._recorder.reports(self._at)]

@@ -109,21 +109,24 @@ def delays(coups: int, *, asked: bool) -> tuple[list[float], int]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lines = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0")
-        with Mosquitto(folder, *lines) as server, Proxy(server.port) as wire:
-            with journal_at(wire.port, folder, credential) as journal:
-                journal.start(NOON, "b1", ())
-                wait_for(lambda: journal.unsent == 0, 120)
-                wire.bytes_per_s = WIRE
-                watcher = Watcher(server.port)
-                time.sleep(0.3)
-                if asked:
-                    watcher.ask(credential)
-                    wait_for(lambda: journal.orders(now_ms()) or watcher.again > 20, 30)
-                said_s = dealt(journal, coups)
-                wait_for(lambda: len(watcher.at_s) >= len(said_s), 120)
-                watcher.close()
-                found = [watcher.at_s[coup] - at_s for coup, at_s in said_s.items()]
-                return found, watcher.again
+        with (
+            Mosquitto(folder, *lines) as server,
+            Proxy(server.port) as wire,
+            journal_at(wire.port, folder, credential) as journal,
+        ):
+            journal.start(NOON, "b1", ())
+            wait_for(lambda: journal.unsent == 0, 120)
+            wire.bytes_per_s = WIRE
+            watcher = Watcher(server.port)
+            time.sleep(0.3)
+            if asked:
+                watcher.ask(credential)
+                wait_for(lambda: journal.orders(now_ms()) or watcher.again > 20, 30)
+            said_s = dealt(journal, coups)
+            wait_for(lambda: len(watcher.at_s) >= len(said_s), 120)
+            watcher.close()
+            found = [watcher.at_s[coup] - at_s for coup, at_s in said_s.items()]
+            return found, watcher.again
 
 
 def dealt(journal: Journal, coups: int) -> dict[tuple[str, int], float]:

@@ -90,15 +90,17 @@ def test_tools_with_the_readers_account_do_not_throw_it_out(
     house: House, config: TableConfig, tmp_path: Path
 ) -> None:
     """`check` and a board with the same table file leave the reader online."""
-    with reading(config, tmp_path / "t.sqlite") as journal:
-        with listening(house.port, TABLE + "status", *house.access(EVERYONE[0])) as listener:
-            probe(house.endpoint("reader"))
-            feed = Feed(house.endpoint("reader"), {"1": TABLE}, ("status",))
-            feed.start()
-            time.sleep(2.0)
-            feed.stop()
-            assert journal.figures(NOON)["connected"]
-            assert "offline" not in states(listener)
+    with (
+        reading(config, tmp_path / "t.sqlite") as journal,
+        listening(house.port, TABLE + "status", *house.access(EVERYONE[0])) as listener,
+    ):
+        probe(house.endpoint("reader"))
+        feed = Feed(house.endpoint("reader"), {"1": TABLE}, ("status",))
+        feed.start()
+        time.sleep(2.0)
+        feed.stop()
+        assert journal.figures(NOON)["connected"]
+        assert "offline" not in states(listener)
 
 
 def test_nobody_can_come_under_a_name_that_throws_the_reader_out(

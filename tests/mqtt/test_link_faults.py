@@ -78,18 +78,20 @@ def test_picture_above_the_brokers_limit_keeps_nothing_waiting(
 ) -> None:
     """Results go on, the next pictures too; the large one is announced with its hash, and told."""
     lines = ("listener PORT 127.0.0.1", "allow_anonymous true", f"max_packet_size {LIMIT}")
-    with Mosquitto(tmp_path, *lines) as server:
-        with listening(server.port, PREFIX + "coup/result") as results:
-            write_picture(store, "large", 1, LARGE)
-            write_picture(store, "small", 3, SMALL)
-            write(store, "coup/result", 5, retain=True)
-            with linked(server.port, store) as publisher:
-                wait_for(lambda: results.payloads("coup/result"), 3)
-                wait_for(lambda: store.depth() == 0, 20)
-                assert publisher.set_aside() == [("evidence/large", LARGE)]
-                write(store, "coup/result", 6, retain=True)
-                publisher.wake()
-                wait_for(lambda: store.depth() == 0)
+    with (
+        Mosquitto(tmp_path, *lines) as server,
+        listening(server.port, PREFIX + "coup/result") as results,
+    ):
+        write_picture(store, "large", 1, LARGE)
+        write_picture(store, "small", 3, SMALL)
+        write(store, "coup/result", 5, retain=True)
+        with linked(server.port, store) as publisher:
+            wait_for(lambda: results.payloads("coup/result"), 3)
+            wait_for(lambda: store.depth() == 0, 20)
+            assert publisher.set_aside() == [("evidence/large", LARGE)]
+            write(store, "coup/result", 6, retain=True)
+            publisher.wake()
+            wait_for(lambda: store.depth() == 0)
 
 
 @pytest.mark.mosquitto

@@ -162,7 +162,7 @@ class Journal:
     def unsent_since(self) -> str:
         """Return the time of the oldest message that waits: ISO 8601, "9999" where none does."""
         for message in self._store.pending(0, 1):
-            # The message that clears a topic has no time; the one before it, of the same event, has.
+            # A message that clears a topic has no time; the one before it is of the same event.
             for dated in (message, *self._store.messages(message.seq - 1, message.seq - 1)):
                 if dated.payload:
                     return str(json.loads(dated.payload)["at"])

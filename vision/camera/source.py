@@ -345,6 +345,7 @@ def _await_opening(camera: CameraSection, capture: Capture) -> None:
             f"that /dev/video{source} exists and that nothing else holds it"
         )
     raise OutsideError(
-        f"{shown(source)}: no video comes from this address within {camera.open_s:g} s; check that the "
-        "camera is on, the address right and the network reaches it"
+        f"{shown(source)}: no video comes from this address within {camera.open_s:g} s; check that "
+        "the camera is on, the address right and the network reaches it, and of https or rtsps "
+        "that its certificate is of an authority in [camera] tls_ca"
     )

@@ -123,7 +123,7 @@ def private_id(endpoint: Endpoint, prefix: str, secret: str) -> str:
                 f"[broker] key '{key}' cannot be read: {error}; give a file in PEM form that this "
                 "user may read"
             ) from error
-    text = "\n".join((prefix, endpoint.username, own, secret))
+    text = f"{prefix}\n{endpoint.username}\n{own}\n{secret}"
     return f"shoe-reader-{hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]}"
 
 

@@ -75,6 +75,9 @@ class NothingReplayed:
         """Do nothing."""
 
 
+NOTHING_REPLAYED = NothingReplayed()
+
+
 class Load(NamedTuple):
     """What a connection has in flight."""
 

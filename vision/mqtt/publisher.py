@@ -17,11 +17,11 @@ import paho.mqtt.client as paho
 from vision.mqtt.channel import Channel, Session
 from vision.mqtt.endpoint import Endpoint, private_id
 from vision.mqtt.lanes import (
+    NOTHING_REPLAYED,
     BulkSource,
     Fill,
     Lanes,
     LiveSource,
-    NothingReplayed,
     Outbox,
     Replayed,
     SetAside,
@@ -61,7 +61,7 @@ class Bulk:
 
     most_bytes: int
     fill: Fill = as_it_is
-    replayed: Replayed = NothingReplayed()
+    replayed: Replayed = NOTHING_REPLAYED
 
 
 class Publisher:

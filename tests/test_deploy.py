@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from vision.errors import ConfigurationError
+from vision.storage.anchors import load_key, make_keys
+
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
 LOCK = (DEPLOY / "requirements.lock").read_text("utf-8")
@@ -50,12 +53,57 @@ def test_container_installs_by_hash_and_runs_as_nobody_special() -> None:
     assert "PASSWORD:" not in compose
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-def test_unit_is_tight() -> None:
+UNITS = ("shoe-reader.service", "shoe-reader-board.service")
+needs_systemd = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze"
+)
+
+
+@needs_systemd
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_is_tight(name: str) -> None:
     """The unit is valid, and systemd's own measure of its exposure is at most 2.5 of 10."""
-    unit = DEPLOY / "shoe-reader.service"
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=25", "--no-pager"]
-    done = subprocess.run([*command, str(unit)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, str(DEPLOY / name)], capture_output=True, text=True, check=False
+    )
     if "exposure level" not in done.stdout:
         pytest.skip(f"systemd-analyze cannot judge a file here: {done.stderr.strip()[:80]}")
     assert done.returncode == 0, done.stdout[-200:]
+
+
+@needs_systemd
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_is_what_systemd_understands(name: str, tmp_path: Path) -> None:
+    """No line is unknown, wrong or ignored, as the table's unit and as that of the boards."""
+    text = (DEPLOY / name).read_text("utf-8")
+    installed = tmp_path / name.replace("shoe-reader.service", "shoe-reader@.service")
+    installed.write_text(text.replace("/opt/shoe-reader/bin/shoe-reader", "/bin/true"))
+    command = ["systemd-analyze", "verify", "--man=no", str(installed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_units_of_several_tables_share_no_folder() -> None:
+    """Each table's log is its own user's: systemd gives a shared folder to the last that starts."""
+    reader, board = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
+    assert "StateDirectory=shoe-reader/%i\n" in reader
+    assert "StateDirectory=shoe-reader-board\n" in board
+    assert "WatchdogSec=" in reader
+    assert "Type=notify" in reader
+
+
+def test_key_that_systemd_hands_over_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LoadCredential gives it by an access list, which shows as rights of the group."""
+    key = tmp_path / "signing.key"
+    make_keys(key)
+    key.chmod(0o440)
+    with pytest.raises(ConfigurationError, match="read by others"):
+        load_key(key)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    load_key(key)
+    key.chmod(0o444)
+    with pytest.raises(ConfigurationError, match="read by others"):
+        load_key(key)

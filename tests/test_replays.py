@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.table_log import PLAYS, header, said, write_log
-from vision.app.replay_service import AT_ONCE, WAITING_LIMIT, Replays
+from vision.app.replay_service import AT_ONCE, WAITING_EACH, Replays
+from vision.record.proofs import EvidenceKept, Medium
 from vision.storage.log import Store
-from vision.wire.commands import PUBLIC, again
+from vision.wire.commands import PUBLIC, Fields, RefusedError, again
 from vision.wire.messages import Message
 
 PREFIX = "casino/house/table/7/"
@@ -28,6 +29,13 @@ class Clock:
         return self.now
 
 
+def vouch(fields: Fields) -> str:
+    """Take each signature but "00" for that of its key."""
+    if fields["sig"] == "00":
+        raise RefusedError("the signature is not good")
+    return str(fields["key"])
+
+
 @pytest.fixture(name="desk")
 def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]]:
     """Give replays over a log with messages of every kind, their clock, and the messages."""
@@ -35,7 +43,7 @@ def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]
     write_log(tmp_path / "t.sqlite", events)
     clock = Clock()
     with Store(tmp_path / "t.sqlite", header()) as store:
-        yield Replays(store, PREFIX, clock), clock, said(events)
+        yield Replays(store, PREFIX, vouch, clock), clock, said(events)
 
 
 def ask(replays: Replays, **fields: Any) -> tuple[bool, str]:
@@ -50,8 +58,13 @@ def drain(replays: Replays, clock: Clock) -> list[Message]:
     found: list[Message] = []
     for _ in range(100):
         clock.now += 0.1
-        found += replays.due()
+        found += ready(replays)
     return found
+
+
+def ready(replays: Replays) -> list[Message]:
+    """Return all that is due now."""
+    return list(iter(replays.next, None))
 
 
 def test_messages_asked_for_come_again_byte_for_byte(
@@ -109,11 +122,46 @@ def test_request_that_is_no_json_is_refused(
 def test_many_requests_neither_pile_up_nor_hurry(
     desk: tuple[Replays, Clock, tuple[Message, ...]],
 ) -> None:
-    """At most ten wait, and at most AT_ONCE messages go at a time."""
+    """A sender has a few that wait, all senders ten, and at most AT_ONCE messages go at a time."""
     replays, clock, messages = desk
-    answers = [ask(replays, first=1, last=len(messages))[0] for _ in range(WAITING_LIMIT + 1)]
-    assert answers == [True] * WAITING_LIMIT + [False]
+    answers = [ask(replays, first=1, last=len(messages))[0] for _ in range(WAITING_EACH + 1)]
+    assert answers == [True] * WAITING_EACH + [False]
+    for name, accepted in (("Ann", True), ("Bo", True), ("Cy", False)):
+        signed = {"key": name, "sig": "11", "first": 1, "last": len(messages)}
+        answers = [ask(replays, **signed)[0] for _ in range(3)]
+        assert answers == [accepted] * 3, name
     clock.now += 60
-    first = [message for _ in range(50) for message in replays.due()]
+    first = ready(replays)
     assert 0 < len(first) <= AT_ONCE
-    assert len(first) + len(drain(replays, clock)) == WAITING_LIMIT * len(messages)
+    assert len(first) + len(drain(replays, clock)) == (WAITING_EACH + 6) * len(messages)
+
+
+def test_pictures_come_again_only_to_who_has_signed(tmp_path: Path) -> None:
+    """Whoever may publish there can ask, and pictures are a thousand times as much as messages."""
+    kept = EvidenceKept(1, "s1-1-c1", Medium.STILL, "s1", 1, "0" * 64, 9, 1)
+    write_log(tmp_path / "t.sqlite", [kept])
+    clock = Clock()
+    with Store(tmp_path / "t.sqlite", header()) as store:
+        replays = Replays(store, PREFIX, vouch, clock)
+        assert ask(replays, first=1, last=2)[0]
+        heard = [message.topic.removeprefix(PREFIX) for message in drain(replays, clock)]
+        assert heard == ["replay/restricted/evidence"]
+        assert ask(replays, first=1, last=2, key="desk", sig="11")[0]
+        heard = [message.topic.removeprefix(PREFIX) for message in drain(replays, clock)]
+        assert heard == ["replay/restricted/evidence/s1-1-c1", "replay/restricted/evidence"]
+        assert ask(replays, first=1, last=2, key="desk", sig="00") == (
+            False,
+            "the signature is not good",
+        )
+
+
+def test_messages_that_did_not_reach_the_broker_come_first_again(
+    desk: tuple[Replays, Clock, tuple[Message, ...]],
+) -> None:
+    """A connection that breaks in a replay leaves no gap."""
+    replays, clock, messages = desk
+    assert ask(replays, first=1, last=len(messages))[0]
+    clock.now += 60
+    lost = [replays.next(), replays.next()]
+    replays.put_back([message for message in lost if message is not None])
+    assert len(drain(replays, clock)) == len(messages)

@@ -1,8 +1,9 @@
 """The one clock of a run: Unix time that never goes back and never leaps while a coup is dealt.
 
 It goes by the monotonic clock of the machine and follows the wall clock gently, so that somebody
-who sets the wall clock moves no deadline and no order of events; a leap of the wall clock is
-reported.
+who sets the wall clock moves no deadline and no order of events. A leap is reported. One of more
+than a minute is not followed at all unless a time service keeps the wall clock: on the word of a
+clock that nobody keeps, no order is refused and nothing is deleted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from collections.abc import Callable
 
 FOLLOW = 0.1  # at most so much faster or slower than the monotonic clock
 LEAP_MS = 250  # domain: an offset beyond this is reported
+# Milliseconds: a larger leap is not followed unless the clock is kept. Chosen: people who set a
+# clock by hand correct seconds; much smaller, and such a correction would not be taken; much
+# larger, and a wrong clock would make orders stale (30 s) before it is doubted.
+DOUBTED_MS = 60_000
 AGREED_MS = 1000  # below this offset a leap counts as over; people compare clocks to the second
 
 
@@ -36,6 +41,8 @@ class SteadyClock:
         self._wall = wall_ms()
         self._now = float(self._wall)
         self._leapt = 0.0
+        self._doubt = 0.0
+        self._is_kept = False
 
     def now(self) -> int:
         """Return the time: never less than the last answer."""
@@ -57,11 +64,37 @@ class SteadyClock:
             self._advance()
             return round(self._wall - self._now)
 
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the wall clock has leapt so far, kept by nobody, that it is not followed."""
+        with self._lock:
+            self._advance()
+            return self._doubt != 0.0
+
+    def note_kept(self, *, kept: bool) -> None:
+        """Take note whether a time service keeps the wall clock; a kept one is not doubted."""
+        with self._lock:
+            self._advance()
+            self._is_kept = kept
+            if kept:
+                self._doubt = 0.0
+
+    def moments(self) -> tuple[int, ...]:
+        """Return the moments that may be now, for what was signed by another clock.
+
+        The first is the time of this clock. The wall clock's is another where it is kept, or ahead:
+        set back by somebody, it would make old orders fresh again.
+        """
+        with self._lock:
+            self._advance()
+            trusted = self._is_kept or self._wall > self._now
+            return (int(self._now), self._wall) if trusted else (int(self._now),)
+
     def catch_up(self) -> None:
         """Go to the time of the wall clock if that is ahead; for moments when nothing is dealt."""
         with self._lock:
             self._advance()
-            self._now = max(self._now, float(self._wall))
+            self._now = max(self._now, self._wall - self._doubt)
 
     def not_before(self, at: int) -> None:
         """Go to that time (Unix ms) if it is ahead: a log is never continued in its past."""
@@ -74,10 +107,13 @@ class SteadyClock:
         leap = wall - self._wall - passed
         if abs(leap) > LEAP_MS:
             self._leapt += leap
+            self._doubt += leap
+        if self._is_kept or abs(self._doubt) <= DOUBTED_MS:
+            self._doubt = 0.0
         self._asked_s, self._wall = asked_s, wall
         self._now += passed
         most = FOLLOW * passed
-        self._now += min(max(wall - self._now, -most), most)
+        self._now += min(max(wall - self._doubt - self._now, -most), most)
 
 
 CLOCK = SteadyClock()

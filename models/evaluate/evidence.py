@@ -57,16 +57,16 @@ def measured(config: TableConfig) -> Iterator[str]:
     crop = Crop(outline_px(config.view), (camera.width, camera.height))
     length_s = settings.before_s + settings.after_s + 1
     ring = ClipBuffer(crop, length_s=length_s, fps=settings.clip_fps)
-    images = pictures(config, SHOWN)
+    images, most_bytes = pictures(config, SHOWN), config.broker.max_message
     frames = (Frame(images[n % len(images)], round(n * 1000 / 15), n) for n in itertools.count())
     each = took_ms(lambda: ring.add(next(frames)), LOOKS)
     yield f"{camera.width} x {camera.height} at 15 a second: {each:.2f} ms a picture for the ring"
     yield f"the ring holds {length_s:g} s in {ring.size / 1e6:.1f} MB"
-    still = crop.still(images[0])
-    still_ms = took_ms(lambda: crop.still(images[0]), STILLS)
+    still = crop.still(images[0], most_bytes)
+    still_ms = took_ms(lambda: crop.still(images[0], most_bytes), STILLS)
     yield f"a still: {still_ms:.1f} ms, {len(still) / 1e3:.0f} kB"
-    film = ring.film(0, 10**9)
-    film_ms = took_ms(lambda: ring.film(0, 10**9), 10)
+    film = ring.film(0, 10**9, most_bytes)
+    film_ms = took_ms(lambda: ring.film(0, 10**9, most_bytes), 10)
     with av.open(io.BytesIO(film)) as container:
         length = container.streams.video[0].frames
     yield f"a clip of {length} pictures: {film_ms:.1f} ms, {len(film) / 1e6:.1f} MB"

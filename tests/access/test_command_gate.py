@@ -59,7 +59,7 @@ class House:
 
     def new_gate(self) -> Gate:
         """Return a gate that remembers nothing."""
-        return Gate(PREFIX, self.path, FRESH, self.clock)
+        return Gate(PREFIX, self.path, FRESH, lambda: (self.clock(),))
 
     def signed(
         self,
@@ -171,7 +171,7 @@ def test_order_given_again_is_refused_also_after_a_restart(house: House) -> None
     signed = house.gate.admit("void_coup", json.dumps(fields).encode())
     house.refuses("given already", fields)
     house.gate = house.new_gate()
-    house.gate.remember([signed.record()])
+    house.gate.remember([signed.record()], NOON)
     house.refuses("given already", fields)
 
 
@@ -215,7 +215,7 @@ def test_users_file_gone_or_open_to_others_shuts_the_gate(house: House) -> None:
 
 def test_reader_without_users_file_takes_no_order_and_says_why(house: House) -> None:
     """The default is shut, and the answer says how to open."""
-    house.gate = Gate(PREFIX, None, FRESH, house.clock)
+    house.gate = Gate(PREFIX, None, FRESH, lambda: (house.clock(),))
     house.refuses("shoe-reader users add", house.signed("Ann", **ANN))
 
 

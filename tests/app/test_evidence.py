@@ -34,6 +34,7 @@ from vision.wire.messages import Message, MessageStream
 from vision.wire.session import TableSession, advance
 
 SIZE = (320, 240)
+MOST_BYTES = 4_000_000
 FRAME_MS = 100
 DAY_MS = 86_400_000
 VIEW = ViewSection(
@@ -57,7 +58,9 @@ class Table:
 
     def __init__(self, folder: Path, settings: EvidenceSection | None = None) -> None:
         self.log = folder / "t.sqlite"
-        self.recorder = EvidenceRecorder(settings or EvidenceSection(), VIEW, SIZE, self.log)
+        self.recorder = EvidenceRecorder(
+            settings or EvidenceSection(), VIEW, size=SIZE, log_path=self.log, most_bytes=MOST_BYTES
+        )
         self.desk = session_of(header())
         self.messages: list[Message] = []
         self.events: list[Event] = []
@@ -274,19 +277,36 @@ def test_ring_is_bounded_and_drops_the_oldest() -> None:
     ring = ClipBuffer(Crop(((0, 0), (320, 0), (320, 240), (0, 240)), SIZE), length_s=2.0, fps=5)
     for number in range(300):
         ring.add(Frame(picture(number), NOON + number * 33, number))
-    film = ring.film(0, NOON * 2)
+    film = ring.film(0, NOON * 2, MOST_BYTES)
     assert len(pictures_of(film)) in (10, 11)
     assert pace_of(film) == pytest.approx(5.0, abs=0.2)
     assert ring.size < 200_000
     ring.add(Frame(picture(1), NOON - DAY_MS, 1))
-    assert len(pictures_of(ring.film(0, NOON * 2))) == 1
+    assert len(pictures_of(ring.film(0, NOON * 2, MOST_BYTES))) == 1
+
+
+@pytest.mark.parametrize("most", [300_000, 2_000_000])
+def test_clip_and_still_are_made_to_fit_what_the_broker_takes(most: int) -> None:
+    """A grainy table and a long clip give fewer pictures and coarser ones, never too many bytes."""
+    crop = Crop(((0, 0), (320, 0), (320, 240), (0, 240)), SIZE)
+    ring = ClipBuffer(crop, length_s=10.0, fps=8)
+    grain = np.random.default_rng(1)
+    for number in range(80):
+        image = grain.integers(0, 256, (SIZE[1], SIZE[0], 3), np.uint8)
+        ring.add(Frame(image, NOON + 125 * number, number))
+    assert ring.size > 2_000_000
+    film = ring.film(0, NOON * 2, most)
+    assert 0 < len(film) <= most
+    shown = pictures_of(film)
+    assert len(shown) > 1
+    assert 0 < len(crop.still(image, 60_000)) <= 60_000
 
 
 def test_nothing_beyond_the_layout_is_kept() -> None:
     """Guests at the table are not in the evidence: outside the outline all is black."""
     image = np.full((SIZE[1], SIZE[0], 3), 200, np.uint8)
     crop = Crop(((100, 50), (220, 50), (280, 200), (40, 200)), SIZE)
-    still = cv2.imdecode(np.frombuffer(crop.still(image), np.uint8), cv2.IMREAD_COLOR)
+    still = cv2.imdecode(np.frombuffer(crop.still(image, MOST_BYTES), np.uint8), cv2.IMREAD_COLOR)
     assert still.shape[:2] == (150, 240)
     assert still[75, 120].min() > 190
     assert still[3, 3].max() < 10

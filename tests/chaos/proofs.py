@@ -85,7 +85,9 @@ def live(log: str, port: int, coups: int, ready: Connection) -> None:
     """Be the reader with its witness: go on where the log ends, to the end of the play."""
     slow_pictures()
     config = config_of(port)
-    recorder = EvidenceRecorder(KEPT, config.view, SIZE, Path(log))
+    recorder = EvidenceRecorder(
+        KEPT, config.view, size=SIZE, log_path=Path(log), most_bytes=config.broker.max_message
+    )
     journal = Journal(config, Destinations(Path(log)), recorder)
     clock = journal.table.clock
     journal.start(clock, f"b{time.time_ns()}", ())

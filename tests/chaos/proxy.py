@@ -15,7 +15,8 @@ PIECE = 4096
 class Proxy:
     """Passes bytes on both ways between its own port and another.
 
-    `bytes_per_s` of 0 is as fast as it goes; `frozen` connections stay open and pass nothing.
+    All connections share a wire, whose `bytes_per_s` each way (0: as fast as it goes) they get in
+    turn; `frozen` connections stay open and pass nothing.
     """
 
     def __init__(self, target: int) -> None:
@@ -23,6 +24,7 @@ class Proxy:
         self.frozen = threading.Event()
         self.accepted = 0
         self._target = target
+        self._wires = (threading.Lock(), threading.Lock())
         self._open: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._server.getsockname()[1])
@@ -46,10 +48,10 @@ class Proxy:
                     near.close()
                     continue
                 self._open += [near, far]
-                for ends in ((near, far), (far, near)):
+                for ends in ((near, far, self._wires[0]), (far, near, self._wires[1])):
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, wire: threading.Lock) -> None:
         was_frozen = False
         with contextlib.suppress(OSError):
             while piece := source.recv(PIECE):
@@ -57,7 +59,8 @@ class Proxy:
                 if was_frozen:
                     continue
                 if self.bytes_per_s:
-                    time.sleep(len(piece) / self.bytes_per_s)
+                    with wire:
+                        time.sleep(len(piece) / self.bytes_per_s)
                 sink.sendall(piece)
         for one in (source, sink):
             with contextlib.suppress(OSError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos import clocks, disks, kills, outages, proofs, soak
+from tests.chaos import catch_up, clocks, disks, kills, outages, proofs, soak
 from tests.mqtt.mqtt_tools import MOSQUITTO
 
 pytestmark = pytest.mark.slow
@@ -36,6 +36,13 @@ def test_evidence_through_kills_is_whole_and_heard_before_its_alert() -> None:
 def test_broker_that_fails_loses_and_doubles_nothing(outage: outages.Outage) -> None:
     """Proof b: the consumer has everything once it has asked for what its broker forgot."""
     assert outage()
+
+
+@pytest.mark.mosquitto
+@pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto")
+def test_result_is_not_held_up_by_messages_that_are_sent_again() -> None:
+    """At most 0.3 s later than without, over 2 MB/s, while 3,000 messages with pictures go out."""
+    assert "sent again" in catch_up.run(12)
 
 
 @pytest.mark.parametrize("fault", [disks.full, disks.read_only, disks.slow])

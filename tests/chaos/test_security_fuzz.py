@@ -106,7 +106,7 @@ class Orders:
             for name, key in self.keys.items()
         }
         save_users(folder / "users.json", Users(users=users))
-        self.gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: NOON)
+        self.gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: (NOON,))
 
     def good(self) -> tuple[str, dict[str, Any]]:
         """Return an order that is signed by somebody, with fields that may or may not be sound."""

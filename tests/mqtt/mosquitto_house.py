@@ -31,13 +31,18 @@ class House:
         self.folder = folder
         self.ca = folder / "certs" / "ca.crt"
         self.port, self.certificate_port, self.web_port = (free_port() for _ in range(3))
-        self._run("sh", "certificates.sh", f"{folder}/certs", "localhost", "127.0.0.1")
-        self._run("sh", "certificates.sh", f"{folder}/certs", "--client", "board", "reader")
+        self.authority = folder / "authority"
+        self.certify("localhost", "127.0.0.1")
+        self.certify("--client", "board", "reader")
         (folder / "passwords").touch(mode=0o600)
         for name in (*ROLES, *EVERYONE):
             self._run("mosquitto_passwd", "-b", f"{folder}/passwords", name, PASSWORD)
         (folder / "acl").write_text(self._rights(), encoding="utf-8")
         self.server = Mosquitto(folder, "user root", self._configuration(), port=self.port)
+
+    def certify(self, *words: str) -> None:
+        """Have the authority of the house issue or revoke certificates."""
+        self._run("sh", "certificates.sh", str(self.authority), f"{self.folder}/certs", *words)
 
     def access(self, name: str) -> list[str]:
         """Return the options by which mosquitto's clients come as that user."""

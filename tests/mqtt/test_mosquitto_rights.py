@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -87,12 +88,31 @@ def test_reader_of_a_table_speaks_and_hears_of_no_other(house: House) -> None:
 
 def test_client_certificate_is_as_good_as_a_password(house: House) -> None:
     """A program with a certificate needs no password; one without is turned away there."""
-    certs = house.folder / "certs"
+    certs = house.authority
     ca = str(house.ca)
     own = {"certificate": str(certs / "reader.crt"), "key": str(certs / "reader.key")}
     probe(endpoint_at(host="localhost", port=house.certificate_port, tls_ca=ca, **own))
     with pytest.raises(OutsideError):
         probe(endpoint_at(host="localhost", port=house.certificate_port, tls_ca=ca))
+
+
+def test_certificate_that_is_revoked_opens_nothing(tmp_path: Path) -> None:
+    """A machine that was stolen is shut out, and the others are not."""
+    house = House(tmp_path)
+    house.certify("--revoke", "board")
+    ends = {name: house.authority / name for name in ("board", "reader")}
+    with house.server:
+        for name, end in ends.items():
+            own = {"certificate": f"{end}.crt", "key": f"{end}.key", "tls_ca": str(house.ca)}
+            endpoint = endpoint_at(host="localhost", port=house.certificate_port, **own)
+            with pytest.raises(OutsideError) if name == "board" else nullcontext():
+                probe(endpoint)
+
+
+def test_broker_is_not_given_the_key_of_the_authority(house: House) -> None:
+    """Who breaks into the broker cannot issue certificates."""
+    given = {path.name for path in (house.folder / "certs").iterdir()}
+    assert given == {"ca.crt", "server.crt", "server.key", "revoked.crl"}
 
 
 def test_every_order_may_be_given_by_somebody() -> None:

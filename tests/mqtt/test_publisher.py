@@ -23,7 +23,8 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import explain_error, probe
-from vision.mqtt.publisher import IN_FLIGHT, INBOX_SIZE, Publisher
+from vision.mqtt.lanes import IN_FLIGHT
+from vision.mqtt.publisher import INBOX_SIZE, Bulk, Publisher
 from vision.storage.log import Store
 from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
@@ -31,6 +32,7 @@ from vision.wire.messages import Message
 PREFIX = "casino/house/table/7/"
 WILL = Message(PREFIX + "status", b'{"state":"offline"}', 1, True, 0)
 PASSWORD = "open sesame"
+MOST_BYTES = 4_000_000
 
 mosquitto = pytest.mark.mosquitto
 pytestmark = pytest.mark.skipif(not HAS_CLIENTS, reason="needs mosquitto-clients")
@@ -60,7 +62,7 @@ def say(store: Store, seqs: range, *, retain: bool = False) -> None:
 def link(port: int, store: Store, **access: str) -> Publisher:
     """Return a link to that port, not yet started."""
     endpoint = endpoint_at(port=port, **access)
-    return Publisher(endpoint, store, will=WILL, commands=PREFIX + "cmd/")
+    return Publisher(endpoint, store, will=WILL, bulk=Bulk(MOST_BYTES))
 
 
 def test_messages_arrive_in_order_and_leave_the_outbox(
@@ -259,7 +261,8 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an authority and a server certificate for localhost."""
     folder = tmp_path_factory.mktemp("tls")
     make = Path(__file__).parents[2] / "deploy" / "mosquitto" / "certificates.sh"
-    subprocess.run(["sh", str(make), str(folder), "localhost"], check=True, capture_output=True)
+    words = ["sh", str(make), str(folder / "authority"), str(folder), "localhost"]
+    subprocess.run(words, check=True, capture_output=True)
     return folder
 
 
@@ -357,9 +360,8 @@ class FailingOutbox:
 def test_link_survives_a_failing_store_and_says_so(broker: EmbeddedBroker) -> None:
     """A disk that fails is told by the link too, and tried again."""
     outbox = FailingOutbox()
-    publisher = Publisher(
-        endpoint_at(port=broker.port), outbox, will=WILL, commands=PREFIX + "cmd/"
-    )
+    endpoint = endpoint_at(port=broker.port)
+    publisher = Publisher(endpoint, outbox, will=WILL, bulk=Bulk(MOST_BYTES))
     publisher.start()
     wait_for(lambda: outbox.asked > 1)
     wait_for(lambda: publisher.complaint == "the disk fails")
@@ -394,7 +396,7 @@ def test_client_certificate_lets_in_who_has_one(tmp_path: Path, certificates: Pa
     request = (
         "openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=reader "
         "-keyout c.key -out c.csr && openssl x509 -req -in c.csr -CA CERTS/ca.crt "
-        "-CAkey CERTS/ca.key -CAcreateserial -extfile ext -out c.crt"
+        "-CAkey CERTS/authority/ca.key -CAcreateserial -extfile ext -out c.crt"
     ).replace("CERTS", str(certificates))
     subprocess.run(["sh", "-c", request], cwd=tmp_path, check=True, capture_output=True)
     ca = str(certificates / "ca.crt")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vision.access.users import User, Users, load_users
-from vision.clock import now_ms
+from vision.clock import CLOCK
 from vision.errors import ConfigurationError
 from vision.wire.commands import (
     COMMANDS,
@@ -57,17 +57,21 @@ class Gate:
     """Admits orders to one table."""
 
     def __init__(
-        self, prefix: str, users: Path | None, fresh_ms: int, clock: Callable[[], int] = now_ms
+        self,
+        prefix: str,
+        users: Path | None,
+        fresh_ms: int,
+        moments: Callable[[], tuple[int, ...]] = CLOCK.moments,
     ) -> None:
         """Guard the topics under `prefix` (`.../cmd/`) with a users file; without one, shut.
 
-        An order is good for `fresh_ms` before and after the clock (Unix time, ms).
-        ConfigurationError when the users file cannot be used.
+        An order is good for `fresh_ms` before and after a moment that may be now (Unix time, ms);
+        the first is by the clock of the run. ConfigurationError when the users file cannot be used.
         """
         self._prefix = prefix
         self._path = users
         self._fresh_ms = fresh_ms
-        self._clock = clock
+        self._moments = moments
         self._users = Users()
         self._seen_stat: tuple[int, ...] = ()
         self._nonces: dict[tuple[str, str], int] = {}
@@ -76,12 +80,29 @@ class Gate:
         if users is not None:
             self._renew(users)
 
-    def remember(self, records: Iterable[Mapping[str, object]]) -> None:
-        """Take note of orders of an earlier run, as the log has them: they are not taken again."""
+    def remember(self, records: Iterable[Mapping[str, object]], until: int) -> None:
+        """Take note of orders of an earlier run, as the log has them: they are not taken again.
+
+        `until` is the last time of the log (Unix ms).
+        """
         for record in records:
             fields = record.get("fields")
             if isinstance(fields, dict):
-                self._note(fields["key"], fields["nonce"], _moment(fields))
+                self._note(fields["key"], fields["nonce"], _moment(fields), until)
+
+    def knows(self, name: str) -> bool:
+        """Whether the users file has somebody of that name, as it was last read."""
+        return name in self._users.users
+
+    def vouch(self, name: str, fields: Fields) -> str:
+        """Return whose key signed a request that changes nothing; RefusedError with the reason."""
+        try:
+            signer_name = self._check_proof(name, fields)[0]
+            self._check_new(signer_name, _text(fields, "nonce"), _moment(fields))
+        except RefusedError as error:
+            self._note_refusal(name, error)
+            raise RefusedError(str(error), error.ref or str(fields.get("ref", ""))) from error
+        return signer_name
 
     def admit(self, name: str, payload: bytes) -> Signed:
         """Return the order, now known to be signed, fresh and new; RefusedError with the reason."""
@@ -108,6 +129,12 @@ class Gate:
             )
 
     def _check(self, name: str, fields: Fields) -> None:
+        key, signer = self._check_proof(name, fields)
+        self._check_speaker(name, fields, signer)
+        self._check_new(key, _text(fields, "nonce"), _moment(fields))
+
+    def _check_proof(self, name: str, fields: Fields) -> tuple[str, User]:
+        """Return whose key signed the fields, and that user."""
         if self._path is None:
             raise RefusedError(NO_USERS)
         try:
@@ -119,9 +146,7 @@ class Gate:
                 raise RefusedError(
                     f"{field}: not what a signed order has there; see deploy/mqtt.md"
                 )
-        signer = self._signer(name, fields)
-        self._check_speaker(name, fields, signer)
-        self._check_new(_text(fields, "key"), _text(fields, "nonce"), _moment(fields))
+        return _text(fields, "key"), self._signer(name, fields)
 
     def _renew(self, path: Path) -> None:
         """Read the users file if it has changed, so that who was removed is shut out at once."""
@@ -155,7 +180,8 @@ class Gate:
                 raise RefusedError(f"role: {who} may not speak as {role}")
 
     def _check_new(self, key: str, nonce: str, time: int) -> None:
-        now, fresh = self._clock(), self._fresh_ms
+        moments, fresh = self._moments(), self._fresh_ms
+        now = min(moments, key=lambda moment: abs(time - moment))
         # Set back, a clock would make old orders good again: none is older than the newest but
         # for the time that two clocks may differ.
         if abs(time - now) > fresh or time < self._newest - 2 * fresh:
@@ -165,17 +191,17 @@ class Gate:
             )
         if (key, nonce) in self._nonces:
             raise RefusedError("this order has been given already; the first counts")
-        self._newest = max(self._newest, time)
         if len(self._nonces) >= MEMORY:
-            oldest = self._newest - 2 * fresh
+            oldest = max(self._newest, min(time, moments[0])) - 2 * fresh
             self._nonces = {which: at for which, at in self._nonces.items() if at >= oldest}
         if len(self._nonces) >= MEMORY:
             raise RefusedError("too many orders within a minute; give it again later")
-        self._note(key, nonce, time)
+        self._note(key, nonce, time, moments[0])
 
-    def _note(self, key: str, nonce: str, time: int) -> None:
+    def _note(self, key: str, nonce: str, time: int, now: int) -> None:
+        """Remember an order; one signed by a clock that is ahead makes no later one too old."""
         self._nonces[key, nonce] = time
-        self._newest = max(self._newest, time)
+        self._newest = max(self._newest, min(time, now))
 
 
 def _stat(path: Path) -> tuple[int, ...]:

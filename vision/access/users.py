@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from vision.errors import ConfigurationError
 from vision.files import write_new, write_whole
+from vision.secrets import is_private
 from vision.wire.commands import signed_text
 from vision.wire.messages import iso
 
@@ -160,7 +161,7 @@ def load_credential(path: Path) -> Credential:
     """Read a secret key; ConfigurationError when it is none, or others may read it."""
     cure = "give a file that shoe-reader users add has made"
     try:
-        if path.stat().st_mode & 0o077:
+        if not is_private(path):
             raise ConfigurationError(f"{path}: others may read this secret; chmod 600 {path}")
         content = json.loads(path.read_bytes()[:FILE_LIMIT])
         return Credential.from_secret(_name(content["name"]), content["secret"])

@@ -157,7 +157,7 @@ class _DeskServer:
             recorder=self._history.record,
         )
         self._orders = Orders(self._feed, credential)
-        self._backfill = Backfill(self._feed, self._history, credential.name)
+        self._backfill = Backfill(self._feed, self._history, credential)
         users, passwords = _people_files(config)
         accounts = Accounts(users, passwords)
         sessions = Sessions(

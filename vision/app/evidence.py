@@ -11,7 +11,7 @@ import io
 import logging
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -49,9 +49,13 @@ TIDY_EVERY_MS = 60_000  # between two looks for old evidence; a longer gap delet
 NO_HASH = ""  # of a piece that is not written yet
 # JPEG quality, 0 to 100, chosen by looking at stills and clips of simulated films. Lower saves disk
 # and blurs the indices, which are the proof.
-STILL_QUALITY = 88
+# A still that is larger than a message may be is tried again with the next.
+STILL_QUALITIES = (88, 70, 50, 30)
 CLIP_QUALITY = 80
 CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
+# Bytes of an AVI file beside its pictures: its headers, and what its index takes for each picture;
+# some more than our writer's. Too small, and a clip could be larger than a message may be.
+FILM_BYTES, INDEX_BYTES = 16_384, 32
 LONGEST_PERIOD = 1000  # denominator of a film's rate: exact to a thousandth of a picture a second
 
 log = logging.getLogger(__name__)
@@ -70,13 +74,23 @@ class EvidenceRecorder:
     """Keeps the evidence of a table during a run."""
 
     def __init__(
-        self, settings: EvidenceSection, view: ViewSection, size: tuple[int, int], log_path: Path
+        self,
+        settings: EvidenceSection,
+        view: ViewSection,
+        *,
+        size: tuple[int, int],
+        log_path: Path,
+        most_bytes: int,
     ) -> None:
-        """Keep it beside the log unless the settings name a folder; `size` is the picture's."""
+        """Keep it beside the log unless the settings name a folder; `size` is the picture's.
+
+        What is kept has at most `most_bytes`, so that the broker takes it.
+        """
         self._settings = settings
         self._store = EvidenceStore(
             Path(settings.folder) if settings.folder else folder_of(log_path)
         )
+        self._most_bytes = most_bytes
         self._crop = Crop(outline_px(view), size)
         length_s = settings.before_s + settings.after_s + 1
         self._buffer = ClipBuffer(self._crop, length_s=length_s, fps=settings.clip_fps)
@@ -136,7 +150,7 @@ class EvidenceRecorder:
         for clip in clips:
             until = max(clip.kept.at, min(at, clip.last))
             whole = replace(clip.kept, at=until, sha256=NO_HASH, size=0, complete=True)
-            kept += self._keep(whole, self._buffer.film(clip.first, clip.last))
+            kept += self._keep(whole, self._buffer.film(clip.first, clip.last, self._most_bytes))
         return kept
 
     # --- what is kept ------------------------------------------------------------------------
@@ -173,14 +187,14 @@ class EvidenceRecorder:
         first = frame.at - round(1000 * self._settings.before_s)
         last = frame.at + round(1000 * self._settings.after_s)
         clip = EvidenceKept(frame.at, name, Medium.CLIP, *facts, complete=last == frame.at)
-        film = self._keep(clip, self._buffer.film(first, frame.at))
+        film = self._keep(clip, self._buffer.film(first, frame.at, self._most_bytes))
         if last > frame.at:
             self._rolling += [_Rolling(begun, first, last) for begun in film]
         return kept + film
 
     def _still_of(self, frame: Frame) -> bytes:
         if self._still is None or self._still[0] is not frame.image:
-            self._still = (frame.image, self._crop.still(frame.image))
+            self._still = (frame.image, self._crop.still(frame.image, self._most_bytes))
         return self._still[1]
 
     def _keep(self, kept: EvidenceKept, content: bytes) -> list[EvidenceKept]:
@@ -249,10 +263,12 @@ class Crop:
         cv2.fillConvexPoly(self._mask, np.rint(hull - low).astype(np.int32), 255)
         self._small_mask = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
 
-    def still(self, image: Image) -> bytes:
-        """Return the layout as it is, as a JPEG."""
+    def still(self, image: Image, most_bytes: int) -> bytes:
+        """Return the layout as it is, as a JPEG; coarser where it would be larger than that."""
         part = np.ascontiguousarray(image[self._part])
-        return _jpeg(cast(Image, cv2.bitwise_and(part, part, mask=self._mask)), STILL_QUALITY)
+        masked = cast(Image, cv2.bitwise_and(part, part, mask=self._mask))
+        found = (_jpeg(masked, quality) for quality in STILL_QUALITIES)
+        return next((still for still in found if len(still) <= most_bytes), b"")
 
     def thumbnail(self, image: Image) -> bytes:
         """Return the layout at most 960 pixels wide, as a JPEG."""
@@ -294,14 +310,26 @@ class ClipBuffer:
         while self._pictures[0][0] < frame.at - self._length_ms:
             self._pictures.popleft()
 
-    def film(self, first: int, last: int) -> bytes:
-        """Return the film from one moment to another (Unix ms); empty where there is no picture."""
-        found = [(at, picture) for at, picture in self._pictures if first <= at <= last]
+    def film(self, first: int, last: int, most_bytes: int) -> bytes:
+        """Return the film from one moment to another (Unix ms); empty where there is no picture.
+
+        One that would be larger than `most_bytes` has only every second picture, or third.
+        """
+        every = [(at, picture) for at, picture in self._pictures if first <= at <= last]
+        found = every
+        for step in range(2, len(every) + 1):
+            if _film_bytes(picture for _, picture in found) <= most_bytes:
+                break
+            found = every[::step]
         if not found:
             return b""
         lasted_s = (found[-1][0] - found[0][0]) / 1000
         fps = (len(found) - 1) / lasted_s if lasted_s > 0 else 1000 / self._every_ms
         return write_film([picture for _, picture in found], self._crop.small, fps)
+
+
+def _film_bytes(pictures: Iterable[bytes]) -> int:
+    return FILM_BYTES + sum(len(picture) + INDEX_BYTES for picture in pictures)
 
 
 def write_film(pictures: Sequence[bytes], size: tuple[int, int], fps: float) -> bytes:

@@ -17,7 +17,8 @@ from typing import Any, Self
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
 from vision.app.evidence import EvidenceRecorder, wanted_names
-from vision.app.machine import SlowDisk
+from vision.app.machine import LinkWatch, SlowDisk
+from vision.app.order_intake import OrderIntake
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -26,6 +27,7 @@ from vision.app.restore import (
     restored,
 )
 from vision.app.signing import anchor_for, open_signer
+from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -33,8 +35,8 @@ from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
-from vision.mqtt.endpoint import endpoint_of
-from vision.mqtt.publisher import Publisher, as_it_is
+from vision.mqtt.endpoint import Endpoint, endpoint_of
+from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.storage.retention import Limits
@@ -125,13 +127,16 @@ class Journal:
             self._signer = open_signer(config, destinations.log, self._store)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
-            self.gate.remember(self._store.orders())
+            self.gate.remember(self._store.orders(), self._session.table.clock)
             self._closing = opening.pop_all()
         log = config.log
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
-        self._replays = Replays(self._store, self._session.stream.prefix)
+        self._most_bytes = config.broker.max_message
+        self._replays = Replays(self._store, self._session.stream.prefix, self._vouch)
         self._disk = SlowDisk()
+        self._link_watch = LinkWatch()
         self._link: Publisher | None = None
+        self._intake: OrderIntake | None = None
 
     @property
     def session(self) -> TableSession:
@@ -157,22 +162,34 @@ class Journal:
     def unsent_since(self) -> str:
         """Return the time of the oldest message that waits: ISO 8601, "9999" where none does."""
         for message in self._store.pending(0, 1):
-            return str(json.loads(message.payload)["at"]) if message.payload else ""
+            # A message that clears a topic has no time; the one before it is of the same event.
+            for dated in (message, *self._store.messages(message.seq - 1, message.seq - 1)):
+                if dated.payload:
+                    return str(json.loads(dated.payload)["at"])
+            return ""
         return "9999"
 
     def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
         """Begin the run called `boot`, and connect."""
         steps = self.take([Started(at, boot, __version__, models)])
         if self._endpoint is not None:
-            line = self._session.stream
-            will = last_will(line, at)
-            commands = line.prefix + "cmd/"
-            fill = self._evidence.filled if self._evidence else as_it_is
-            self._link = Publisher(
-                self._endpoint, self._store, will=will, commands=commands, fill=fill
-            )
-            self._link.start()
+            self._connect(self._endpoint, at)
         return steps
+
+    def _connect(self, endpoint: Endpoint, at: int) -> None:
+        fill = self._evidence.filled if self._evidence else as_it_is
+        self._link = Publisher(
+            endpoint,
+            self._store,
+            will=last_will(self._session.stream, at),
+            bulk=Bulk(self._most_bytes, fill, self._replays),
+            secret=str(self._store.header["id"]),
+        )
+        self._intake = OrderIntake(
+            self._link, self.gate, refuse=self._refuse_request, serve=self._serve_replay
+        )
+        self._link.start()
+        self._intake.start()
 
     def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
         """Fold the inputs, write them and their messages to the disk, and have those sent."""
@@ -225,30 +242,33 @@ class Journal:
         """Return the reports on the disk since the last call."""
         return self._disk.reports(at)
 
-    def orders(self, at: int) -> tuple[Ordered, ...]:
-        """Return the orders of people since the last call; what cannot be an order is refused.
+    def link_reports(self, at: int) -> tuple[Event, ...]:
+        """Return the reports on the link to the broker since the last call."""
+        if self._link is None:
+            return ()
+        return self._link_watch.reports(at, self._link.fault(), self._link.set_aside())
 
-        Requests for messages that a consumer missed are served on the way.
-        """
+    def orders(self, at: int) -> tuple[Ordered, ...]:
+        """Return the orders of people since the last call; what cannot be an order is refused."""
         found: list[Ordered] = []
-        for request in self._link.requests() if self._link is not None else ():
-            if request.name == REPLAY:
-                self._publish(
-                    answer(self._session.stream, self._request_replay(request.payload, at))
-                )
-                continue
+        for signed in self._intake.take() if self._intake is not None else ():
             try:
-                signed = self.gate.admit(request.name, request.payload)
                 found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
             except RefusedError as error:
-                self._refuse(request.name, error, at)
-        if self._link is not None and self._link.connected:
-            for message in self._replays.due():
-                self._publish(message)
+                self._refuse(signed.name, error, at)
         return tuple(found)
 
-    def _request_replay(self, payload: bytes, at: int) -> Replied:
-        return self._replays.ask(payload, self._session.stream.seq, at)
+    def _vouch(self, fields: Mapping[str, object]) -> str:
+        return self.gate.vouch(REPLAY, dict(fields))
+
+    def _serve_replay(self, payload: bytes) -> None:
+        reply = self._replays.ask(payload, self._session.stream.seq, now_ms())
+        self._publish(answer(self._session.stream, reply))
+        if self._link is not None:
+            self._link.wake()
+
+    def _refuse_request(self, request: Request, error: RefusedError) -> None:
+        self._refuse(request.name, error, now_ms())
 
     def _publish(self, message: Message) -> None:
         if self._link is not None:
@@ -298,6 +318,8 @@ class Journal:
 
     def close(self) -> None:
         """Send what is left for a few seconds, and close everything."""
+        if self._intake is not None:
+            self._intake.stop()
         if self._link is not None:
             self._link.stop()
         self._closing.close()

@@ -1,21 +1,30 @@
-"""Faults of the machine that a table must hear of: its disk is slow, its clock has leapt."""
+"""Faults of the machine that a table must hear of: of its disk, its clock, and its broker."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from vision.clock import AGREED_MS, SteadyClock
+from vision.clock import AGREED_MS, DOUBTED_MS, SteadyClock
 from vision.game.conditions import Condition
 from vision.game.events import Event
 from vision.metrics.counters import Durations
+from vision.metrics.time_sync import time_sync
+from vision.mqtt.lanes import SetAside
 
 # Seconds that a write may take. Chosen: a healthy disk syncs in tens of milliseconds, and people
 # notice a second. Lower reports every hiccup, higher reports a dying disk too late.
 SLOW_S = 1.0
 GOOD_IN_A_ROW = 20  # quick writes, about one coup's, before a slow disk counts as mended
 WRITES_KEPT = 1000  # of which `writes` gives the spread
+# Seconds for which a picture that was set aside is reported, so that people see it. Shorter makes
+# an alert a picture, longer hides that the next ones are taken.
+REFUSED_S = 60.0
+UNKEPT = (
+    " No time service keeps it, so the reader goes on by its own clock: set it right (chrony, "
+    "systemd-timesyncd), or restart the reader to take it as it is."
+)
 
 
 class SlowDisk:
@@ -54,21 +63,60 @@ class SlowDisk:
 class ClockWatch:
     """Reports each leap of the wall clock, and that it agrees with the clock of the run again."""
 
-    def __init__(self, clock: SteadyClock) -> None:
+    def __init__(
+        self,
+        clock: SteadyClock,
+        is_kept: Callable[[], bool] = lambda: time_sync().synchronised is True,
+    ) -> None:
+        """Watch the clock; `is_kept` tells whether a time service keeps the wall clock."""
         self._clock = clock
+        self._is_kept = is_kept
         self._leapt = Condition("CLOCK")
 
     def reports(self, at: int, *, quiet: bool) -> tuple[Event, ...]:
         """Return the reports at `at` (Unix ms); `quiet`: the table waits for nothing.
 
         A wall clock that is ahead is followed at once when the table is quiet, one that is behind
-        bit by bit.
+        bit by bit; one that is far off and that nobody keeps is not followed.
         """
+        kept = self._is_kept()
+        self._clock.note_kept(kept=kept)
         leap = self._clock.leap_ms()
         if quiet:
             self._clock.catch_up()
         if leap:
             words = f"The clock of this machine leapt by {leap / 1000:+.1f} s."
-            return self._leapt.report(words, at)
-        agrees = abs(self._clock.offset_ms) < AGREED_MS
-        return self._leapt.take(None if agrees else self._leapt.reason, at)
+            return self._leapt.report(words + (UNKEPT if self._clock.is_doubted else ""), at)
+        offset = self._clock.offset_ms
+        if abs(offset) < AGREED_MS:
+            return self._leapt.take(None, at)
+        words = f"The table's log is {-offset / 1000:.0f} s ahead of this machine's clock."
+        is_behind = offset < -DOUBTED_MS and self._leapt.reason is None
+        return self._leapt.take(words if is_behind else self._leapt.reason, at)
+
+
+class LinkWatch:
+    """Reports messages that do not get through, and pictures that the broker does not take."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Time the reports by that clock, in seconds."""
+        self._clock = clock
+        self._link = Condition("LINK")
+        self._refused = ""
+        self._refused_s = 0.0
+
+    def reports(self, at: int, fault: str, refused: Sequence[SetAside]) -> tuple[Event, ...]:
+        """Return the reports at `at` (Unix ms): `fault` in words or "", pictures set aside now."""
+        now_s = self._clock()
+        if refused:
+            self._refused_s = now_s
+            last = refused[-1]
+            self._refused = (
+                f"The broker does not take {last.topic} ({last.size / 1e6:.1f} MB): it stays on "
+                "the table's disk. Raise the broker's limit and [broker] max_message_kb, or lower "
+                "[evidence] clip_fps, before_s and after_s."
+            )
+            return self._link.report(self._refused, at)
+        if self._refused and now_s - self._refused_s > REFUSED_S:
+            self._refused = ""
+        return self._link.take(fault or self._refused or None, at)

@@ -14,6 +14,7 @@ from vision.app.machine import ClockWatch
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, resume_state_of
 from vision.app.supervisor import SightSupervisor
+from vision.app.watchdog import Watchdog
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.profiles import load_profile
@@ -71,7 +72,13 @@ class TableReader:
         decks = load_profile(config.profile).rules.decks
         self._pipeline = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
-        self._recorder = EvidenceRecorder(config.evidence, config.view, size, destinations.log)
+        self._recorder = EvidenceRecorder(
+            config.evidence,
+            config.view,
+            size=size,
+            log_path=destinations.log,
+            most_bytes=config.broker.max_message,
+        )
         self._journal = Journal(config, destinations, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
@@ -87,6 +94,7 @@ class TableReader:
         except ShoeReaderError:
             self._journal.close()
             raise
+        self._watchdog = Watchdog()
         self._health_due_s = 0.0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
@@ -102,10 +110,13 @@ class TableReader:
             self._report(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
             try:
                 self._begin()
+                self._watchdog.ready()
                 for shot in self._shots:
                     self._take(shot)
+                    self._watchdog.alive()
                     self._listener.tick(self.metrics)
             finally:
+                self._watchdog.stopping()
                 try:
                     self._advance(
                         [*self._recorder.finish(self._at), *self._recorder.reports(self._at)]
@@ -140,6 +151,7 @@ class TableReader:
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
             self._publish_health()
+            self._advance(self._journal.link_reports(self._at))
             self._journal.tidy(self._at)
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:

@@ -6,7 +6,7 @@ change on to its listeners.
 
 from __future__ import annotations
 
-import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +144,7 @@ class Feed:
             self._closing.wait(RETRY_S)
 
     def _new_client(self) -> paho.Client:
-        client = new_client(self._endpoint, f"shoe-reader-board-{os.getpid()}-{id(self):x}")
+        client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
         client.on_connect = self._on_connect
         client.on_disconnect = lambda *_: self._connected.clear()
         client.on_message = lambda _client, _data, message: self._on_message(message)

@@ -32,6 +32,7 @@ import contextlib
 import json
 import mmap
 import os
+import ssl
 import sys
 import threading
 import time
@@ -58,6 +59,20 @@ OPTIONS = {
     "fflags": "discardcorrupt",
     "analyzeduration": "500000",
     "fpsprobesize": "0",
+}
+# What the video library may open for an address, by its scheme. Without this list a camera, or who
+# stands in its place, could send the library to files of this machine, or to other machines.
+PROTOCOLS = {
+    "rtsp": "rtsp,rtp,udp,tcp",
+    "rtsps": "rtsps,rtsp,rtp,srtp,udp,tls,tcp",
+    "http": "http,https,tls,tcp",
+    "https": "https,tls,tcp",
+    "rtmp": "rtmp,tcp",
+    "rtmps": "rtmps,tls,tcp",
+    "rtp": "rtp,udp",
+    "srt": "srt,udp",
+    "udp": "udp",
+    "tcp": "tcp",
 }
 # Damaged packets in a row after which a stream is opened again: 3 s at 30 frames a second, longer
 # than a key frame is away with usual encoders. Lower, and a stream that recovers is torn down.
@@ -234,10 +249,30 @@ def _camera(number: int, settings: dict[str, Any]) -> Iterator[Image | None]:
         capture.release()
 
 
+def options_of(source: str, tls_ca: str) -> dict[str, str]:
+    """Return the library's options for an address; its certificate must be of an authority trusted.
+
+    `tls_ca` is a file of certificates to trust, empty for those that this machine trusts.
+    """
+    trusted = tls_ca or ssl.get_default_verify_paths().cafile
+    return {
+        **OPTIONS,
+        "protocol_whitelist": PROTOCOLS[scheme_of(source)],
+        "tls_verify": "1",
+        **({"ca_file": trusted} if trusted else {}),
+    }
+
+
+def scheme_of(source: str) -> str:
+    """Return the scheme of an address, in small letters."""
+    return source.partition("://")[0].lower()
+
+
 def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | None]:
     """Read a stream; damaged pictures are left out, and a run of them ends it."""
     open_s, stall_s, began = settings["open_s"], settings["stall_s"] + LATER_S, time.monotonic()
-    with av.open(source, options=OPTIONS, timeout=(open_s, stall_s)) as container:
+    options = options_of(source, str(settings["tls_ca"]))
+    with av.open(source, options=options, timeout=(open_s, stall_s)) as container:
         # The library calls a stream open that fell silent while its format was looked for.
         if time.monotonic() - began > open_s:
             return

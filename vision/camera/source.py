@@ -24,17 +24,19 @@ import numpy as np
 from vision.camera import files
 from vision.camera.capture_process import (
     HEADER,
+    PROTOCOLS,
     REPORT_FORM,
     SLOTS,
     Report,
     Signal,
     memory_size,
+    scheme_of,
     slot_offset,
 )
 from vision.clock import now_ms
 from vision.config.table import CameraSection
-from vision.errors import OutsideError
-from vision.secrets import filled
+from vision.errors import ConfigurationError, OutsideError
+from vision.secrets import filled, shown
 from vision.sight.geometry.frame import Frame, Image
 
 # Seconds that a new capture process may take for its first report, chosen with room for a slow
@@ -90,6 +92,7 @@ def open_source(
     file is no video, OutsideError when a camera does not answer or a file ends too early.
     """
     if is_live(camera.source):
+        _check_scheme(camera.source)
         filled(camera.source)  # a variable that is not set is reported before anything starts
         capture = Capture(camera)
         _await_opening(camera, capture)
@@ -102,6 +105,14 @@ def open_source(
         )
     video = files.open_video(path)
     return _paced(files.video(path, video), path, Pace(start, files.fps_of(video), speed))
+
+
+def _check_scheme(source: str) -> None:
+    if "://" in source and scheme_of(source) not in PROTOCOLS:
+        raise ConfigurationError(
+            f"camera.source: '{scheme_of(source)}://' is no kind of address that a camera has; "
+            f"give one that begins with {', '.join(PROTOCOLS)}"
+        )
 
 
 def is_live(source: str) -> bool:
@@ -171,6 +182,7 @@ class Capture:
         self._process = subprocess.Popen(  # noqa: S603  # our own module
             [
                 sys.executable,
+                "-P",  # no module comes from the working folder, which anybody may have filled
                 "-m",
                 "vision.camera.capture_process",
                 str(theirs),
@@ -333,6 +345,7 @@ def _await_opening(camera: CameraSection, capture: Capture) -> None:
             f"that /dev/video{source} exists and that nothing else holds it"
         )
     raise OutsideError(
-        f"{source}: no video comes from this address within {camera.open_s:g} s; check that the "
-        "camera is on, the address right and the network reaches it"
+        f"{shown(source)}: no video comes from this address within {camera.open_s:g} s; check that "
+        "the camera is on, the address right and the network reaches it, and of https or rtsps "
+        "that its certificate is of an authority in [camera] tls_ca"
     )

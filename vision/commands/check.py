@@ -23,7 +23,7 @@ from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import endpoint_of, probe
 from vision.record.codec import rules_hash
-from vision.secrets import masked
+from vision.secrets import masked, shown
 from vision.sight.quality.view import blind_reason
 
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
@@ -89,7 +89,7 @@ def _models(config: TableConfig) -> Iterator[str]:
 
 
 def _camera(config: TableConfig) -> Iterator[str]:
-    source = config.camera.source
+    source = shown(config.camera.source)
     shots = open_source(config.camera, speed=0)
     shot = next(shots, None)
     if not isinstance(shot, Shot):

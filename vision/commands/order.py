@@ -74,9 +74,21 @@ def _field(text: str) -> tuple[str, str | int | bool]:
     return key, int(value) if value.isdecimal() and key not in ("shoe", "ref", "reason") else value
 
 
+def _endpoint(config: TableConfig) -> Endpoint:
+    """Return how orders reach the broker: by the account of [orders], if it has one.
+
+    The reader's own may not give orders where the broker has rights by role.
+    """
+    own = config.orders
+    if not own.username:
+        return endpoint_of(config.broker)
+    names = {"username": own.username, "password_env": own.password_env}
+    return endpoint_of(config.broker.model_copy(update=names))
+
+
 def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[str, Any]:
     """Publish an order and wait for its answer, known by its `ref`."""
-    endpoint = endpoint_of(config.broker)
+    endpoint = _endpoint(config)
     probe(endpoint)
     answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     listening = threading.Event()
@@ -112,7 +124,7 @@ def _answer(
         except queue.Empty:
             raise OutsideError(
                 f"no answer through {endpoint} within {ANSWER_S:.0f} s; is the reader running, and "
-                "may this user publish orders there?"
+                "may this user publish orders there ([orders] username)?"
             ) from None
         if answer.get("ref") == ref:
             return answer

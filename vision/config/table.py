@@ -30,7 +30,7 @@ from vision.config.fields import (
 )
 from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
-from vision.secrets import has_password, masked
+from vision.secrets import has_password, shown
 from vision.sight.geometry.frame import Frame
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 
@@ -80,7 +80,8 @@ class CameraSection(Section):
 
     A live source counts as lost after `stall_s` without a picture, or after `frozen_s` in which all
     pictures were equal to the last bit (0: not checked). `open_s` is how long an address may take
-    to answer.
+    to answer. The certificate of an https or rtsps camera must be of an authority in `tls_ca`, a
+    file; empty: one that this machine trusts.
     """
 
     source: PathText
@@ -90,6 +91,7 @@ class CameraSection(Section):
     stall_s: float = Field(default=1.5, ge=0.2, le=60)
     frozen_s: float = Field(default=0.8, ge=0, le=60)
     open_s: float = Field(default=2.5, ge=0.5, le=60)
+    tls_ca: PathText = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -224,7 +226,8 @@ class BrokerSection(Section):
 
     `password_env` names the environment variable that holds the password; `tls_ca` is a file of
     certificates to trust, `system` for those that this machine trusts, or empty for no TLS;
-    `certificate` and `key` are the client's own, if the broker asks for them (PEM files).
+    `certificate` and `key` are the client's own, if the broker asks for them (PEM files). A picture
+    of more than `max_message_kb` (1000 bytes each) is not sent, and clips are made to fit.
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
@@ -236,6 +239,12 @@ class BrokerSection(Section):
     tls_ca: PathText = ""
     certificate: PathText = ""
     key: PathText = ""
+    max_message_kb: float = Field(default=4000.0, ge=100, le=250_000)
+
+    @property
+    def max_message(self) -> int:
+        """The largest payload that is sent, in bytes."""
+        return round(1000 * self.max_message_kb)
 
     def password(self) -> str:
         """Return the password from the environment, "" where no variable is named.
@@ -255,10 +264,14 @@ class BrokerSection(Section):
 class OrdersSection(Section):
     """Who may give orders: the people in the users file; without a file, nobody.
 
-    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds.
+    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds. `username`
+    and `password_env` are the account at the broker from which `shoe-reader order` gives orders; an
+    empty `username` uses that of [broker].
     """
 
     users: PathText = ""
+    username: str = ""
+    password_env: str = ""
     fresh_s: float = Field(default=30.0, ge=1, le=300)
 
 
@@ -368,6 +381,6 @@ def with_source(config: TableConfig, source: str) -> TableConfig:
     list of processes.
     """
     if has_password(source):
-        raise ConfigurationError(f"--source {masked(source)}: {REFUSED}")
+        raise ConfigurationError(f"--source {shown(source)}: {REFUSED}")
     camera = config.camera.model_copy(update={"source": source})
     return config.model_copy(update={"camera": camera})

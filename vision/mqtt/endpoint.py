@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
+import secrets
 import socket
 import ssl
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -21,6 +23,9 @@ KEEPALIVE_S = 10
 # Seconds that a connection may take. On a house network it takes milliseconds; longer delays the
 # next try, shorter gives up on a broker that is busy.
 CONNECT_S = 5.0
+# Hex digits of a private client id: 64 bits, which nobody guesses; MQTT promises room for 23
+# characters, and every broker we know gives more.
+ID_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
 
 def probe(endpoint: Endpoint, client_id: str = "") -> None:
     """Connect once and disconnect; OutsideError with the cause and cure if that fails."""
-    client = new_client(endpoint, client_id or f"shoe-reader-check-{os.getpid()}")
+    client = new_client(endpoint, client_id or f"shoe-reader-check-{secrets.token_hex(8)}")
     answered = threading.Event()
     answers: list[ReasonCode] = []
 
@@ -97,12 +102,37 @@ def probe(endpoint: Endpoint, client_id: str = "") -> None:
     client.disconnect()
     client.loop_stop()
     if not answers:
-        raise OutsideError(
-            f"the broker at {endpoint} does not answer as an MQTT broker; check [broker] port, "
-            "and whether it wants TLS ([broker] tls_ca) or a client certificate"
-        )
+        raise OutsideError(explain_silence(endpoint))
     if answers[0].is_failure:
         raise OutsideError(explain_refusal(answers[0], endpoint))
+
+
+def private_id(endpoint: Endpoint, prefix: str, secret: str) -> str:
+    """Return the client id of the reader of a table: always the same, and not to be guessed.
+
+    The same, so that a broker drops the half-open connection of a reader that comes back; not to be
+    guessed, because a broker throws out whoever is connected under an id that comes again.
+    ConfigurationError when the key file cannot be read.
+    """
+    own, key = endpoint.password, endpoint.key or endpoint.certificate
+    if not own and key:
+        try:
+            own = Path(key).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(
+                f"[broker] key '{key}' cannot be read: {error}; give a file in PEM form that this "
+                "user may read"
+            ) from error
+    text = f"{prefix}\n{endpoint.username}\n{own}\n{secret}"
+    return f"shoe-reader-{hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]}"
+
+
+def explain_silence(endpoint: Endpoint) -> str:
+    """Return in words that something takes the connection and does not speak MQTT."""
+    return (
+        f"the broker at {endpoint} does not answer as an MQTT broker; check [broker] port, "
+        "and whether it wants TLS ([broker] tls_ca) or a client certificate"
+    )
 
 
 def explain_error(error: OSError | ValueError, endpoint: Endpoint) -> str:

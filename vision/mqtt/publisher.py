@@ -1,73 +1,50 @@
 """Publish a table's messages to the broker until they are acknowledged, and receive its commands.
 
-One thread owns the connection; callers and paho's network thread only put notes into its queue.
-Each connection is a new client and begins with the oldest unacknowledged message of the outbox, so
-that nothing depends on paho's own queue of unsent messages, which a restart would lose.
+Two connections, because what is written to one goes out in order: the live one carries results,
+alerts and all else that is small, with the last will and the commands; the bulk one pictures and
+replays. `vision.mqtt.lanes` says what goes when.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from enum import Enum, auto
-from queue import Empty, Full, Queue, SimpleQueue
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from queue import Empty, Full, Queue
 
 import paho.mqtt.client as paho
-from paho.mqtt.reasoncodes import ReasonCode
 
-from vision.errors import OutsideError
-from vision.mqtt.endpoint import (
-    KEEPALIVE_S,
-    Endpoint,
-    explain_error,
-    explain_refusal,
-    new_client,
+from vision.mqtt.channel import Channel, Session
+from vision.mqtt.endpoint import Endpoint, private_id
+from vision.mqtt.lanes import (
+    NOTHING_REPLAYED,
+    BulkSource,
+    Fill,
+    Lanes,
+    LiveSource,
+    Outbox,
+    Replayed,
+    SetAside,
 )
 from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message
 
-# Messages that may be sent and not yet acknowledged: enough to fill a slow line, few enough that
-# little is sent twice after a lost connection. 20 is also what paho keeps in flight.
-IN_FLIGHT = 20
-# Seconds before the next try to connect: the first pause, doubled up to the last one. Longer, and
-# the boards come back late; shorter, and a broker that is down is hammered.
-FIRST_DELAY_S = 0.25
-LAST_DELAY_S = 5.0
-# Commands that may wait to be read; the reader takes all with each frame, so only a flood fills it,
-# and is dropped with a warning.
+# Commands that may wait to be read; a table gets a few a minute, so only a flood fills it, and is
+# dropped with a warning.
 INBOX_SIZE = 200
-# Seconds that stopping takes at most beyond the draining.
-JOIN_S = 10.0
-# Seconds of the shortest wait for a note while draining.
-LEAST_WAIT_S = 0.01
+# Seconds without an acknowledged picture after which alerts no longer wait for theirs. Longer, and
+# an alert is late when pictures do not get through; shorter, and one on a slow line comes first.
+STUCK_S = 10.0
+# Seconds that messages may wait before people are alerted: more than a broker's restart takes, and
+# less than a coup. Shorter cries wolf, longer leaves the boards dark unnoticed.
+LATE_S = 20.0
 
 log = logging.getLogger(__name__)
-
-
-# Turns a message of the outbox into what is sent: a picture is read from its file only then.
-Fill = Callable[[Message], Message]
 
 
 def as_it_is(message: Message) -> Message:
     """Return the message as it stands in the outbox."""
     return message
-
-
-class Outbox(Protocol):
-    """What the publisher needs of the store."""
-
-    def pending(self, after: int, limit: int) -> list[Message]:
-        """Return unacknowledged messages after `after`, in order of `seq`."""
-
-    def retained(self) -> list[Message]:
-        """Return the acknowledged latest of every retained topic."""
-
-    def acknowledge(self, seqs: Iterable[int]) -> None:
-        """Forget messages that the broker has acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +55,13 @@ class Request:
     payload: bytes
 
 
-class _Note(Enum):
-    WAKE = auto()
-    CONNECTED = auto()
-    GONE = auto()
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """What goes over the bulk connection, and how large a payload (bytes) the broker takes."""
 
-
-@dataclass(slots=True)
-class _Session:
-    """One connection: its queue of notes, the messages in flight, and the last `seq` handed over.
-
-    `in_flight` has the `seq` of each message by paho's number of it.
-    """
-
-    client: paho.Client
-    queue: SimpleQueue[_Note | int | Message] = field(default_factory=SimpleQueue)
-    in_flight: dict[int, int] = field(default_factory=dict)
-    cursor: int = 0
-    up: bool = False
+    most_bytes: int
+    fill: Fill = as_it_is
+    replayed: Replayed = NOTHING_REPLAYED
 
 
 class Publisher:
@@ -107,192 +73,115 @@ class Publisher:
         outbox: Outbox,
         *,
         will: Message,
-        commands: str,
-        fill: Fill = as_it_is,
+        bulk: Bulk,
+        secret: str = "",
     ) -> None:
         """Prepare; nothing is sent before `start`.
 
-        `will` is the message that the broker sends when we vanish; `commands` is a topic prefix
-        (`.../cmd/`) whose next level names the command.
+        `will` is the message on `.../status` that the broker sends when we vanish; commands come on
+        the topics beside it, below `cmd/`. With `secret`, which must be the same for all runs of a
+        table, nobody else can guess under which name we connect.
         """
-        self._fill = fill
-        self._endpoint = endpoint
+        prefix = will.topic.removesuffix("status")
         self._outbox = outbox
         self._will = will
-        self._commands = commands
+        self._commands = f"{prefix}cmd/"
         self._inbox: Queue[Request] = Queue(INBOX_SIZE)
-        self._session: _Session | None = None
-        self._stopping = threading.Event()
-        self._drain_until = 0.0
-        self._complaint = ""
+        self._dropped = 0
         self._last: Message | None = None
-        self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
+        lanes = Lanes(outbox, prefix)
+        self._bulk_source = BulkSource(lanes, bulk.fill, bulk.replayed, bulk.most_bytes)
+        client_id = private_id(endpoint, prefix, secret)
+        self._bulk = Channel("pictures", endpoint, f"{client_id}-p", self._bulk_source)
+        source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
+        self._live = Channel("messages", endpoint, client_id, source)
+        self._bulk.acknowledged = self._live.wake
+        self._live.prepare = self._prepare
+        self._live.greet = self._greet
+        self._live.farewell = lambda: self._last or self._will
 
     @property
     def connected(self) -> bool:
         """Whether the broker has accepted us and the connection stands."""
-        session = self._session
-        return session is not None and session.up
+        return self._live.is_up
 
     @property
     def complaint(self) -> str:
-        """Why there is no connection, for people; empty when connected."""
-        return "" if self.connected else self._complaint
+        """Why messages or pictures do not get through, for people; empty when they do."""
+        live = "" if self._live.is_up else self._live.complaint
+        return live or ("" if self._bulk.is_up else self._bulk.complaint)
+
+    def fault(self) -> str:
+        """Return in words that messages have waited for too long, and why; empty when not."""
+        for channel, what in ((self._live, "messages"), (self._bulk, "pictures")):
+            if channel.waiting_s > LATE_S:
+                why = channel.complaint or "the broker acknowledges nothing."
+                return f"No {what} have got through for {LATE_S:.0f} s: {why}"
+        return ""
+
+    def set_aside(self) -> list[SetAside]:
+        """Return the pictures that the broker did not take, since the last call."""
+        found: list[SetAside] = []
+        while self._bulk_source.set_aside:
+            found.append(self._bulk_source.set_aside.popleft())
+        return found
 
     def start(self) -> None:
         """Begin to connect; never fails, and tries again for ever (`probe` reports at once)."""
-        self._thread.start()
+        self._live.start()
+        self._bulk.start()
 
     def wake(self) -> None:
         """Announce that the outbox has grown."""
-        self._put(_Note.WAKE)
+        self._live.wake()
+        self._bulk.wake()
 
     def say(self, message: Message) -> None:
         """Send a message outside the outbox, if connected: health, refusals."""
-        self._put(message)
+        self._live.say(message)
 
     def say_last(self, message: Message) -> None:
         """Send the very last message of the run; nothing is sent after it."""
         self._last = message
-        self._put(message)
+        self._live.say(message)
 
-    def requests(self) -> list[Request]:
-        """Return the commands received since the last call, oldest first."""
+    def requests(self, most: int = INBOX_SIZE) -> list[Request]:
+        """Return at most so many of the commands received since the last call, oldest first."""
         found: list[Request] = []
-        while True:
+        while len(found) < most:
             try:
                 found.append(self._inbox.get_nowait())
             except Empty:
-                return found
+                break
+        return found
+
+    def next_request(self, wait_s: float) -> Request | None:
+        """Return the next command, `None` when none comes within `wait_s` seconds."""
+        try:
+            return self._inbox.get(timeout=wait_s)
+        except Empty:
+            return None
 
     def stop(self, drain_s: float = 3.0) -> None:
         """Send what is left while connected, at most `drain_s` seconds, then disconnect."""
-        self._drain_until = time.monotonic() + drain_s
-        self._stopping.set()
-        self.wake()
-        if self._thread.is_alive():
-            self._thread.join(drain_s + JOIN_S)
+        channels: Sequence[Channel] = (self._bulk, self._live)
+        for channel in channels:
+            channel.begin_stop(drain_s)
+        for channel in channels:
+            channel.join()
 
-    def _put(self, note: _Note | Message) -> None:
-        session = self._session
-        if session is not None:
-            session.queue.put(note)
+    # --- threads of the live connection ------------------------------------------------------
 
-    # --- the publisher's own thread ----------------------------------------------------------
+    def _prepare(self, client: paho.Client) -> None:
+        will = self._will
+        client.will_set(will.topic, will.payload, will.qos, will.retain)
+        client.on_message = lambda _client, _data, message: self._receive(message)
 
-    def _run(self) -> None:
-        delay = FIRST_DELAY_S
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            self._attempt()
-            # A broker that accepts us and drops us at once must not be hammered.
-            if time.monotonic() - began > LAST_DELAY_S:
-                delay = FIRST_DELAY_S
-            self._stopping.wait(delay)
-            delay = min(delay * 2, LAST_DELAY_S)
-
-    def _attempt(self) -> None:
-        session = self._new_session()
-        client = session.client
-        try:
-            client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
-        except (OSError, ValueError) as error:
-            self._complain(explain_error(error, self._endpoint))
-            return
-        self._session = session
-        client.loop_start()
-        try:
-            self._serve(session)
-        except OutsideError as error:
-            # The store has failed; the run learns it from its own next write. After an orderly
-            # disconnect the broker does not send the last will, so it is published here.
-            self._complain(str(error))
-            self._publish(session, self._last or self._will)
-        finally:
-            self._session = None
-            client.disconnect()
-            client.loop_stop()
-
-    def _serve(self, session: _Session) -> None:
-        while True:
-            notes = self._notes(session)
-            acknowledged = [
-                session.in_flight.pop(note)
-                for note in notes
-                if isinstance(note, int) and note in session.in_flight
-            ]
-            if acknowledged:
-                self._outbox.acknowledge(acknowledged)
-            if _Note.CONNECTED in notes:
-                self._greet(session)
-            if session.up:
-                for note in notes:
-                    if isinstance(note, Message):
-                        self._publish(session, note)
-                self._hand_over(session)
-            if _Note.GONE in notes or (self._stopping.is_set() and self._drained(session)):
-                return
-
-    def _notes(self, session: _Session) -> list[_Note | int | Message]:
-        notes: list[_Note | int | Message] = []
-        try:
-            left = max(LEAST_WAIT_S, self._drain_until - time.monotonic())
-            notes.append(session.queue.get(timeout=left if self._stopping.is_set() else None))
-            while True:
-                notes.append(session.queue.get_nowait())
-        except Empty:
-            return notes
-
-    def _greet(self, session: _Session) -> None:
-        session.up = True
-        self._complaint = ""
-        log.info("connected to the broker at %s", self._endpoint)
+    def _greet(self, session: Session) -> None:
         session.client.subscribe(f"{self._commands}+", qos=1)
         # The broker may have lost its retained messages in a restart.
         for message in (self._last,) if self._last else self._outbox.retained():
-            self._publish(session, message)
-
-    def _hand_over(self, session: _Session) -> None:
-        room = IN_FLIGHT - len(session.in_flight)
-        if room > 0:
-            for message in self._outbox.pending(session.cursor, room):
-                session.in_flight[self._publish(session, message)] = message.seq
-                session.cursor = message.seq
-
-    def _publish(self, session: _Session, message: Message) -> int:
-        sent = self._fill(message)
-        return session.client.publish(sent.topic, sent.payload, sent.qos, sent.retain).mid
-
-    def _drained(self, session: _Session) -> bool:
-        late = time.monotonic() >= self._drain_until
-        return late or not session.up or not session.in_flight
-
-    def _complain(self, words: str) -> None:
-        if words != self._complaint:
-            log.warning("%s; trying again, messages are kept until then", words)
-        self._complaint = words
-
-    # --- paho's network thread ---------------------------------------------------------------
-
-    def _new_session(self) -> _Session:
-        name = self._will.topic.removesuffix("/status").replace("/", "-")
-        session = _Session(new_client(self._endpoint, f"shoe-reader-{name}"))
-        client, queue = session.client, session.queue
-        client.will_set(self._will.topic, self._will.payload, self._will.qos, self._will.retain)
-
-        def on_connect(
-            _client: object, _data: object, _flags: object, code: ReasonCode, _: object
-        ) -> None:
-            if code.is_failure:
-                self._complain(explain_refusal(code, self._endpoint))
-            else:
-                queue.put(_Note.CONNECTED)
-
-        client.on_connect = on_connect
-        client.on_publish = lambda _client, _data, mid, _code, _more: queue.put(mid)
-        client.on_disconnect = lambda *_: queue.put(_Note.GONE)
-        client.on_message = lambda _client, _data, message: self._receive(message)
-        return session
+            session.publish(message, message.payload)
 
     def _receive(self, message: paho.MQTTMessage) -> None:
         name = message.topic.removeprefix(self._commands)
@@ -302,4 +191,10 @@ class Publisher:
         try:
             self._inbox.put_nowait(Request(name, bytes(message.payload[: PAYLOAD_LIMIT + 1])))
         except Full:
-            log.warning("command '%s' dropped: %d others wait", name, INBOX_SIZE)
+            self._note_dropped()
+
+    def _note_dropped(self) -> None:
+        """Log the first, second, fourth, eighth: a flood must not fill the log."""
+        self._dropped += 1
+        if self._dropped & (self._dropped - 1) == 0:
+            log.warning("%d commands dropped so far: %d others waited", self._dropped, INBOX_SIZE)

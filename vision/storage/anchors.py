@@ -24,6 +24,7 @@ from vision.files import write_new
 from vision.record.chain import signed_text
 from vision.record.codec import canonical
 from vision.record.proofs import Anchored, anchor_content
+from vision.secrets import is_private
 
 KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
 
@@ -50,16 +51,16 @@ def make_keys(path: Path) -> Ed25519PublicKey:
 def load_key(path: Path) -> Ed25519PrivateKey:
     """Read a private key; ConfigurationError when it is not a key, or others may read it."""
     try:
-        mode = path.stat().st_mode
+        private = is_private(path)
         content = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(
             f"[log] signing_key: cannot read {path}: {error.strerror}; make one with "
             f"shoe-reader keys make {path}, or remove the line to keep an unsigned log"
         ) from error
-    if mode & 0o077:
+    if not private:
         raise ConfigurationError(
-            f"[log] signing_key: {path} can be read by others (mode {mode & 0o777:o}), so anyone "
+            f"[log] signing_key: {path} can be read by others, so anyone "
             f"could sign: chmod 600 {path}; if others had the chance, make another key"
         )
     try:

@@ -162,7 +162,7 @@ def _complete(kind: type[Event], fields: Fields) -> Fields:
 REPLAY = "replay"
 RANGE_LIMIT = 1000  # messages in one request: some ten coups; a consumer asks again for more
 PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads")
-RANGE_FIELDS = {"first", "last", "ref", "by"}
+RANGE_FIELDS = {"first", "last", "ref", "by", *PROOF}
 
 
 def read_range(fields: Mapping[str, Any], newest: int) -> tuple[int, int]:

@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vision.access.users import Credential
 from vision.board.feed import Feed
 from vision.board.table_state import Payload, parsed
-from vision.wire.commands import RANGE_LIMIT
+from vision.clock import now_ms
+from vision.wire.commands import RANGE_LIMIT, REPLAY
 
 # Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
 # fewer and the desk cannot look back over a shift, more and memory grows.
@@ -224,13 +226,14 @@ class Backfill:
     """Keeps the history whole: asks for what was missed before the start and during lost links.
 
     It asks for ranges of message numbers, the newest first; a table refuses what it no longer has.
+    Requests are signed with the desk's key, because only then do pictures come too.
     """
 
-    def __init__(self, feed: Feed, history: History, name: str) -> None:
-        """Prepare; `name` is the desk's own, sent with each request."""
+    def __init__(self, feed: Feed, history: History, credential: Credential) -> None:
+        """Prepare; `credential` is the desk's own."""
         self._feed = feed
         self._history = history
-        self._name = name
+        self._credential = credential
         self._known = dict.fromkeys(feed.tables, 0)
         self._asked = dict.fromkeys(feed.tables, 0)
         self._closing = threading.Event()
@@ -263,6 +266,9 @@ class Backfill:
         last = newest
         while last >= oldest:
             first = max(oldest, last - RANGE_LIMIT + 1)
-            request = {"first": first, "last": last, "by": self._name, "ref": secrets.token_hex(8)}
-            self._feed.publish(table, "cmd/replay", json.dumps(request).encode())
+            wanted = {"first": first, "last": last, "by": self._credential.name}
+            topic = f"{self._feed.prefix(table)}cmd/{REPLAY}"
+            fields = {**wanted, "ref": secrets.token_hex(8)}
+            request = self._credential.sign(topic, fields, now_ms())
+            self._feed.publish(table, f"cmd/{REPLAY}", json.dumps(request).encode())
             last = first - 1

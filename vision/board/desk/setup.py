@@ -28,7 +28,7 @@ from vision.board.rights import MAY_SEE
 from vision.camera.source import Shot, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError, ShoeReaderError
-from vision.secrets import masked
+from vision.secrets import masked, shown
 from vision.sight.geometry.frame import Image
 
 ENGINEER = MAY_SEE["setup"]
@@ -172,7 +172,7 @@ class Job:
                 return False
             self._words, self._lines = tuple(words), deque(maxlen=KEPT_LINES)
             self._process = subprocess.Popen(  # noqa: S603  # our own program
-                [sys.executable, "-m", "vision.cli", *words],
+                [sys.executable, "-P", "-m", "vision.cli", *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -249,7 +249,7 @@ class Viewfinder:
             complaint = self._complaint or "no picture comes"
         if image is None:
             raise OutsideError(
-                f"{masked(self._camera.source)}: {complaint}; a camera on a cable serves one "
+                f"{shown(self._camera.source)}: {complaint}; a camera on a cable serves one "
                 "program at a time: stop the reader, or use the calibration picture"
             )
         return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()

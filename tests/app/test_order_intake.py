@@ -1,0 +1,107 @@
+"""Nonsense on the topics of orders costs the picture loop nothing, and keeps no order waiting."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.mqtt.mqtt_tools import wait_for
+from vision.access.command_gate import Gate
+from vision.access.users import Credential, User, Users, save_users
+from vision.app.order_intake import EACH_PICTURE, OrderIntake
+from vision.clock import now_ms
+from vision.mqtt.publisher import INBOX_SIZE, Publisher, Request
+from vision.wire.commands import RefusedError
+
+PREFIX = "casino/house/table/7/cmd/"
+
+
+class Inbox:
+    """What has come in from the broker."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Request] = deque()
+
+    def next_request(self, wait_s: float) -> Request | None:
+        """Return the next command."""
+        if not self.waiting:
+            time.sleep(min(wait_s, 0.01))
+        return self.waiting.popleft() if self.waiting else None
+
+
+class House:
+    """A gate for two people, and an intake before it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.keys = {name: Credential.new(name) for name in ("Ann", "Bo")}
+        users = {
+            name: User(roles=("inspector",), key=key.public) for name, key in self.keys.items()
+        }
+        save_users(folder / "users.json", Users(users=users))
+        gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: (now_ms(),))
+        self.inbox = Inbox()
+        self.refused: list[str] = []
+        self.served: list[bytes] = []
+
+        def refuse(_request: Request, error: RefusedError) -> None:
+            self.refused.append(str(error))
+
+        link = cast(Publisher, self.inbox)
+        self.intake = OrderIntake(link, gate, refuse=refuse, serve=self.served.append)
+
+    def order(self, name: str, *, forged: bool = False) -> Request:
+        """Return an order of somebody, or one that only claims to be."""
+        fields = {"by": name, "role": "inspector", "coup": 1}
+        signed = self.keys[name].sign(PREFIX + "void_coup", fields, now_ms())
+        if forged:
+            signed["sig"] = "0" * 128
+        return Request("void_coup", json.dumps(signed).encode())
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    """Give a house whose intake runs."""
+    found = House(tmp_path)
+    found.intake.start()
+    return found
+
+
+def test_junk_costs_the_picture_loop_nothing(house: House) -> None:
+    """Two hundred forged orders a frame, and the loop waits for none of them to be checked."""
+    worst_s = 0.0
+    for _ in range(30):
+        house.inbox.waiting += [Request("void_coup", b"{" * 200)] * INBOX_SIZE
+        began = time.thread_time()
+        assert house.intake.take() == []
+        worst_s = max(worst_s, time.thread_time() - began)
+        time.sleep(0.01)
+    house.intake.stop()
+    assert worst_s < 0.002
+
+
+@pytest.mark.parametrize("claimed", ["Bo", ""], ids=["another key", "no key"])
+def test_flood_keeps_nobody_elses_order_waiting(house: House, claimed: str) -> None:
+    """Keys take turns: an order is admitted at once behind hundreds that are forged."""
+    flood = house.order("Bo", forged=True) if claimed else Request("void_coup", b"nonsense")
+    house.inbox.waiting += [flood] * 150
+    house.inbox.waiting.append(house.order("Ann"))
+    began = time.monotonic()
+    wait_for(house.intake.take, 5)
+    took_s = time.monotonic() - began
+    house.intake.stop()
+    assert took_s < 1.0
+    assert len(house.refused) < 100
+
+
+def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> None:
+    """What one picture brings to the rules is bounded."""
+    house.inbox.waiting += [house.order("Ann") for _ in range(2 * EACH_PICTURE)]
+    wait_for(lambda: not house.inbox.waiting)
+    time.sleep(0.5)
+    assert len(house.intake.take()) == EACH_PICTURE
+    house.intake.stop()

@@ -1,0 +1,113 @@
+"""Check orders as they arrive, in a thread of its own: nonsense costs no picture its time.
+
+Orders wait by the key that they claim, and the keys take turns, so that a flood under one key, or
+under none that is known, keeps nobody else's order waiting.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+from vision.access.command_gate import Gate, Signed
+from vision.mqtt.publisher import Publisher, Request
+from vision.wire.commands import REPLAY, RefusedError, order_fields
+
+# Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
+# floods hold up the pictures, fewer delays honest orders.
+EACH_PICTURE = 10
+# Seconds between two checks: at most a hundred a second, which cost under a tenth of a core. Longer
+# keeps orders waiting in a flood, shorter gives a flood more of the processor.
+PAUSE_S = 0.01
+# Orders that wait under one key; a person gives one at a time. More only delays what is refused.
+WAITING_EACH = 20
+# Requests sorted by key before the next check; sorting costs some 0.05 ms each.
+SORTED_AT_ONCE = 20
+# Seconds of one wait for an order while none waits; bounds how long stopping takes.
+POLL_S = 0.2
+NOBODY = ""  # the key of what names none that is known
+
+Refuse = Callable[[Request, RefusedError], None]
+Serve = Callable[[bytes], None]
+
+
+class OrderIntake:
+    """Takes commands from a link; the orders that the gate admits wait to be taken."""
+
+    def __init__(self, link: Publisher, gate: Gate, *, refuse: Refuse, serve: Serve) -> None:
+        """Prepare; `refuse` is called for what the gate refuses, `serve` for replay requests.
+
+        Both are called from the thread.
+        """
+        self._link = link
+        self._gate = gate
+        self._refuse = refuse
+        self._serve = serve
+        self._waiting: OrderedDict[str, deque[Request]] = OrderedDict()
+        self._admitted: deque[Signed] = deque()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="orders", daemon=True)
+        self.dropped = 0
+
+    def start(self) -> None:
+        """Begin to take commands."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def take(self) -> list[Signed]:
+        """Return the orders admitted since the last call, at most EACH_PICTURE, oldest first."""
+        count = min(EACH_PICTURE, len(self._admitted))
+        return [self._admitted.popleft() for _ in range(count)]
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._sort()
+            if self._waiting:
+                self._check_next()
+                self._stopping.wait(PAUSE_S)
+
+    def _sort(self) -> None:
+        """Put what has arrived under the keys it claims."""
+        wait_s = 0.0 if self._waiting else POLL_S
+        for _ in range(SORTED_AT_ONCE):
+            request = self._link.next_request(wait_s)
+            if request is None:
+                return
+            wait_s = 0.0
+            queue = self._waiting.setdefault(self._claimed(request), deque())
+            if len(queue) < WAITING_EACH:
+                queue.append(request)
+            else:
+                self.dropped += 1
+
+    def _claimed(self, request: Request) -> str:
+        try:
+            key = order_fields(request.payload).get("key")
+        except RefusedError:
+            return NOBODY
+        return key if isinstance(key, str) and self._gate.knows(key) else NOBODY
+
+    def _check_next(self) -> None:
+        """Check one command of the key whose turn it is."""
+        key, queue = self._waiting.popitem(last=False)
+        request = queue.popleft()
+        if queue:
+            self._waiting[key] = queue
+        if request.name == REPLAY:
+            self._serve(request.payload)
+            return
+        try:
+            self._admit(request)
+        except RefusedError as error:
+            self._refuse(request, error)
+
+    def _admit(self, request: Request) -> None:
+        if len(self._admitted) >= WAITING_EACH:
+            raise RefusedError("too many orders wait to be carried out; give it again later")
+        self._admitted.append(self._gate.admit(request.name, request.payload))

@@ -1,0 +1,356 @@
+"""One connection to the broker: sends what a source has until it is acknowledged, for ever.
+
+A thread of its own holds the connection; callers and paho's network thread only put notes into its
+queue. Each connection is a new client, so that nothing depends on paho's own queue of unsent
+messages. A broker that does not answer, or acknowledges nothing, is left and tried again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+import paho.mqtt.client as paho
+from paho.mqtt.reasoncodes import ReasonCode
+
+from vision.errors import OutsideError
+from vision.mqtt.endpoint import (
+    CONNECT_S,
+    KEEPALIVE_S,
+    Endpoint,
+    explain_error,
+    explain_refusal,
+    explain_silence,
+    new_client,
+)
+from vision.mqtt.lanes import Load, Parcel
+from vision.wire.messages import Message
+
+# Seconds before the next try to connect: the first pause, doubled up to the last one. Longer, and
+# the boards come back late; shorter, and a broker that is down is hammered.
+FIRST_DELAY_S = 0.25
+LAST_DELAY_S = 5.0
+# Seconds that the broker may take to acknowledge a message, beyond what its bytes take on a slow
+# line. A healthy one takes milliseconds; MQTT gives no limit. Longer, and a broker that hangs is
+# left late; shorter, and a busy one gets everything twice.
+ACKNOWLEDGE_S = 30.0
+# Bytes a second of the slowest line on which a large picture still gets through. Faster, and a
+# picture on a slow line would be begun again and again; slower, and a lost one is noticed late.
+SLOWEST_BYTES_S = 20_000
+# Seconds between two looks whether the broker is late, and whether pictures still get through.
+TICK_S = 0.25
+# Seconds that an orderly end of a connection may take before it is cut: a line that is full cannot
+# take the farewell.
+FAREWELL_S = 1.0
+# Seconds that stopping takes at most beyond the draining.
+JOIN_S = 10.0
+# Seconds of the shortest wait for a note while draining.
+LEAST_WAIT_S = 0.01
+
+log = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """What a connection sends."""
+
+    def next(self, load: Load) -> Parcel | None:
+        """Return what is to be sent next beside what is in flight, `None` for nothing now."""
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """Take note of what the broker has."""
+
+    def lost(self, messages: Sequence[Message]) -> None:
+        """Take back what was in flight when the connection ended, oldest first."""
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits."""
+
+
+class _Note(Enum):
+    WAKE = auto()
+    CONNECTED = auto()
+    GONE = auto()
+
+
+class _LateError(Exception):
+    """The broker does not answer in time; the words are for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A message in flight: its payload's bytes, and the monotonic instant it was handed over."""
+
+    message: Message
+    size: int
+    at_s: float
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection: its queue of notes, and what is in flight by paho's number of it."""
+
+    client: paho.Client
+    began_s: float
+    queue: SimpleQueue[_Note | int | Message] = field(default_factory=SimpleQueue)
+    in_flight: dict[int, _Sent] = field(default_factory=dict)
+    is_up: bool = False
+    is_gone: bool = False
+
+    @property
+    def load(self) -> Load:
+        """What is in flight."""
+        return Load(len(self.in_flight), sum(sent.size for sent in self.in_flight.values()))
+
+    def publish(self, message: Message, payload: bytes) -> int:
+        """Hand a message to the network; return paho's number of it."""
+        return self.client.publish(message.topic, payload, message.qos, message.retain).mid
+
+
+class Channel:
+    """A connection that is made again whenever it ends.
+
+    `prepare` readies each new client before it connects; `greet` is called when the broker has
+    accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
+    said last when the source fails. All are called from threads of the channel.
+    """
+
+    prepare: Callable[[paho.Client], None]
+    greet: Callable[[Session], None]
+    acknowledged: Callable[[], None]
+    farewell: Callable[[], Message | None]
+
+    def __init__(self, name: str, endpoint: Endpoint, client_id: str, source: Source) -> None:
+        """Prepare; nothing is sent before `start`. `name` is for the log and the thread."""
+        self.prepare = lambda _client: None
+        self.greet = lambda _session: None
+        self.acknowledged = lambda: None
+        self.farewell = lambda: None
+        self._name = name
+        self._endpoint = endpoint
+        self._client_id = client_id
+        self._source = source
+        self._session: Session | None = None
+        self._stopping = threading.Event()
+        self._drain_until = 0.0
+        self._complaint = ""
+        self._moved_s = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name=f"mqtt-{name}", daemon=True)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the broker has accepted us and the connection stands."""
+        session = self._session
+        return session is not None and session.is_up
+
+    @property
+    def complaint(self) -> str:
+        """Why there is no connection, or why it ended, for people; empty when all is well."""
+        return self._complaint
+
+    @property
+    def waiting_s(self) -> float:
+        """Seconds since something last got through, 0 while nothing waits."""
+        self._note_idle()
+        return time.monotonic() - self._moved_s
+
+    def start(self) -> None:
+        """Begin to connect; never fails, and tries again for ever."""
+        self._moved_s = time.monotonic()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Announce that the source has more."""
+        self._put(_Note.WAKE)
+
+    def say(self, message: Message) -> None:
+        """Send a message beside the source, if connected."""
+        self._put(message)
+
+    def begin_stop(self, drain_s: float) -> None:
+        """Send what is left while connected, at most `drain_s` seconds, then disconnect."""
+        self._drain_until = time.monotonic() + drain_s
+        self._stopping.set()
+        self.wake()
+
+    def join(self) -> None:
+        """Wait until the connection has ended after `begin_stop`."""
+        if self._thread.is_alive():
+            self._thread.join(max(0.0, self._drain_until - time.monotonic()) + JOIN_S)
+
+    def _note_idle(self) -> None:
+        session = self._session
+        if self._source.is_idle() and not (session is not None and session.in_flight):
+            self._moved_s = time.monotonic()
+
+    def _put(self, note: _Note | Message) -> None:
+        session = self._session
+        if session is not None:
+            session.queue.put(note)
+
+    # --- the channel's own thread ------------------------------------------------------------
+
+    def _run(self) -> None:
+        delay = FIRST_DELAY_S
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._attempt()
+            except Exception:  # a defect of ours must not end the connection for good
+                log.exception("the connection for %s failed", self._name)
+            # A broker that accepts us and drops us at once must not be hammered.
+            if time.monotonic() - began > LAST_DELAY_S:
+                delay = FIRST_DELAY_S
+            self._stopping.wait(delay)
+            delay = min(delay * 2, LAST_DELAY_S)
+
+    def _attempt(self) -> None:
+        session = self._new_session()
+        try:
+            session.client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
+        except (OSError, ValueError) as error:
+            self._complain(explain_error(error, self._endpoint))
+            return
+        self._session = session
+        session.client.loop_start()
+        try:
+            self._serve(session)
+        except _LateError as error:
+            self._complain(str(error))
+            self._cut(session)
+        except OutsideError as error:
+            # The store has failed; the run learns it from its own next write. After an orderly
+            # disconnect the broker does not send the last will, so it is published here.
+            self._complain(str(error))
+            last = self.farewell()
+            if last is not None:
+                session.publish(last, last.payload)
+        finally:
+            self._session = None
+            self._close(session)
+            in_flight = [sent.message for sent in session.in_flight.values()]
+            self._source.lost(in_flight)
+
+    def _serve(self, session: Session) -> None:
+        while True:
+            self._note_idle()
+            notes = self._notes(session)
+            self._settle(session, notes)
+            if _Note.CONNECTED in notes:
+                self._begin(session)
+            if session.is_up:
+                for note in notes:
+                    if isinstance(note, Message):
+                        session.publish(note, note.payload)
+                self._hand_over(session)
+            if _Note.GONE in notes:
+                session.is_gone = True
+                return
+            if self._stopping.is_set() and self._is_drained(session):
+                return
+            self._check_time(session)
+
+    def _notes(self, session: Session) -> list[_Note | int | Message]:
+        notes: list[_Note | int | Message] = []
+        wait_s = TICK_S
+        if self._stopping.is_set():
+            wait_s = min(TICK_S, max(LEAST_WAIT_S, self._drain_until - time.monotonic()))
+        with contextlib.suppress(Empty):
+            notes.append(session.queue.get(timeout=wait_s))
+            while True:
+                notes.append(session.queue.get_nowait())
+        return notes
+
+    def _settle(self, session: Session, notes: Sequence[_Note | int | Message]) -> None:
+        """Take note of what the broker has acknowledged."""
+        taken = [
+            session.in_flight.pop(note).message
+            for note in notes
+            if isinstance(note, int) and note in session.in_flight
+        ]
+        if taken:
+            self._moved_s = time.monotonic()
+            self._complaint = ""
+            self._source.acknowledge(taken)
+            self.acknowledged()
+
+    def _begin(self, session: Session) -> None:
+        session.is_up = True
+        if not session.in_flight and self._source.is_idle():
+            self._complaint = ""
+        log.info("connected to the broker at %s for %s", self._endpoint, self._name)
+        self.greet(session)
+
+    def _hand_over(self, session: Session) -> None:
+        while (parcel := self._source.next(session.load)) is not None:
+            number = session.publish(parcel.message, parcel.payload)
+            now = time.monotonic()
+            session.in_flight[number] = _Sent(parcel.message, len(parcel.payload), now)
+
+    def _check_time(self, session: Session) -> None:
+        now = time.monotonic()
+        if not session.is_up:
+            if now - session.began_s > CONNECT_S:
+                raise _LateError(explain_silence(self._endpoint))
+            return
+        oldest = next(iter(session.in_flight.values()), None)
+        patience_s = ACKNOWLEDGE_S + session.load.size / SLOWEST_BYTES_S
+        if oldest is not None and now - max(oldest.at_s, self._moved_s) > patience_s:
+            raise _LateError(
+                f"the broker at {self._endpoint} has acknowledged nothing for {patience_s:.0f} s; "
+                "look at its log, its disk and the network, or start it again"
+            )
+
+    def _is_drained(self, session: Session) -> bool:
+        late = time.monotonic() >= self._drain_until
+        return late or not session.is_up or not (session.in_flight or not self._source.is_idle())
+
+    def _complain(self, words: str) -> None:
+        if words != self._complaint:
+            log.warning("%s; trying again, messages are kept until then", words)
+        self._complaint = words
+
+    def _close(self, session: Session) -> None:
+        """End the connection in order, or cut it when the line takes no farewell."""
+        session.client.disconnect()
+        deadline = time.monotonic() + FAREWELL_S
+        with contextlib.suppress(Empty):
+            while not session.is_gone:
+                note = session.queue.get(timeout=max(LEAST_WAIT_S, deadline - time.monotonic()))
+                session.is_gone = note is _Note.GONE
+        self._cut(session)
+        session.client.loop_stop()
+
+    @staticmethod
+    def _cut(session: Session) -> None:
+        wire = session.client.socket()
+        if wire is not None:
+            with contextlib.suppress(OSError):
+                wire.shutdown(socket.SHUT_RDWR)
+
+    # --- paho's network thread ---------------------------------------------------------------
+
+    def _new_session(self) -> Session:
+        session = Session(new_client(self._endpoint, self._client_id), time.monotonic())
+        client, queue = session.client, session.queue
+
+        def on_connect(
+            _client: object, _data: object, _flags: object, code: ReasonCode, _: object
+        ) -> None:
+            if code.is_failure:
+                self._complain(explain_refusal(code, self._endpoint))
+            else:
+                queue.put(_Note.CONNECTED)
+
+        client.on_connect = on_connect
+        client.on_publish = lambda _client, _data, mid, _code, _more: queue.put(mid)
+        client.on_disconnect = lambda *_: queue.put(_Note.GONE)
+        self.prepare(client)
+        return session

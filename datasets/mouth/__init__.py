@@ -1,1 +1,1 @@
-"""What the mouth of a shoe looks like from above while cards are drawn, for training its watcher."""
+"""The mouth of a shoe from above while cards are drawn, to train and measure its watcher."""

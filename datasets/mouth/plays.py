@@ -22,6 +22,8 @@ HIDDEN = 3
 # In between nothing is asked of the network: nobody could say.
 SEEN_MM = (1.5, 6.0)
 CLEAR_MM = (-4.0, 3.0)
+# A face that lies open in the mouth for so long, s, must be noticed.
+LONG_ENOUGH_S = 0.6
 # Share of a card's area that must be within the patch to be seen, and below which it is gone.
 IN_PATCH = (0.12, 0.3)
 
@@ -72,6 +74,7 @@ class Play:
         self.arm = float(rng.uniform(-2.1, 2.1))
         self.under = False
         self.number = int(rng.integers(100))
+        self._told: set[int] = set()
         self.time = 0.0
         self._away()
         self._next(Kind.BACK if rng.random() < 0.8 else self._any_kind())
@@ -135,6 +138,18 @@ class Play:
                     found.append(card.returned)
         return found
 
+    def exposures(self) -> list[float]:
+        """Return when a face had lain open in the mouth for a while, uncovered (s)."""
+        found: list[float] = []
+        ends = [*(time for time, _, _ in self.rests[1:]), self.length]
+        for (begin, kind, number), end in zip(self.rests, ends, strict=True):
+            free = [t for t in np.arange(begin, end, 0.05) if not self.moment(float(t)).hands]
+            clear = kind is Kind.FACE and self.shoe.shows_rest and number not in self._told
+            if clear and len(free) * 0.05 > LONG_ENOUGH_S:
+                self._told.add(number)
+                found.append(float(free[0]))
+        return found
+
     def _out(self, card: Moving) -> float | None:
         end = min(card.gone, self.length)
         for time in np.arange(card.born, end, 0.01):
@@ -150,7 +165,9 @@ class Play:
             phase = 0 if shift < SEEN_MM[0] else -1
         elif shift > self.depth + CLEAR_MM[0]:
             phase = -1
-        return Answer(phase, shift / self.depth, int(card.kind), hand, together if phase == 1 else -1)
+        return Answer(
+            phase, shift / self.depth, int(card.kind), hand, together if phase == 1 else -1
+        )
 
     def _rest_kind(self, moment: Moment) -> int:
         """Return what the card at rest shows, or that the shoe hides it."""
@@ -194,20 +211,23 @@ class Play:
     def _action(self) -> None:
         rng = self.rng
         acts: list[tuple[float, Callable[[], None]]] = [
-            (0.68, self._draw), (0.12, self._hover), (0.12, self._carry_past), (0.08, self._rest_hand),
-        ]  # fmt: skip
+            (0.68, self._draw),
+            (0.12, self._hover),
+            (0.12, self._carry_past),
+            (0.08, self._rest_hand),
+        ]
         odds = np.array([p for p, _ in acts])
         acts[int(rng.choice(len(acts), p=odds))][1]()
 
     def _hover(self) -> None:
-        """A hand comes to the mouth or near it, and goes."""
+        """Bring a hand to the mouth or near it, and away."""
         rng = self.rng
         self._hand_to(rng.uniform(0.2, 0.6), rng.uniform(-25, 80), rng.uniform(-40, 40))
         self._wait(float(rng.uniform(0, 0.8)))
         self._hand_to(rng.uniform(0.2, 0.6), *self._home())
 
     def _rest_hand(self) -> None:
-        """A hand rests at the mouth and shifts a little."""
+        """Rest a hand at the mouth, and shift it a little."""
         rng = self.rng
         x, y = rng.uniform(-10, 40), rng.uniform(-30, 30)
         self._hand_to(0.4, x, y)
@@ -216,14 +236,19 @@ class Play:
         self._hand_to(0.4, *self._home())
 
     def _carry_past(self) -> None:
-        """A card from elsewhere is carried by, or laid down before the shoe."""
+        """Carry a card from elsewhere by, or lay it down before the shoe."""
         rng = self.rng
         side = float(rng.choice([-1, 1]))
         card = self._card(Kind(int(rng.choice([0, 1, 1, 2]))), drawn=False)
         start, end = (rng.uniform(45, 130), side * 160.0), (rng.uniform(45, 130), -side * 160.0)
         middle = (rng.uniform(50, 110), rng.uniform(-50, 50))
         turn = rng.uniform(-1.6, 1.6)
-        card.channels = {"x": [(0, start[0])], "y": [(0, start[1])], "turn": [(0, turn)], "lift": [(0, 20.0)]}
+        card.channels = {
+            "x": [(0, start[0])],
+            "y": [(0, start[1])],
+            "turn": [(0, turn)],
+            "lift": [(0, 20.0)],
+        }
         self._hand_to(0.3, *start)
         card.born = self.time
         for x, y in (middle, end):
@@ -310,7 +335,9 @@ class Play:
         seconds = float(np.exp(rng.uniform(np.log(0.1), np.log(0.7))))
         out = shift / self.depth
         turn = out * rng.normal(0, 0.05)
-        self._card_to(card, seconds, x=shift - self.depth / 2, y=drift * out, turn=turn, lift=6 * out)
+        self._card_to(
+            card, seconds, x=shift - self.depth / 2, y=drift * out, turn=turn, lift=6 * out
+        )
         if fellow is not None:
             x = max(shift - behind, 0.0) - self.depth / 2
             self._card_to(fellow, seconds, x=x, y=(drift + beside) * out, turn=turn + askew * out)
@@ -339,7 +366,9 @@ class Play:
             card.turned = self.time + seconds * float(rng.uniform(0.1, 0.6))
         for one in (card, fellow):
             if one is not None:
-                self._card_to(one, seconds, x=x + 30, y=y, turn=turn, lift=float(rng.uniform(5, 40)))
+                self._card_to(
+                    one, seconds, x=x + 30, y=y, turn=turn, lift=float(rng.uniform(5, 40))
+                )
                 one.gone = self.time + seconds
         self._hand_to(seconds, x + 30 + press[0], y + press[1])
         self.under = False

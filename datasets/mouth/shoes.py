@@ -185,7 +185,7 @@ class Shoe:
             Kind.FACE: [_face(deck, int(number)) for number in rng.integers(0, 52, 4)],
             Kind.CUT: [pyramid(cut_card(_CARD_PX, color=cut))],
         }
-        self._back_tint = inks(surfaces.recolour(rng, 0.9)) if rng.random() < 0.6 else self._tint
+        self._back_tint = inks(surfaces.recolour(rng, 0.5)) if rng.random() < 0.6 else self._tint
 
     def _set_shoe(self) -> None:
         """Choose the shoe's shape: where its cover ends, how much of the next card is seen."""
@@ -215,8 +215,9 @@ class Shoe:
         for _ in range(int(rng.choice([0, 0, 1, 2, 4]))):
             self._thing(image)
         body = self._rectangle(-400, self._ramp, self._half + 4)
-        shadow(image, self.px(body), soft=float(rng.uniform(2, 14)) * _SCALE,
-               strength=float(rng.uniform(0.1, 0.6)), offset=tuple(rng.normal(0, 6, 2) * _SCALE))  # fmt: skip
+        offset = tuple(rng.normal(0, 6, 2) * _SCALE)
+        soft, strength = float(rng.uniform(2, 14)) * _SCALE, float(rng.uniform(0.1, 0.6))
+        shadow(image, self.px(body), soft=soft, strength=strength, offset=offset)
         floor = np.clip(self._colour * rng.uniform(0.3, 1.3), 0, 255)
         fill(image, self.px(self._rectangle(-400, self._ramp, self._half)), tuple(floor))
         return image
@@ -224,7 +225,9 @@ class Shoe:
     def _print(self, image: Image) -> None:
         rng = self.rng
         for _ in range(int(rng.choice([0, 1, 2, 4]))):
-            ink = tuple(float(v) for v in rng.choice([[230, 235, 235], [60, 190, 230], [40, 40, 190]]))
+            ink = tuple(
+                float(v) for v in rng.choice([[230, 235, 235], [60, 190, 230], [40, 40, 190]])
+            )
             middle = np.array([rng.uniform(10, 140), rng.uniform(-80, 80)])
             angle = float(rng.choice([0.0, np.pi / 2, rng.uniform(0, np.pi)]))
             thick = max(1, round(float(rng.uniform(1, 3.5)) * _SCALE))
@@ -236,7 +239,9 @@ class Shoe:
                 cv2.polylines(image, [corners], True, ink, thick, cv2.LINE_AA)
             else:
                 at = tuple(int(v) for v in np.round(self.px(middle[None])[0]))
-                cv2.circle(image, at, round(float(rng.uniform(8, 60)) * _SCALE), ink, thick, cv2.LINE_AA)
+                cv2.circle(
+                    image, at, round(float(rng.uniform(8, 60)) * _SCALE), ink, thick, cv2.LINE_AA
+                )
 
     def _thing(self, image: Image) -> None:
         """Lay a thing on the cloth beside or before the shoe: mostly chips."""
@@ -336,7 +341,9 @@ class Shoe:
         for card in moment.cards:
             _put(mask, self.px(self.card_mm(card)), 255)
         if moment.hands:
-            around = tuple(int(v) for v in self.px(np.array([[moment.hands[0].x, moment.hands[0].y]]))[0])
+            around = tuple(
+                int(v) for v in self.px(np.array([[moment.hands[0].x, moment.hands[0].y]]))[0]
+            )
             cv2.circle(mask, around, round(70 * _SCALE), 255, -1)
         soft = cv2.GaussianBlur(mask, (0, 0), 3)[:, :, None] / np.float32(255)
         way = float(np.arctan2(self._linear[1, 0], self._linear[0, 0]))
@@ -391,7 +398,9 @@ def _shoe_colour(rng: Rng) -> Points:
 
 
 def _bright(rng: Rng) -> Sequence[float]:
-    pixel = np.array([[[rng.integers(180), rng.integers(110, 255), rng.integers(90, 255)]]], np.uint8)
+    pixel = np.array(
+        [[[rng.integers(180), rng.integers(110, 255), rng.integers(90, 255)]]], np.uint8
+    )
     return [float(v) for v in cv2.cvtColor(pixel, cv2.COLOR_HSV2BGR)[0, 0]]
 
 

@@ -22,13 +22,14 @@ import numpy as np
 from datasets.mouth.plays import Play
 from datasets.mouth.shoes import Kind, Shoe
 from models.evaluate.dealing_films import Json, table_file
+from models.evaluate.mouth_profile import profile
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED
+from models.networks.model_card import SHIPPED, print_or_ship
+from models.train.mouth import INPUT
 from vision.config.table import load
 from vision.errors import ConfigurationError
-from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.mouth.measurement import Infer, MouthMeter
+from vision.sight.mouth.measurement import LABELS, Infer, MouthMeter
 from vision.sight.mouth.patch import MouthPatch
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 from vision.sight.mouth.watcher import MouthWatcher
@@ -39,6 +40,8 @@ ON_TIME_MS = 300
 EARLY_MS, LATE_MS = 200, 1000
 # Other signs belong to a moment within so many ms.
 NEAR_MS = 2500
+# Longest exposure of the plays, s.
+LONGEST_S = 0.012
 # Frames a second of the plays drawn at random, and their seed: not those of training.
 RATES = (15, 20, 25, 30, 60)
 SEED = 90_001
@@ -47,7 +50,7 @@ DEPARTURES = {MouthSign.LEFT, MouthSign.CUT, MouthSign.TOGETHER}
 
 @dataclass(slots=True)
 class Truth:
-    """What leaves the shoe, in ms: departures with the sign they should be told as, and the rest."""
+    """What happens at a mouth, in ms: departures with their signs, and the other signs."""
 
     departures: list[tuple[float, MouthSign]] = field(default_factory=list)
     others: list[tuple[float, MouthSign]] = field(default_factory=list)
@@ -75,11 +78,13 @@ class Score:
     def __str__(self) -> str:
         """Return the counts in words."""
         middle = f"{np.median(self.delays):.0f} ms after it is out" if self.delays else "never"
-        lines = [
-            f"{self.cards} cards: told within {ON_TIME_MS} ms {self.on_time} "
-            f"({self.on_time / max(self.cards, 1):.1%}), before {self.early}, later {self.late}, "
-            f"missed {self.missed}, false {self.false}; median {middle}"
-        ]
+        share = self.on_time / max(self.cards, 1)
+        counts = (
+            f"{self.cards} cards: told within {ON_TIME_MS} ms {self.on_time} ({share:.1%}), before "
+            f"{self.early}, later {self.late}, missed {self.missed}, false {self.false}; median "
+            f"{middle}"
+        )
+        lines = [counts]
         for sign, (seen, there, false) in sorted(self.signs.items()):
             lines.append(f"  {sign}: {seen} of {there}, false {false}")
         return "\n".join([*lines, f"  probabilities: {self._reliability()}"])
@@ -90,7 +95,9 @@ class Score:
         for low, high in ((0.0, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01)):
             right = [ok for p, ok in self.sure if low <= p < high]
             if right:
-                parts.append(f"{low:.2f} to {min(high, 1):.2f}: {np.mean(right):.1%} of {len(right)}")
+                parts.append(
+                    f"{low:.2f} to {min(high, 1):.2f}: {np.mean(right):.1%} of {len(right)}"
+                )
         return ", ".join(parts)
 
 
@@ -176,7 +183,9 @@ def other_truth(truth: Json) -> Truth:
     for card in truth["cards"]:
         if card.get("t_out") is not None:
             cut = card["kind"] == "cut"
-            found.departures.append((card["t_out"] * 1000, MouthSign.CUT if cut else MouthSign.LEFT))
+            found.departures.append(
+                (card["t_out"] * 1000, MouthSign.CUT if cut else MouthSign.LEFT)
+            )
     for fault in truth["faults"]:
         at = fault["t"] * 1000
         if fault["code"] == "RETURNED_TO_SHOE":
@@ -203,7 +212,7 @@ def our_truth(truth: Json) -> Truth:
 def watched(
     video: Path, watcher: MouthWatcher, times: list[float], lines: list[str]
 ) -> Iterator[MouthEvent]:
-    """Yield what the watcher says of a film; add the ms of each look, and a line of its thoughts."""
+    """Yield what the watcher says of a film; add the ms of each look, and a line on it."""
     capture = cv2.VideoCapture(str(video))
     fps, number = capture.get(cv2.CAP_PROP_FPS), 0
     while True:
@@ -235,63 +244,99 @@ def line(watcher: MouthWatcher, at: int, events: Iterable[MouthEvent]) -> str:
 
 def play_events(watcher: MouthWatcher, play: Play, fps: float) -> Iterator[MouthEvent]:
     """Yield what the watcher says of a play at so many frames a second."""
-    rng = play.rng
     for number in range(int(play.length * fps)):
         at = number / fps
-        drawn = play.shoe.draw(play.moment(at), smear=play.speed(at) * min(0.5 / fps, 0.012))
-        yield from watcher.look(play.shoe.camera(drawn, rng), round(1000 * at))
+        smear = play.speed(at) * min(0.5 / fps, LONGEST_S)
+        patch = play.shoe.camera(play.shoe.draw(play.moment(at), smear=smear), play.rng)
+        yield from watcher.look(patch, round(1000 * at))
 
 
 def play_truth(play: Play) -> Truth:
     """Return the truth of a play."""
     found = Truth(others=[(1000 * at, MouthSign.RETURNED) for at in play.returns()])
+    found.others += [(1000 * at, MouthSign.EXPOSED) for at in play.exposures()]
     for at, kind, twice in play.departures():
         sign = MouthSign.TOGETHER if twice else MouthSign.LEFT
         found.departures.append((1000 * at, MouthSign.CUT if kind is Kind.CUT else sign))
     return found
 
 
-def main() -> None:
-    """Watch every film and so many plays; print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="films with their truth")
-    parser.add_argument("--plays", type=int, default=0, help="plays drawn at random to watch")
-    parser.add_argument("--onnx", type=Path, default=SHIPPED / "mouth.onnx")
-    parser.add_argument("--trace", type=Path, help="folder for a line a frame of each film")
-    arguments = parser.parse_args()
-    cv2.setNumThreads(1)
-    infer = onnx_runner(arguments.onnx, threads=1)[1]
-    if arguments.folder is not None:
-        _films(arguments, infer)
-    if arguments.plays:
-        _plays(arguments.plays, infer)
-
-
-def _films(arguments: argparse.Namespace, infer: Infer) -> None:
-    total, times = Score(), list[float]()
-    for name, video, view, truth in films(arguments.folder):
-        score, lines = Score(), list[str]()
-        watcher = MouthWatcher(MouthMeter(MouthPatch(view), infer))
-        events = list(watched(video, watcher, times, lines))
-        judge(events, truth, score, name)
-        judge(events, truth, total, name)
-        if arguments.trace is not None:
-            (arguments.trace / f"{name}.txt").write_text("\n".join(lines), "utf-8")
-        print(*score.notes, f"{name}: {score}", sep="\n", flush=True)
-    if not total.cards:
-        raise ConfigurationError(f"{arguments.folder}: holds no film with its truth")
-    p50, p99 = np.percentile(times, [50, 99])
-    print(f"all: {total}\nms a frame on one core: p50 {p50:.2f}, p99 {p99:.2f}")
-
-
-def _plays(count: int, infer: Infer) -> None:
+def watch_plays(count: int, infer: Infer) -> Score:
+    """Return the counts of so many plays of four actions, held-out decks, any frame rate."""
     score = Score()
     for number in range(count):
         rng = np.random.default_rng([SEED, number])
         play = Play(Shoe(rng, "test"), rng, actions=4)
         watcher = MouthWatcher(MouthMeter(np.asarray, infer))
-        judge(play_events(watcher, play, float(rng.choice(RATES))), play_truth(play), score, str(number))
-    print(f"plays: {score}")
+        events = play_events(watcher, play, float(rng.choice(RATES)))
+        judge(events, play_truth(play), score, f"play {number}")
+    return score
+
+
+def watch_films(folder: Path, infer: Infer, trace: Path | None) -> None:
+    """Watch every film of a folder; print its counts, and all of them together."""
+    total, times = Score(), list[float]()
+    for name, video, view, truth in films(folder):
+        score, lines = Score(), list[str]()
+        watcher = MouthWatcher(MouthMeter(MouthPatch(view), infer))
+        events = list(watched(video, watcher, times, lines))
+        judge(events, truth, score, name)
+        judge(events, truth, total, name)
+        if trace is not None:
+            (trace / f"{name}.txt").write_text("\n".join(lines), "utf-8")
+        print(*score.notes, f"{name}: {score}", sep="\n", flush=True)
+    if not total.cards:
+        raise ConfigurationError(f"{folder}: holds no film with its truth")
+    p50, p99 = np.percentile(times, [50, 99])
+    print(f"all: {total}\nms a frame on one core: p50 {p50:.2f}, p99 {p99:.2f}")
+
+
+def tables(score: Score) -> dict[str, dict[str, str | int | float]]:
+    """Return the tables of a model card."""
+    signs = {f"{sign} seen": f"{n[0]} of {n[1]}, false {n[2]}" for sign, n in score.signs.items()}
+    return {
+        "measured": {
+            "cards": score.cards,
+            "told_within_300_ms": score.on_time,
+            "missed": score.missed,
+            "false": score.false,
+            **{name.replace(" ", "_"): said for name, said in sorted(signs.items())},
+        }
+    }
+
+
+def main() -> None:
+    """Watch every film and so many plays; print the counts, or ship the file with its card."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", help="films with their truth")
+    parser.add_argument("--plays", type=int, default=0, help="plays drawn at random to watch")
+    parser.add_argument("--onnx", type=Path, default=SHIPPED / "mouth.onnx")
+    parser.add_argument("--edges", action="store_true", help="without the network, to compare")
+    parser.add_argument("--trace", type=Path, help="folder for a line a frame of each film")
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
+    parser.add_argument("--trained", default="", help="how this one was trained, for its card")
+    arguments = parser.parse_args()
+    cv2.setNumThreads(1)
+    infer = profile if arguments.edges else onnx_runner(arguments.onnx, threads=1)[1]
+    if arguments.folder is not None:
+        watch_films(arguments.folder, infer, arguments.trace)
+    if not arguments.plays:
+        return
+    score = watch_plays(arguments.plays, infer)
+    print(*score.notes, f"plays: {score}", sep="\n")
+    if arguments.ship:
+        card = {
+            "name": "mouth",
+            "task": "whether a card is out of the shoe's mouth, how far, and what it shows",
+            "network": "MouthNet, 0.03 million parameters",
+            "licence": "Apache-2.0; trained without ultralytics",
+            "recipe": "python -m models.train.mouth",
+            "trained": arguments.trained,
+            "input": INPUT,
+            "labels": list(LABELS),
+        }
+        command = f"python -m models.evaluate.mouth --plays {arguments.plays}"
+        print_or_ship(arguments, command, tables(score), card)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ from models.networks.classifier import export_onnx
 from models.networks.mouth import MouthNet, example
 from models.train.loop import Loop, parser, train
 from models.train.sample_bank import Bank, fill
-from vision.sight.mouth.patch import HEIGHT, WIDTH
 from vision.sight.mouth.measurement import LABELS
+from vision.sight.mouth.patch import HEIGHT, WIDTH
 
 RUNS = Path("runs/mouth")
 INPUT = "N x 9 x 56 x 80, RGB, 0 to 1: the mouth at rest, 70 ms ago and now, from straight above"
 # How much each answer counts beside the phase, in the loss. Chosen by trying.
-WEIGHTS = {"shift": 2.0, "kind": 0.4, "hand": 0.2, "together": 0.3}
+WEIGHTS = {"shift": 2.0, "kind": 0.8, "hand": 0.2, "together": 0.3}
 
 
 def bank_of(name: str, capacity: int) -> Bank:
@@ -35,7 +35,9 @@ def bank_of(name: str, capacity: int) -> Bank:
 
 def make(split: str, bank: Bank, maker: int, makers: int) -> None:
     """Fill a maker's share of a bank."""
-    fill(bank, samples(1 + maker, split=split), maker=maker, makers=makers)
+    # What is there already was made by another seed: a run that goes on makes new samples.
+    seed = 1 + maker + makers * bank.ready()
+    fill(bank, samples(seed, split=split), maker=maker, makers=makers)
 
 
 def stacked(pictures: Tensor) -> Tensor:
@@ -66,6 +68,7 @@ class Training(Loop):
         self.held_out = bank_of("held_out", arguments.held_out)
         if arguments.resume:
             self.net.load_state_dict(torch.load(arguments.resume, weights_only=True))
+            self.average.module.load_state_dict(self.net.state_dict())
 
     def batch(self) -> tuple[Tensor, Tensor]:
         """Return samples as seen, and the answers."""
@@ -81,7 +84,9 @@ class Training(Loop):
         total = total + WEIGHTS["shift"] * off + WEIGHTS["kind"] * _entropy(found[:, 4:8], kind)
         for column, name, answer in ((8, "hand", hand), (9, "together", together)):
             told = answer >= 0
-            wrong = nn.functional.binary_cross_entropy_with_logits(found[told, column], answer[told])
+            wrong = nn.functional.binary_cross_entropy_with_logits(
+                found[told, column], answer[told]
+            )
             total = total + WEIGHTS[name] * wrong
         return total
 
@@ -96,7 +101,7 @@ def _entropy(logits: Tensor, truth: Tensor) -> Tensor:
 
 @torch.no_grad()
 def measure(net: nn.Module, bank: Bank) -> str:
-    """Return in words how often phase and kind are right over a bank, and how far off shifts are."""
+    """Return in words how often phase and kind are right over a bank, how far off shifts are."""
     net.eval()
     pictures, truth = bank.slice(0, bank.capacity)
     found = torch.cat([net(part) for part in torch.split(stacked(pictures), 256)])

@@ -25,14 +25,14 @@ from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import RANKS, SUITS, Classifier
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Kind, Tensor
 from vision.sight.geometry.frame import Image
-from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
 from vision.sight.models import CardModels
+from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
 
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
-# How many outputs each network may have: kinds of object (a detector of before knows no hands), four
-# corners, ranks with suits and "readable", what the mouth of the shoe shows.
+# How many outputs each network may have: kinds of object (a detector of before knows no hands),
+# four corners, ranks with suits and "readable", what the mouth of the shoe shows.
 OUTPUT_NAMES = {
     "detector": (len(KINDS), KINDS.index(Kind.HAND)),
     "corners": (2 * 4,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from vision.game.events import Slot
 from vision.sight.geometry.plane import Homography, TableView
 from vision.sight.mouth.measurement import (
     LABELS,
@@ -16,17 +17,22 @@ from vision.sight.mouth.measurement import (
 )
 from vision.sight.mouth.patch import HEIGHT, WIDTH, MouthPatch, exit_way
 from vision.sight.mouth.signs import MouthEvent, MouthSign
-from vision.sight.mouth.watcher import TURNS, Seen, Stage, MouthWatcher
-from vision.game.events import Slot
+from vision.sight.mouth.watcher import TURNS, MouthWatcher, Seen, Stage
 
 # Time between two pictures, ms.
 STEP = 40
-BACK, FACE, CUT = Shown(0.94, 0.02, 0.02, 0.02), Shown(0.02, 0.94, 0.02, 0.02), Shown(0.02, 0.02, 0.94, 0.02)  # fmt: skip
+BACK, FACE = Shown(0.94, 0.02, 0.02, 0.02), Shown(0.02, 0.94, 0.02, 0.02)
+CUT = Shown(0.02, 0.02, 0.94, 0.02)
 REST, PARTLY, WHOLLY = Phases(0.96, 0.03, 0.01), Phases(0.03, 0.95, 0.02), Phases(0.02, 0.03, 0.95)
 
 
 def seen(
-    phases: Phases, shift: float = 0.0, *, shown: Shown = BACK, hand: float = 0.1, twice: float = 0.02
+    phases: Phases,
+    shift: float = 0.0,
+    *,
+    shown: Shown = BACK,
+    hand: float = 0.1,
+    twice: float = 0.02,
 ) -> Measurement:
     """Return a measurement."""
     return Measurement(phases, shift, shown, hand, twice)
@@ -62,30 +68,35 @@ def signs(*parts: list[Measurement]) -> list[MouthSign]:
 OUT = (0.2, 0.5, 0.8, 1.1, 1.4)
 
 
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        pytest.param([rest(), pulled(*OUT), rest()], ["leaving", "left"], id="drawn"),
-        pytest.param([rest(), pulled(*OUT), pulled(*OUT)], ["leaving", "left"] * 2, id="two-at-once-after-the-other"),
-        pytest.param([rest(), pulled(0.3, 0.5), pulled(*[0.5] * 60), pulled(0.8, 1.2), rest()], ["leaving", "left"], id="waits-half-out"),
-        pytest.param([rest(), pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1), rest()], ["leaving", "returned"], id="goes-back-nearly-out"),
-        pytest.param([rest(), pulled(*OUT, 1.2, 0.9, 0.5, 0.2), rest()], ["leaving", "left", "returned"], id="goes-back-from-outside"),
-        pytest.param([rest(), pulled(*OUT, 0.95, 1.1), rest()], ["leaving", "left"], id="seems-in-for-a-moment"),
-        pytest.param([rest(), pulled(0.1, 0.2), rest()], ["leaving"], id="an-edge-only"),
-        pytest.param([rest(), pulled(0.4, 0.8), rest()], ["leaving", "left"], id="too-quick-to-be-seen-out"),
-        pytest.param([rest(), pulled(1.6, 1.3, 1.6), rest()], [], id="carried-past"),
-        pytest.param([rest(), pulled(1.6, 1.3), pulled(*OUT), rest()], ["leaving", "left"], id="drawn-behind-a-card-that-lies-there"),
-        pytest.param([rest(hand=0.95, count=80)], [], id="a-hand-rests-there"),
-        pytest.param([rest(), pulled(*OUT, shown=CUT), rest()], ["leaving", "cut"], id="cut-card"),
-        pytest.param([rest(), pulled(*OUT, twice=0.95), rest()], ["leaving", "together"], id="two-as-one"),
-        pytest.param([rest(), rest(shown=FACE, count=20), pulled(*OUT, shown=FACE), rest()], ["exposed", "leaving", "left"], id="face-at-rest"),
-        pytest.param([rest(), rest(shown=FACE, count=20, hand=0.9), rest()], [], id="face-under-a-hand"),
-        pytest.param([rest(), pulled(*OUT), pulled(1.3, 1.5, shown=FACE), rest()], ["leaving", "left"], id="turned-after-it-is-out"),
-    ],
-)  # fmt: skip
-def test_watcher_says_what_happens(parts: list[list[Measurement]], expected: list[str]) -> None:
+WAITING = (0.3, 0.5, *[0.5] * 60, 0.8, 1.2)
+STORIES = {
+    "drawn": ([pulled(*OUT)], ["leaving", "left"]),
+    "one-after-the-other": ([pulled(*OUT), pulled(*OUT)], ["leaving", "left"] * 2),
+    "waits-half-out": ([pulled(*WAITING)], ["leaving", "left"]),
+    "goes-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1)], ["leaving", "returned"]),
+    "goes-back-late": ([pulled(*OUT, 1.2, 0.9, 0.5, 0.2)], ["leaving", "left", "returned"]),
+    "seems-in-for-a-moment": ([pulled(*OUT, 0.95, 1.1)], ["leaving", "left"]),
+    "an-edge-only": ([pulled(0.1, 0.2)], ["leaving"]),
+    "too-quick-to-be-seen-out": ([pulled(0.4, 0.8)], ["leaving", "left"]),
+    "carried-past": ([pulled(1.6, 1.3, 1.6)], []),
+    "drawn-behind-another": ([pulled(1.6, 1.3), pulled(*OUT)], ["leaving", "left"]),
+    "a-hand-rests-there": ([rest(hand=0.95, count=80)], []),
+    "cut-card": ([pulled(*OUT, shown=CUT)], ["leaving", "cut"]),
+    "two-as-one": ([pulled(*OUT, twice=0.95)], ["leaving", "together"]),
+    "face-at-rest": (
+        [rest(shown=FACE, count=20), pulled(*OUT, shown=FACE)],
+        ["exposed", "leaving", "left"],
+    ),
+    "face-under-a-hand": ([rest(shown=FACE, count=20, hand=0.9)], []),
+    "turned-when-out": ([pulled(*OUT), pulled(1.3, 1.5, shown=FACE)], ["leaving", "left"]),
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_watcher_says_what_happens(story: str) -> None:
     """Each way that a card can go is told once, by its name."""
-    assert signs(*parts) == expected
+    parts, expected = STORIES[story]
+    assert signs(rest(), *parts, rest()) == expected
 
 
 @pytest.mark.parametrize("bad", [PARTLY, WHOLLY], ids=["partly", "wholly"])
@@ -211,11 +222,11 @@ def test_exit_way_faces_the_slots_whatever_the_order_of_corners(turn: int) -> No
 
 
 def test_patch_shows_the_mouth_with_the_exit_to_the_right() -> None:
-    """A mark before the mouth lies to the right of the patch's middle, one behind it to the left."""
+    """A mark before the mouth lies to the right of the patch's middle."""
     plane = Homography(np.array([[0.5, 0, 0], [0, 0.5, 0], [0, 0, 1.0]]))
     half = np.array([[-60, -35], [60, -35], [60, 35], [-60, 35]], np.float32)
-    slots = {Slot.PUNTO_1: (half + (500, 600)).astype(np.float32)}
-    view = TableView(plane, slots, (half + (500, 200)).astype(np.float32))
+    slots = {Slot.PUNTO_1: np.add(half, (500, 600)).astype(np.float32)}
+    view = TableView(plane, slots, np.add(half, (500, 200)).astype(np.float32))
     image = np.zeros((1000, 1600, 3), np.uint8)
     image[2 * 270 - 8 : 2 * 270 + 8, 2 * 500 - 8 : 2 * 500 + 8] = 255  # 70 mm before the middle
     patch = MouthPatch(view)(image)

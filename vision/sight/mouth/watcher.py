@@ -16,8 +16,9 @@ from vision.sight.geometry.frame import Image
 from vision.sight.mouth.measurement import Measurement, MouthMeter, Phases, Shown
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 
-# From this probability on a phase is believed (0 to 1). Chosen with `python -m models.evaluate.mouth
-# --plays` on plays drawn at random: lower says cards that are none, higher says them late or never.
+# From this probability on a phase is believed (0 to 1). Chosen by trying on three films of another
+# renderer and on plays drawn at random (`python -m models.evaluate.mouth`): lower says cards that
+# are none, higher says them late or never.
 SURE = 0.8
 # Pictures within this time, ms, share one picture's worth of evidence: what misled the network is
 # still there in the next one. Shorter trusts bursts of bad pictures, longer is late.
@@ -35,6 +36,10 @@ ENDS = {
 # How far out, in depths of a card, a card that is partly out counts as a little and as nearly. The
 # gap keeps a card that waits half out from being both by turns.
 LITTLE, NEARLY = 0.4, 0.6
+# A card has left when it has been believed wholly out for so long, ms: two or three pictures. The
+# network sees a card clear when its edge is at the mouth's, a few mm early; told at once, half of
+# the cards of the films at hand were told 10 to 60 ms before they were out. Longer is only later.
+SETTLED_MS = 60
 # After this time without a picture, ms, nobody knows what happened: the watcher begins again.
 LOST_MS = 1000
 # How long a face must show in the mouth, ms of pictures, and how surely (0 to 1), to be exposed.
@@ -57,6 +62,7 @@ class Seen(Enum):
     HALF = 2  # a card is about half out
     NEARLY = 3  # a card is nearly out
     WHOLLY = 4  # a card is wholly out, or carried past
+    SETTLED = 5  # and has been for a moment
 
 
 class Stage(Enum):
@@ -67,12 +73,13 @@ class Stage(Enum):
     EMERGING = 2  # a card comes out
     NEARLY = 3  # it is nearly out
     DRAWN_BACK = 4  # it was nearly out and goes back
-    AWAY = 5  # it is out and has been told
-    AT_LIP = 6  # it is told and back at the edge of the mouth, or seems so
-    PUSHED_BACK = 7  # it is told and goes back
+    OUT = 5  # it is just out
+    AWAY = 6  # it is out and has been told
+    AT_LIP = 7  # it is told and back at the edge of the mouth, or seems so
+    PUSHED_BACK = 8  # it is told and goes back
 
 
-# What is seen in a stage: the next stage, and what is said. What is not in the table changes nothing.
+# What is seen in a stage: the next stage, and what is said. What is not here changes nothing.
 TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     # The first that is seen of a card depends on its speed and on the hand over it.
     (Stage.RESTING, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
@@ -85,32 +92,43 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     # Nothing was out but an edge, or a finger was taken for one.
     (Stage.EMERGING, Seen.REST): (Stage.RESTING, None),
     (Stage.EMERGING, Seen.NEARLY): (Stage.NEARLY, None),
-    (Stage.EMERGING, Seen.WHOLLY): (Stage.AWAY, MouthSign.LEFT),
+    (Stage.EMERGING, Seen.WHOLLY): (Stage.OUT, None),
     # Nearly out, and then nothing: it was too quick, or a hand hid its end.
     (Stage.NEARLY, Seen.REST): (Stage.RESTING, MouthSign.LEFT),
-    (Stage.NEARLY, Seen.WHOLLY): (Stage.AWAY, MouthSign.LEFT),
+    (Stage.NEARLY, Seen.WHOLLY): (Stage.OUT, None),
     (Stage.NEARLY, Seen.LITTLE): (Stage.DRAWN_BACK, None),
     (Stage.DRAWN_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
     (Stage.DRAWN_BACK, Seen.NEARLY): (Stage.NEARLY, None),
-    (Stage.DRAWN_BACK, Seen.WHOLLY): (Stage.AWAY, MouthSign.LEFT),
+    (Stage.DRAWN_BACK, Seen.WHOLLY): (Stage.OUT, None),
+    # Just out: it has left if it stays so, or is gone.
+    (Stage.OUT, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
+    (Stage.OUT, Seen.REST): (Stage.RESTING, MouthSign.LEFT),
+    (Stage.OUT, Seen.NEARLY): (Stage.NEARLY, None),
+    (Stage.OUT, Seen.LITTLE): (Stage.DRAWN_BACK, None),
     # Out and told: it goes, the next one comes, or it is pushed back.
     (Stage.AWAY, Seen.REST): (Stage.RESTING, None),
     (Stage.AWAY, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
     (Stage.AWAY, Seen.NEARLY): (Stage.AT_LIP, None),
     (Stage.AT_LIP, Seen.REST): (Stage.RESTING, None),
     (Stage.AT_LIP, Seen.WHOLLY): (Stage.AWAY, None),
+    (Stage.AT_LIP, Seen.SETTLED): (Stage.AWAY, None),
     (Stage.AT_LIP, Seen.LITTLE): (Stage.PUSHED_BACK, None),
     (Stage.PUSHED_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
     (Stage.PUSHED_BACK, Seen.NEARLY): (Stage.AT_LIP, None),
     (Stage.PUSHED_BACK, Seen.WHOLLY): (Stage.AWAY, None),
+    (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, None),
 }
+
+
+# What is believed before the first picture.
+AT_REST = Phases(1.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
 class Belief:
     """The probabilities of the phases, from all pictures so far."""
 
-    phases: Phases = Phases(1.0, 0.0, 0.0)
+    phases: Phases = AT_REST
 
     def add(self, seen: Phases, elapsed: int) -> None:
         """Take in what a picture shows, so many ms after the one before."""
@@ -179,6 +197,7 @@ class MouthWatcher:
     last: Measurement | None = None
     _passage: Passage = field(default_factory=Passage)
     _face: Face = field(default_factory=Face)
+    _wholly_ms: float = 0.0
     _at: int | None = None
 
     def look(self, image: Image, at: int) -> tuple[MouthEvent, ...]:
@@ -193,7 +212,10 @@ class MouthWatcher:
 
     def step(self, found: Measurement, at: int, elapsed: int) -> tuple[MouthEvent, ...]:
         """Return what a measurement means, `elapsed` ms after the one before."""
+        was_wholly = self.belief.phases.wholly > SURE
         self.belief.add(found.phases, max(elapsed, 1))
+        wholly = was_wholly and self.belief.phases.wholly > SURE
+        self._wholly_ms = self._wholly_ms + elapsed if wholly else 0.0
         events = []
         if self.stage in {Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK}:
             self._passage.add(found, self.belief.phases.partly)
@@ -210,7 +232,7 @@ class MouthWatcher:
     ) -> list[MouthEvent]:
         """Go to the next stage; return what is to be said."""
         before, (self.stage, sign) = self.stage, turn
-        if self.stage is Stage.EMERGING:
+        if self.stage is Stage.EMERGING and before is not Stage.EMERGING:
             self._passage = Passage()
             self._passage.add(found, self.belief.phases.partly)
         if sign is None:
@@ -218,7 +240,9 @@ class MouthWatcher:
         probability = max(self.belief.phases)
         if sign is MouthSign.LEFT:
             probability *= self._passage.surest
-            probability *= UNSEEN_END if before is Stage.NEARLY and self.stage is Stage.RESTING else 1
+            probability *= (
+                UNSEEN_END if before is Stage.NEARLY and self.stage is Stage.RESTING else 1
+            )
             sign = self._what_left()
             self._face = Face()
         return [MouthEvent(at, sign, probability)]
@@ -238,9 +262,11 @@ class MouthWatcher:
         if phases.rest > SURE:
             return Seen.REST
         if phases.wholly > SURE:
-            return Seen.WHOLLY
+            return Seen.SETTLED if self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
         if phases.partly <= SURE:
-            return None
+            # A card pushed back is half in before the filter believes it.
+            pushed = self.stage is Stage.AWAY and found.phases.partly > 0.5
+            return Seen.NEARLY if pushed and found.shift > NEARLY else None
         if found.shift < LITTLE:
             return Seen.LITTLE
         return Seen.NEARLY if found.shift > NEARLY else Seen.HALF

@@ -26,16 +26,18 @@ from vision.sight.detection.classifier import RANKS, SUITS, Classifier
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Kind, Tensor
 from vision.sight.geometry.frame import Image
 from vision.sight.models import CardModels
+from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
 
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
-# How many outputs each network may have: kinds of object (one of before knows no hands), four
-# corners, ranks with suits and "readable".
+# How many outputs each network may have: kinds of object (a detector of before knows no hands),
+# four corners, ranks with suits and "readable", what the mouth of the shoe shows.
 OUTPUT_NAMES = {
     "detector": (len(KINDS), KINDS.index(Kind.HAND)),
     "corners": (2 * 4,),
     "classifier": (RANKS + SUITS + 1,),
+    "mouth": (len(MOUTH_LABELS),),
 }
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
 ERROR_CHARACTERS = 200
@@ -79,7 +81,7 @@ class Model:
 
 
 def packaged(name: str) -> Path:
-    """Return the path of a model of the program's own: `detector`, `corners`, `classifier`."""
+    """Return the path of a model of the program's own: one of `OUTPUT_NAMES`."""
     inside = Path(str(files("vision"))) / "models" / f"{name}.onnx"
     return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
 
@@ -144,10 +146,14 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelSet(CardModels):
-    """The networks of a table, the SHA-256 of each file by name, and the test of what they see."""
+    """The networks of a table, the SHA-256 of each file by name, and the test of what they see.
+
+    `mouth` is the network that watches the shoe's mouth, None where no such file is packaged.
+    """
 
     hashes: dict[str, str] = field(default_factory=dict)
     self_test: SelfTest | None = None
+    mouth: Model | None = None
 
 
 def open_models(
@@ -184,8 +190,11 @@ def open_models(
     if deck is not None:
         enrolled, hashes["deck"] = open_deck(deck, reader.sha256)
         read_by = DeckClassifier(generic, enrolled)
+    mouth = _load(packaged("mouth"), "mouth", threads) if packaged("mouth").exists() else None
+    if mouth is not None:
+        hashes[mouth.name] = mouth.sha256
     # The test picture shows no house deck: it is read without one.
-    return ModelSet(seen_by, read_by, hashes, load_self_test(_reading(seen_by, generic)))
+    return ModelSet(seen_by, read_by, hashes, load_self_test(_reading(seen_by, generic)), mouth)
 
 
 def _reading(detector: Detector, classifier: Classifier) -> Read:

@@ -1,0 +1,391 @@
+"""What happens at the mouth of a shoe, drawn at random as movements over time, with its truth.
+
+A play is a few actions, one after another: a card drawn at any speed, waiting half out, going
+back, two drawn as one; a hand that only comes near; a card carried past. Not tied to any game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vision.sight.geometry.plane import shared_area
+
+from .shoes import Held, Kind, Lying, Moment, Points, Rng, Shoe
+
+Channel = list[tuple[float, float]]
+# What a mouth shows of which the shoe hides the next card, beside the kinds of cards.
+HIDDEN = 3
+# A card is seen to be out from this shift on, mm, and wholly out from this gap to its edge at rest.
+# In between nothing is asked of the network: nobody could say.
+SEEN_MM = (1.5, 6.0)
+CLEAR_MM = (-4.0, 3.0)
+# A face that lies open in the mouth for so long, s, must be noticed.
+LONG_ENOUGH_S = 0.6
+# Share of a card's area that must be within the patch to be seen, and below which it is gone.
+IN_PATCH = (0.12, 0.3)
+
+
+@dataclass(eq=False)
+class Moving:
+    """A card that is drawn or carried by: its channels over time, what it shows and until when."""
+
+    kind: Kind
+    number: int
+    drawn: bool
+    born: float
+    gone: float = np.inf
+    turned: float = np.inf  # from then on it shows its face
+    follows: bool = False  # the second of two drawn as one
+    returned: float | None = None  # when it was back in the shoe
+    channels: dict[str, Channel] = field(default_factory=dict)
+
+    def at(self, time: float) -> Lying | None:
+        """Return the card at an instant, None before it moves and after it is gone."""
+        if not self.born <= time < self.gone:
+            return None
+        value = {name: _value(keys, time) for name, keys in self.channels.items()}
+        kind = Kind.FACE if time >= self.turned else self.kind
+        return Lying(value["x"], value["y"], value["turn"], kind, self.number, value["lift"])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a watcher should say of a moment; -1 or nan where nobody could."""
+
+    phase: int  # 0 nothing out, 1 partly out, 2 wholly out
+    shift: float  # of the card that is out, in depths of a card
+    kind: int
+    hand: int
+    together: int
+
+
+class Play:
+    """Actions at one shoe: `moment(time)` and `answer(time)`, 0 <= time < `length` s."""
+
+    def __init__(self, shoe: Shoe, rng: Rng, *, actions: int = 1) -> None:
+        self.shoe, self.rng = shoe, rng
+        self.depth = shoe.size[0]
+        self.cards: list[Moving] = []
+        self.rests: list[tuple[float, Kind, int]] = []
+        self.hand: dict[str, Channel] = {}
+        self.arm = float(rng.uniform(-2.1, 2.1))
+        self.under = False
+        self.number = int(rng.integers(100))
+        self._told: set[int] = set()
+        self.time = 0.0
+        self._away()
+        self._next(Kind.BACK if rng.random() < 0.8 else self._any_kind())
+        self._wait(rng.uniform(0.3, 1.0))
+        for _ in range(actions):
+            self._action()
+            self._wait(float(rng.choice([0.0, rng.uniform(0, 0.8)])))
+        self._wait(0.6)
+        self.length = self.time
+
+    def moment(self, time: float) -> Moment:
+        """Return what there is at an instant."""
+        cards = [card.at(time) for card in self.cards]
+        rest = max((r for r in self.rests if r[0] <= time), key=lambda r: r[0])
+        x, y, turn = (_value(self.hand[name], time) for name in ("x", "y", "turn"))
+        hands = (Held(x, y, turn, self.under),) if np.hypot(x, y) < 290 else ()
+        return Moment(rest[1], rest[2], tuple(c for c in cards if c is not None), hands)
+
+    def speed(self, time: float) -> float:
+        """Return how fast the hand or a card moves along the exit, mm/s."""
+        before, after = self.moment(time - 0.01), self.moment(time + 0.01)
+        gaps = [abs(b.x - a.x) for a, b in zip(before.cards, after.cards, strict=False)]
+        return max(gaps, default=0.0) / 0.02
+
+    def answer(self, time: float) -> Answer:
+        """Return what a watcher should say of an instant."""
+        moment = self.moment(time)
+        moving = [(c, p) for c in self.cards if (p := c.at(time)) is not None]
+        leaving = [(c, p) for c, p in moving if self._shift(p) < self.depth + CLEAR_MM[1]]
+        leaving = [(c, p) for c, p in leaving if c.drawn and abs(p.y) < 40]
+        first = [(c, p) for c, p in leaving if not c.follows]
+        hand = int(any(np.hypot(h.x, h.y) < 110 for h in moment.hands))
+        together = int(any(c.follows for c, _ in leaving) and bool(first))
+        if first:
+            return self._of_leaving(first[0][1], hand, together)
+        shares = [(self._in_patch(p), p) for c, p in moving if not c.follows]
+        share, card = max(shares, key=lambda s: s[0], default=(0.0, None))
+        if card is not None and share > IN_PATCH[1]:
+            twice = int(any(c.follows for c, _ in moving))
+            return Answer(2, self._shift(card) / self.depth, int(card.kind), hand, -twice)
+        return Answer(-1 if share > IN_PATCH[0] else 0, np.nan, self._rest_kind(moment), hand, 0)
+
+    def departures(self) -> list[tuple[float, Kind, bool]]:
+        """Return when cards were wholly out (s), what they showed, and whether two left as one."""
+        fellows = {card.number - 1 for card in self.cards if card.follows}
+        found = []
+        for card in self.cards:
+            if card.drawn and not card.follows:
+                time = self._out(card)
+                if time is not None:
+                    found.append((time, card.kind, card.number in fellows))
+        return sorted(found)
+
+    def returns(self) -> list[float]:
+        """Return when cards that had been half out and more were back in the shoe (s)."""
+        found = []
+        for card in self.cards:
+            if card.returned is not None and not card.follows:
+                farthest = max(x for _, x in card.channels["x"]) + self.depth / 2
+                if farthest > 0.7 * self.depth:
+                    found.append(card.returned)
+        return found
+
+    def exposures(self) -> list[float]:
+        """Return when a face had lain open in the mouth for a while, uncovered (s)."""
+        found: list[float] = []
+        ends = [*(time for time, _, _ in self.rests[1:]), self.length]
+        for (begin, kind, number), end in zip(self.rests, ends, strict=True):
+            free = [t for t in np.arange(begin, end, 0.05) if not self.moment(float(t)).hands]
+            clear = kind is Kind.FACE and self.shoe.shows_rest and number not in self._told
+            if clear and len(free) * 0.05 > LONG_ENOUGH_S:
+                self._told.add(number)
+                found.append(float(free[0]))
+        return found
+
+    def _out(self, card: Moving) -> float | None:
+        end = min(card.gone, self.length)
+        for time in np.arange(card.born, end, 0.01):
+            seen = card.at(float(time))
+            if seen is not None and self._shift(seen) >= self.depth:
+                return float(time)
+        return None
+
+    def _of_leaving(self, card: Lying, hand: int, together: int) -> Answer:
+        shift = self._shift(card)
+        phase = 1
+        if shift < SEEN_MM[1]:
+            phase = 0 if shift < SEEN_MM[0] else -1
+        elif shift > self.depth + CLEAR_MM[0]:
+            phase = -1
+        return Answer(
+            phase, shift / self.depth, int(card.kind), hand, together if phase == 1 else -1
+        )
+
+    def _rest_kind(self, moment: Moment) -> int:
+        """Return what the card at rest shows, or that the shoe hides it."""
+        return int(moment.rest) if self.shoe.shows_rest else HIDDEN
+
+    def _shift(self, card: Lying) -> float:
+        return card.x + self.depth / 2
+
+    def _in_patch(self, card: Lying) -> float:
+        corners = self.shoe.card_mm(card).astype(np.float32)
+        return shared_area(corners, self.shoe.extent.astype(np.float32)) / (63 * 88)
+
+    # --- what is done ---
+
+    def _wait(self, seconds: float) -> None:
+        self.time += float(seconds)
+
+    def _next(self, kind: Kind) -> None:
+        self.number += 1
+        self.rests.append((self.time, kind, self.number))
+
+    def _any_kind(self) -> Kind:
+        return Kind(int(self.rng.choice([0, 1, 2], p=[0.4, 0.35, 0.25])))
+
+    def _away(self) -> None:
+        x, y = self._home()
+        self._hand_to(0.01, x, y)
+
+    def _home(self) -> tuple[float, float]:
+        way = self.arm + self.rng.normal(0, 0.4)
+        return float(np.cos(way) * 300), float(np.sin(way) * 300)
+
+    def _hand_to(self, seconds: float, x: float, y: float) -> None:
+        """Move the hand; time goes on."""
+        turn = self.arm - np.pi / 2 + self.rng.normal(0, 0.1)
+        for name, value in (("x", x), ("y", y), ("turn", turn)):
+            keys = self.hand.setdefault(name, [(0.0, value)])
+            keys += _eased(keys[-1][1], value, self.time, self.time + seconds)
+        self.time += seconds
+
+    def _action(self) -> None:
+        rng = self.rng
+        acts: list[tuple[float, Callable[[], None]]] = [
+            (0.68, self._draw),
+            (0.12, self._hover),
+            (0.12, self._carry_past),
+            (0.08, self._rest_hand),
+        ]
+        odds = np.array([p for p, _ in acts])
+        acts[int(rng.choice(len(acts), p=odds))][1]()
+
+    def _hover(self) -> None:
+        """Bring a hand to the mouth or near it, and away."""
+        rng = self.rng
+        self._hand_to(rng.uniform(0.2, 0.6), rng.uniform(-25, 80), rng.uniform(-40, 40))
+        self._wait(float(rng.uniform(0, 0.8)))
+        self._hand_to(rng.uniform(0.2, 0.6), *self._home())
+
+    def _rest_hand(self) -> None:
+        """Rest a hand at the mouth, and shift it a little."""
+        rng = self.rng
+        x, y = rng.uniform(-10, 40), rng.uniform(-30, 30)
+        self._hand_to(0.4, x, y)
+        for _ in range(3):
+            self._hand_to(rng.uniform(0.1, 0.5), x + rng.normal(0, 6), y + rng.normal(0, 6))
+        self._hand_to(0.4, *self._home())
+
+    def _carry_past(self) -> None:
+        """Carry a card from elsewhere by, or lay it down before the shoe."""
+        rng = self.rng
+        side = float(rng.choice([-1, 1]))
+        card = self._card(Kind(int(rng.choice([0, 1, 1, 2]))), drawn=False)
+        start, end = (rng.uniform(45, 130), side * 160.0), (rng.uniform(45, 130), -side * 160.0)
+        middle = (rng.uniform(50, 110), rng.uniform(-50, 50))
+        turn = rng.uniform(-1.6, 1.6)
+        card.channels = {
+            "x": [(0, start[0])],
+            "y": [(0, start[1])],
+            "turn": [(0, turn)],
+            "lift": [(0, 20.0)],
+        }
+        self._hand_to(0.3, *start)
+        card.born = self.time
+        for x, y in (middle, end):
+            seconds = float(rng.uniform(0.15, 0.5))
+            self._card_to(card, seconds, x=x, y=y)
+            self._hand_to(seconds, x, y)
+            self._wait(float(rng.choice([0, 0, rng.uniform(0, 0.8)])))
+        card.gone = self.time
+        self._hand_to(0.3, *self._home())
+
+    def _card(self, kind: Kind, *, drawn: bool) -> Moving:
+        self.number += 1
+        card = Moving(kind, self.number, drawn, self.time)
+        self.cards.append(card)
+        return card
+
+    def _card_to(self, card: Moving, seconds: float, **values: float) -> None:
+        """Move a card from now on; time does not go on."""
+        for name, value in values.items():
+            keys = card.channels[name]
+            keys += _eased(_value(keys, self.time), value, self.time, self.time + seconds)
+
+    def _draw(self) -> None:
+        """Draw the card at rest, in one go or in several, or two at once; it may go back."""
+        rng = self.rng
+        press = np.array([rng.uniform(-22, 12), rng.normal(0, 22)])
+        self.under = bool(rng.random() < 0.12)
+        self._hand_to(rng.uniform(0.15, 0.6), *press)
+        self._wait(float(rng.uniform(0, 0.5)))
+        _, kind, number = self.rests[-1]
+        card = self._leaving(kind, number)
+        fellow = self._leaving(Kind.BACK, number + 1) if rng.random() < 0.12 else None
+        if fellow is not None:
+            fellow.follows = True
+        self._next(Kind.BACK if rng.random() < 0.8 else self._any_kind())
+        pair = (rng.uniform(3, 0.55 * self.depth), rng.normal(0, 4), rng.normal(0, 0.04))
+        if self._steps(card, fellow, press, pair):
+            self._carry_off(card, fellow, press)
+        else:
+            self.rests.append((self.time, kind, number))
+            card.gone = self.time
+            if fellow is not None:
+                fellow.gone = self.time
+            self._hand_to(rng.uniform(0.2, 0.5), *self._home())
+
+    def _leaving(self, kind: Kind, number: int) -> Moving:
+        card = Moving(kind, number, True, self.time)
+        keys = {"x": -self.depth / 2, "y": 0.0, "turn": 0.0, "lift": 0.0}
+        card.channels = {name: [(self.time, value)] for name, value in keys.items()}
+        self.cards.append(card)
+        return card
+
+    def _steps(
+        self, card: Moving, fellow: Moving | None, press: Points, pair: tuple[float, float, float]
+    ) -> bool:
+        """Pull the card out; return whether it stays out."""
+        rng = self.rng
+        goes_back = rng.random() < 0.15
+        shifts = [self.depth + float(rng.uniform(4, 45))]
+        if rng.random() < 0.25:
+            shifts.insert(0, float(rng.uniform(0.1, 0.9)) * self.depth)
+        if goes_back:
+            shifts[-1] = float(rng.uniform(0.15, 1.4)) * self.depth
+            shifts.append(0.0)
+        drift = rng.normal(0, 5)
+        for number, shift in enumerate(shifts):
+            self._pull(card, fellow, press, (shift, drift, *pair))
+            if number < len(shifts) - 1:
+                self._pause(press, shift)
+        if goes_back:
+            card.returned = self.time
+        return not goes_back
+
+    def _pull(
+        self,
+        card: Moving,
+        fellow: Moving | None,
+        press: Points,
+        way: tuple[float, float, float, float, float],
+    ) -> None:
+        """Move the cards and the hand to a shift in one go."""
+        rng = self.rng
+        shift, drift, behind, beside, askew = way
+        seconds = float(np.exp(rng.uniform(np.log(0.1), np.log(0.7))))
+        out = shift / self.depth
+        turn = out * rng.normal(0, 0.05)
+        self._card_to(
+            card, seconds, x=shift - self.depth / 2, y=drift * out, turn=turn, lift=6 * out
+        )
+        if fellow is not None:
+            x = max(shift - behind, 0.0) - self.depth / 2
+            self._card_to(fellow, seconds, x=x, y=(drift + beside) * out, turn=turn + askew * out)
+        self._hand_to(seconds, press[0] + shift * rng.uniform(0.85, 1.0), press[1] + drift * out)
+
+    def _pause(self, press: Points, shift: float) -> None:
+        """Wait with the card out, the hand on it or away."""
+        rng = self.rng
+        if rng.random() < 0.35:
+            self._hand_to(0.3, *self._home())
+            self._wait(float(rng.uniform(0.1, 1.2)))
+            self._hand_to(0.3, press[0] + shift, press[1])
+        else:
+            self._wait(float(rng.uniform(0.05, 0.8)))
+
+    def _carry_off(self, card: Moving, fellow: Moving | None, press: Points) -> None:
+        """Take the card away over the table, perhaps turning it up, or leave it lying a while."""
+        rng = self.rng
+        self._wait(float(rng.choice([0.0, 0.0, rng.uniform(0, 0.5)])))
+        way = rng.normal(0, 0.7)
+        far = rng.uniform(180, 260)
+        x, y = np.cos(way) * far, np.sin(way) * far
+        seconds = float(far / np.exp(rng.uniform(np.log(300), np.log(1500))))
+        turn = rng.normal(0, 0.8)
+        if rng.random() < 0.3:
+            card.turned = self.time + seconds * float(rng.uniform(0.1, 0.6))
+        for one in (card, fellow):
+            if one is not None:
+                self._card_to(
+                    one, seconds, x=x + 30, y=y, turn=turn, lift=float(rng.uniform(5, 40))
+                )
+                one.gone = self.time + seconds
+        self._hand_to(seconds, x + 30 + press[0], y + press[1])
+        self.under = False
+        if rng.random() < 0.7:
+            self._hand_to(0.2, *self._home())
+
+
+def _value(keys: Channel, time: float) -> float:
+    times = [key[0] for key in keys]
+    return float(np.interp(time, times, [key[1] for key in keys]))
+
+
+def _eased(start: float, end: float, begin: float, until: float) -> Channel:
+    """Return keys of a movement that starts and ends gently."""
+    share = np.linspace(0, 1, 7)
+    smooth = share * share * (3 - 2 * share)
+    return [
+        (float(begin + (until - begin) * s), float(start + (end - start) * v))
+        for s, v in zip(share, smooth, strict=True)
+    ]

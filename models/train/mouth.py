@@ -1,0 +1,140 @@
+"""Train and export the network that watches the shoe's mouth: `python -m models.train.mouth`.
+
+Samples are made by a process of their own into a bank on disk while training goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from datasets.mouth.samples import samples
+from models.networks.classifier import export_onnx
+from models.networks.mouth import MouthNet, example
+from models.train.loop import Loop, parser, train
+from models.train.sample_bank import Bank, fill
+from vision.sight.mouth.measurement import LABELS
+from vision.sight.mouth.patch import HEIGHT, WIDTH
+
+RUNS = Path("runs/mouth")
+INPUT = "N x 9 x 56 x 80, RGB, 0 to 1: the mouth at rest, 70 ms ago and now, from straight above"
+# How much each answer counts beside the phase, in the loss. Chosen by trying.
+WEIGHTS = {"shift": 2.0, "kind": 0.8, "hand": 0.2, "together": 0.3}
+
+
+def bank_of(name: str, capacity: int) -> Bank:
+    """Return the bank of samples called so."""
+    size = (WIDTH, 3 * HEIGHT)
+    return Bank(RUNS / name, capacity, size=size, shape=(5,), kind=np.float32)
+
+
+def make(split: str, bank: Bank, maker: int, makers: int) -> None:
+    """Fill a maker's share of a bank."""
+    # What is there already was made by another seed: a run that goes on makes new samples.
+    seed = 1 + maker + makers * bank.ready()
+    fill(bank, samples(seed, split=split), maker=maker, makers=makers)
+
+
+def stacked(pictures: Tensor) -> Tensor:
+    """Return N x 9 x 56 x 80 of N x 3 x 168 x 80: the three patches as channels."""
+    return torch.cat(pictures.split(HEIGHT, 2), 1)
+
+
+def varied(x: Tensor, generator: torch.Generator) -> Tensor:
+    """Return samples (N x 9 x 56 x 80), some mirrored across the exit, some in other colours.
+
+    At times the rest is only what is seen now: the network must not lean on it alone.
+    """
+    if torch.rand(1, generator=generator) < 0.5:
+        x = x.flip(2)
+    if torch.rand(1, generator=generator) < 0.3:
+        order = torch.randperm(3, generator=generator)
+        x = x.reshape(-1, 3, 3, HEIGHT, WIDTH)[:, :, order].reshape(-1, 9, HEIGHT, WIDTH)
+    blind = max(1, len(x) // 16)
+    x[:blind, :6] = x[:blind, 6:].repeat(1, 2, 1, 1)
+    return x
+
+
+class Training(Loop):
+    """A run of the network."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        super().__init__(MouthNet(), bank_of("train", arguments.bank), arguments)
+        self.held_out = bank_of("held_out", arguments.held_out)
+        if arguments.resume:
+            self.net.load_state_dict(torch.load(arguments.resume, weights_only=True))
+            self.average.module.load_state_dict(self.net.state_dict())
+
+    def batch(self) -> tuple[Tensor, Tensor]:
+        """Return samples as seen, and the answers."""
+        pictures, answers = self.bank.sample(self.arguments.batch, self.generator)
+        return varied(stacked(pictures), self.generator), answers
+
+    def loss(self, found: Tensor, truth: Tensor) -> Tensor:
+        """Return the mean loss over the answers that there are."""
+        phase, shift, kind, hand, together = truth.unbind(1)
+        total = _entropy(found[:, :3], phase)
+        known = ~shift.isnan() & (shift < 1.6)
+        off = nn.functional.smooth_l1_loss(found[known, 3], shift[known], beta=0.05)
+        total = total + WEIGHTS["shift"] * off + WEIGHTS["kind"] * _entropy(found[:, 4:8], kind)
+        for column, name, answer in ((8, "hand", hand), (9, "together", together)):
+            told = answer >= 0
+            wrong = nn.functional.binary_cross_entropy_with_logits(
+                found[told, column], answer[told]
+            )
+            total = total + WEIGHTS[name] * wrong
+        return total
+
+    def measured(self) -> str:
+        """Return how good it is on held-out decks and shoes."""
+        return measure(self.average.module, self.held_out)
+
+
+def _entropy(logits: Tensor, truth: Tensor) -> Tensor:
+    return nn.functional.cross_entropy(logits, truth.long(), ignore_index=-1)
+
+
+@torch.no_grad()
+def measure(net: nn.Module, bank: Bank) -> str:
+    """Return in words how often phase and kind are right over a bank, how far off shifts are."""
+    net.eval()
+    pictures, truth = bank.slice(0, bank.capacity)
+    found = torch.cat([net(part) for part in torch.split(stacked(pictures), 256)])
+    phase, shift, kind = truth[:, 0], truth[:, 1], truth[:, 2]
+    rows = []
+    for which in range(3):
+        mine = found[phase == which, :3].argmax(1)
+        rows.append("/".join(f"{(mine == other).float().mean():.1%}" for other in range(3)))
+    known = ~shift.isnan() & (shift < 1.3)
+    off = (found[known, 3] - shift[known]).abs().median()
+    right = (found[kind >= 0, 4:8].argmax(1) == kind[kind >= 0]).float().mean()
+    return f"phases {' '.join(rows)}, shift off by {off:.3f} depths, kind right {right:.1%}"
+
+
+def export(checkpoint: Path, target: Path) -> Path:
+    """Write a checkpoint as ONNX with its labels and preprocessing in the metadata."""
+    net = MouthNet()
+    net.load_state_dict(torch.load(checkpoint, weights_only=True))
+    facts = {"labels": ",".join(LABELS), "input": INPUT}
+    return export_onnx(net, example(), target, ("patches", "values"), facts)
+
+
+def main() -> None:
+    """Make samples, train, measure, export."""
+    command = parser(__doc__, minutes=15, bank=30_000, held_out=600, batch=64, every=60)
+    arguments = command.parse_args()
+    torch.set_num_threads(1)
+    RUNS.mkdir(parents=True, exist_ok=True)
+    training = Training(arguments)
+    make("test", training.held_out, 0, 1)
+    checkpoint = train(training, RUNS / "mouth.pt", partial(make, "train", training.bank))
+    print(export(checkpoint, checkpoint.with_suffix(".onnx")))
+
+
+if __name__ == "__main__":
+    main()

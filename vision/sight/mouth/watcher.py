@@ -1,0 +1,282 @@
+"""Watch the mouth of the shoe: say when a card leaves it, goes back, or shows its face there.
+
+How it works. Each picture is measured by itself (`MouthMeter`): is nothing out, a card partly out,
+or wholly out, and how far. Pictures that follow one another say nearly the same, so a filter over
+time (`Belief`) adds their evidence up and needs more than one bad picture to change its mind. What
+it is sure of is one of five things seen, and moves a state machine, which is the table `TURNS`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+
+from vision.sight.geometry.frame import Image
+from vision.sight.mouth.measurement import Measurement, MouthMeter, Phases, Shown
+from vision.sight.mouth.signs import MouthEvent, MouthSign
+
+# From this probability on a phase is believed (0 to 1). Chosen by trying on three films of another
+# renderer and on plays drawn at random (`python -m models.evaluate.mouth`): lower says cards that
+# are none, higher says them late or never.
+SURE = 0.8
+# Pictures within this time, ms, share one picture's worth of evidence: what misled the network is
+# still there in the next one. Shorter trusts bursts of bad pictures, longer is late.
+SAME_MS = 45
+# Mean time in ms that a phase lasts, for the filter. Draws take 100 to 700 ms. Longer is steadier
+# and misses quick cards.
+LASTING_MS = 250
+# Where a phase goes when it ends, by the ways that a card can go: rest, partly, wholly. A card that
+# is seen wholly out at once was carried past, or was too quick for the camera.
+ENDS = {
+    "rest": Phases(0.0, 0.85, 0.15),
+    "partly": Phases(0.4, 0.0, 0.6),
+    "wholly": Phases(0.9, 0.1, 0.0),
+}
+# How far out, in depths of a card, a card that is partly out counts as a little and as nearly. The
+# gap keeps a card that waits half out from being both by turns.
+LITTLE, NEARLY = 0.4, 0.6
+# A card has left when it has been believed wholly out for so long, ms: two or three pictures. The
+# network sees a card clear when its edge is at the mouth's, a few mm early; told at once, half of
+# the cards of the films at hand were told 10 to 60 ms before they were out. Longer is only later.
+SETTLED_MS = 60
+# After this time without a picture, ms, nobody knows what happened: the watcher begins again.
+LOST_MS = 1000
+# How long a face must show in the mouth, ms of pictures, and how surely (0 to 1), to be exposed.
+# The corner of a face that is drawn and turned passes in less.
+EXPOSED_MS = 200
+EXPOSED_SURE = 0.85
+# From this mean probability over its way out on, what left was the cut card, or two cards (0 to 1).
+CUT_SURE = 0.5
+TOGETHER_SURE = 0.6
+# How much a departure is believed of which the end was not seen: nearly out, and then gone (0 to
+# 1). As often right on plays drawn at random.
+UNSEEN_END = 0.8
+
+
+class Seen(Enum):
+    """What is believed of the mouth."""
+
+    REST = 0  # nothing is out
+    LITTLE = 1  # a card is out a little
+    HALF = 2  # a card is about half out
+    NEARLY = 3  # a card is nearly out
+    WHOLLY = 4  # a card is wholly out, or carried past
+    SETTLED = 5  # and has been for a moment
+
+
+class Stage(Enum):
+    """How far the story of the card at the mouth has come."""
+
+    RESTING = 0  # all cards are in the shoe
+    PASSING = 1  # a card before the mouth that was not seen to come out of it
+    EMERGING = 2  # a card comes out
+    NEARLY = 3  # it is nearly out
+    DRAWN_BACK = 4  # it was nearly out and goes back
+    OUT = 5  # it is just out
+    AWAY = 6  # it is out and has been told
+    AT_LIP = 7  # it is told and back at the edge of the mouth, or seems so
+    PUSHED_BACK = 8  # it is told and goes back
+
+
+# What is seen in a stage: the next stage, and what is said. What is not here changes nothing.
+TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
+    # The first that is seen of a card depends on its speed and on the hand over it.
+    (Stage.RESTING, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.RESTING, Seen.HALF): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.RESTING, Seen.NEARLY): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.RESTING, Seen.WHOLLY): (Stage.PASSING, None),
+    # A card lies before the shoe or is carried past: the next one comes out behind it.
+    (Stage.PASSING, Seen.REST): (Stage.RESTING, None),
+    (Stage.PASSING, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
+    # Nothing was out but an edge, or a finger was taken for one.
+    (Stage.EMERGING, Seen.REST): (Stage.RESTING, None),
+    (Stage.EMERGING, Seen.NEARLY): (Stage.NEARLY, None),
+    (Stage.EMERGING, Seen.WHOLLY): (Stage.OUT, None),
+    # Nearly out, and then nothing: it was too quick, or a hand hid its end.
+    (Stage.NEARLY, Seen.REST): (Stage.RESTING, MouthSign.LEFT),
+    (Stage.NEARLY, Seen.WHOLLY): (Stage.OUT, None),
+    (Stage.NEARLY, Seen.LITTLE): (Stage.DRAWN_BACK, None),
+    (Stage.DRAWN_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
+    (Stage.DRAWN_BACK, Seen.NEARLY): (Stage.NEARLY, None),
+    (Stage.DRAWN_BACK, Seen.WHOLLY): (Stage.OUT, None),
+    # Just out: it has left if it stays so, or is gone.
+    (Stage.OUT, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
+    (Stage.OUT, Seen.REST): (Stage.RESTING, MouthSign.LEFT),
+    (Stage.OUT, Seen.NEARLY): (Stage.NEARLY, None),
+    (Stage.OUT, Seen.LITTLE): (Stage.DRAWN_BACK, None),
+    # Out and told: it goes, the next one comes, or it is pushed back.
+    (Stage.AWAY, Seen.REST): (Stage.RESTING, None),
+    (Stage.AWAY, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.AWAY, Seen.NEARLY): (Stage.AT_LIP, None),
+    (Stage.AT_LIP, Seen.REST): (Stage.RESTING, None),
+    (Stage.AT_LIP, Seen.WHOLLY): (Stage.AWAY, None),
+    (Stage.AT_LIP, Seen.SETTLED): (Stage.AWAY, None),
+    (Stage.AT_LIP, Seen.LITTLE): (Stage.PUSHED_BACK, None),
+    (Stage.PUSHED_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
+    (Stage.PUSHED_BACK, Seen.NEARLY): (Stage.AT_LIP, None),
+    (Stage.PUSHED_BACK, Seen.WHOLLY): (Stage.AWAY, None),
+    (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, None),
+}
+
+
+# What is believed before the first picture.
+AT_REST = Phases(1.0, 0.0, 0.0)
+
+
+@dataclass(slots=True)
+class Belief:
+    """The probabilities of the phases, from all pictures so far."""
+
+    phases: Phases = AT_REST
+
+    def add(self, seen: Phases, elapsed: int) -> None:
+        """Take in what a picture shows, so many ms after the one before."""
+        change = 1 - math.exp(-min(elapsed, LASTING_MS) / LASTING_MS)
+        weight = min(1.0, elapsed / SAME_MS)
+        expected = [
+            stays * (1 - change)
+            + change * sum(p * ENDS[name][to] for name, p in self.phases._asdict().items())
+            for to, stays in enumerate(self.phases)
+        ]
+        joint = [e * max(s, 1e-4) ** weight for e, s in zip(expected, seen, strict=True)]
+        self.phases = Phases(*(value / sum(joint) for value in joint))
+
+
+@dataclass(slots=True)
+class Passage:
+    """What was seen of one card on its way out: sums over pictures, for means."""
+
+    weight: float = 0.0
+    cut: float = 0.0
+    together: float = 0.0
+    surest: float = 0.0
+
+    def add(self, found: Measurement, partly: float) -> None:
+        """Take in one picture in which a card is partly out with some probability."""
+        self.weight += partly
+        self.cut += partly * found.shown.cut
+        self.together += partly * found.together
+        self.surest = max(self.surest, partly)
+
+    def mean(self, total: float) -> float:
+        """Return a sum as a mean."""
+        return total / self.weight if self.weight else 0.0
+
+
+@dataclass(slots=True)
+class Face:
+    """For how long the card in the mouth has shown its face."""
+
+    shown_ms: float = 0.0
+    share: float = 0.0
+    told: bool = False
+
+    def add(self, shown: Shown, elapsed: int) -> bool:
+        """Take in one picture of a card in the mouth; return whether it is exposed, once."""
+        keep = math.exp(-elapsed / EXPOSED_MS)
+        self.share = keep * self.share + (1 - keep) * shown.face
+        self.shown_ms = self.shown_ms + elapsed if shown.face > 0.5 else 0.0
+        if self.told or self.shown_ms < EXPOSED_MS or self.share < EXPOSED_SURE:
+            self.told = self.told and self.share > 1 - EXPOSED_SURE
+            return False
+        self.told = True
+        return True
+
+
+@dataclass(slots=True)
+class MouthWatcher:
+    """Watches one shoe's mouth; to be shown every picture, in order of time.
+
+    What leaves is told once: as LEFT, or as CUT or TOGETHER if it was that.
+    """
+
+    meter: MouthMeter
+    stage: Stage = Stage.RESTING
+    belief: Belief = field(default_factory=Belief)
+    last: Measurement | None = None
+    _passage: Passage = field(default_factory=Passage)
+    _face: Face = field(default_factory=Face)
+    _wholly_ms: float = 0.0
+    _at: int | None = None
+
+    def look(self, image: Image, at: int) -> tuple[MouthEvent, ...]:
+        """Return what happened at the mouth up to this picture, taken at `at` (ms)."""
+        elapsed = at - self._at if self._at is not None else 0
+        self._at = at
+        if elapsed > LOST_MS:
+            self._begin_again()
+            elapsed = 0
+        self.last = found = self.meter(image, at)
+        return self.step(found, at, elapsed)
+
+    def step(self, found: Measurement, at: int, elapsed: int) -> tuple[MouthEvent, ...]:
+        """Return what a measurement means, `elapsed` ms after the one before."""
+        was_wholly = self.belief.phases.wholly > SURE
+        self.belief.add(found.phases, max(elapsed, 1))
+        wholly = was_wholly and self.belief.phases.wholly > SURE
+        self._wholly_ms = self._wholly_ms + elapsed if wholly else 0.0
+        events = []
+        if self.stage in {Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK}:
+            self._passage.add(found, self.belief.phases.partly)
+        if self._in_mouth(found) and self._face.add(found.shown, elapsed):
+            events.append(MouthEvent(at, MouthSign.EXPOSED, self._face.share))
+        seen = self._seen(found)
+        turn = TURNS.get((self.stage, seen)) if seen is not None else None
+        if turn is not None:
+            events += self._turn(turn, found, at)
+        return tuple(events)
+
+    def _turn(
+        self, turn: tuple[Stage, MouthSign | None], found: Measurement, at: int
+    ) -> list[MouthEvent]:
+        """Go to the next stage; return what is to be said."""
+        before, (self.stage, sign) = self.stage, turn
+        if self.stage is Stage.EMERGING and before is not Stage.EMERGING:
+            self._passage = Passage()
+            self._passage.add(found, self.belief.phases.partly)
+        if sign is None:
+            return []
+        probability = max(self.belief.phases)
+        if sign is MouthSign.LEFT:
+            probability *= self._passage.surest
+            probability *= (
+                UNSEEN_END if before is Stage.NEARLY and self.stage is Stage.RESTING else 1
+            )
+            sign = self._what_left()
+            self._face = Face()
+        return [MouthEvent(at, sign, probability)]
+
+    def _what_left(self) -> MouthSign:
+        """Return what the card was that left."""
+        passage = self._passage
+        if passage.mean(passage.cut) > CUT_SURE:
+            return MouthSign.CUT
+        if passage.mean(passage.together) > TOGETHER_SURE:
+            return MouthSign.TOGETHER
+        return MouthSign.LEFT
+
+    def _seen(self, found: Measurement) -> Seen | None:
+        """Return what is believed of the mouth, None if nothing surely."""
+        phases = self.belief.phases
+        if phases.rest > SURE:
+            return Seen.REST
+        if phases.wholly > SURE:
+            return Seen.SETTLED if self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
+        if phases.partly <= SURE:
+            # A card pushed back is half in before the filter believes it.
+            pushed = self.stage is Stage.AWAY and found.phases.partly > 0.5
+            return Seen.NEARLY if pushed and found.shift > NEARLY else None
+        if found.shift < LITTLE:
+            return Seen.LITTLE
+        return Seen.NEARLY if found.shift > NEARLY else Seen.HALF
+
+    def _in_mouth(self, found: Measurement) -> bool:
+        """Whether the card that is measured is surely still in the mouth."""
+        if self.stage is Stage.RESTING:
+            return self.belief.phases.rest > SURE and found.hand < 0.5
+        return self.stage is Stage.EMERGING and self.belief.phases.partly > SURE
+
+    def _begin_again(self) -> None:
+        self.stage, self.belief = Stage.RESTING, Belief()
+        self._passage, self._face = Passage(), Face()

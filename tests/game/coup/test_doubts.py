@@ -34,6 +34,7 @@ from vision.game.events import (
     ShoeStarted,
     Slot,
     TimePassed,
+    ViewLost,
     Winner,
 )
 from vision.game.outputs import AlertState, Replied, ResultState
@@ -343,7 +344,30 @@ def test_switch_of_a_card_never_read_waits_for_its_face() -> None:
     assert dealer.table.coup.cards[0].face is None
 
 
-# --- any sequence of events ------------------------------------------------------------------------
+def test_what_sight_notices_of_a_doubted_card_is_not_alleged() -> None:
+    """Two cards out together are none where it is not known whether there were two."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "4h")
+    dealer.deal(B1, "4c")
+    dealer.tell(Noticed(dealer.tick(), "TWO_CARDS_OUT", 2))
+    dealer.tell(Noticed(dealer.tick(), "RETURNED_TO_SHOE"))
+    review(dealer, 2)
+    assert dealer.open == ["RETURNED_TO_SHOE", "REVIEW"]
+    dealer.confirm(1)
+    assert dealer.open == ["TWO_CARDS_OUT", "RETURNED_TO_SHOE"]
+
+
+def test_order_of_cards_keyed_in_is_not_judged() -> None:
+    """Of cards that nobody saw it is not known in which order they left the shoe."""
+    dealer = Dealer().start()
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    dealer.tell(ResultEntered(dealer.tick(), Winner.PUNTO))
+    for slot in (P1, P2):
+        dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, slot, Card.parse("2c")))
+    assert dealer.open == ["VIEW_LOST"]
+
+
+# --- any sequence of events -----------------------------------------------------------------------
 
 ORDERS = st.integers(1, 9)
 SEEN = st.one_of(

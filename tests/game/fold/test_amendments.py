@@ -247,7 +247,8 @@ def test_card_withdrawn_from_an_earlier_coup_corrects_it() -> None:
     dealer.hand(STANDS)
     dealer.tell(CardWithdrawn(dealer.tick(), 5))
     result = dealer.result_of(1)
-    assert (result.state, result.faults) == (ResultState.FINAL, ())
+    # Four cards made a result before there was a fifth; the next card made the over-draw stand.
+    assert (result.state, result.faults) == (ResultState.CORRECTED, ())
     assert dealer.alerts["OVER_P3_STAND"].state is AlertState.RECTIFIED
 
 

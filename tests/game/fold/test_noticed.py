@@ -18,12 +18,14 @@ def test_card_exposed_in_the_shoe_between_coups_is_of_the_next() -> None:
     """The alert names the coup to come, and its result has the fault."""
     dealer = Dealer().start()
     dealer.hand(STANDS)
+    assert dealer.table.waits_until is None
+    dealer.tell(Noticed(dealer.tick(), "LIGHT"))
     exposed(dealer)
     assert (dealer.alerts["EXPOSED_IN_SHOE"].coup, dealer.alerts["EXPOSED_IN_SHOE"].order) == (2, 5)
     dealer.clear()
     dealer.hand(STANDS)
     assert [dealer.result_of(coup).faults for coup in (1, 2)] == [(), ("EXPOSED_IN_SHOE",)]
-    assert dealer.raised == ["EXPOSED_IN_SHOE"]
+    assert dealer.raised == ["LIGHT", "EXPOSED_IN_SHOE"]
     assert dealer.alerts["EXPOSED_IN_SHOE"].state is AlertState.LAPSED
 
 

@@ -26,7 +26,7 @@ from vision.game.coup.fault_table import KINDS
 DEALING = ("face-up", "face-down", "punto-first")
 # Faults by which a card could not be read or trusted, or that the machine ails (a disk that is
 # slow while two films are read): they are no accusation of the dealer.
-OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"} | {
+OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW", "DEADLINE_PASSED"} | {
     code for code, kind in KINDS.items() if kind.machine
 }
 

@@ -102,7 +102,8 @@ class Track:
     `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
     detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
     laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
-    track is returned once with `gone` set and then no more.
+    track is returned once with `gone` set and then no more. `covered`: a hand lies over part of it.
+    `found`: nobody saw it leave the shoe, and it may have left some time before.
     """
 
     id: int
@@ -115,6 +116,8 @@ class Track:
     placed_at: int | None = None
     slot: Slot | None = None
     gone: bool = False
+    covered: bool = False
+    found: bool = False
 
 
 @dataclass(slots=True, eq=False)

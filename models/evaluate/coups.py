@@ -33,7 +33,7 @@ SPLITS = {"train": "train", "held-out": "test"}
 CUT_EVERY, CUT_AT, CARDS_A_COUP = 4, 402, 4.94
 # Faults by which a card could not be read or trusted, or that the machine ails (a disk that is
 # slow while two films are read): they are no accusation of the dealer.
-OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "DEADLINE_PASSED"} | {
+OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW", "DEADLINE_PASSED"} | {
     code for code, kind in KINDS.items() if kind.machine
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from vision.game.cards import Card, parse_cards
+from vision.game.commands import Confirm
 from vision.game.coup.state import Table, new_table
 from vision.game.events import (
     CardOut,
@@ -94,6 +95,10 @@ class Dealer:
         """Deal the first four cards in order, face up, and then the others in their slots."""
         first = [self.deal(slot, card) for slot, card in zip(DEALT, cards(text), strict=True)]
         return first + [self.deal(slot, card) for slot, card in more]
+
+    def confirm(self, coup: int) -> None:
+        """Have the inspector confirm the cards of a coup."""
+        self.tell(Confirm(self.tick(), *INSPECTOR, coup))
 
     def clear(self) -> None:
         """Take every card off the table."""

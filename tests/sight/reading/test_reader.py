@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -23,10 +23,12 @@ from tests.sight.film import (
 )
 from vision.game.cards import Card, parse_cards
 from vision.game.events import (
+    CardFound,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
+    CardWithdrawn,
     CutCardOut,
     Event,
     Noticed,
@@ -118,11 +120,13 @@ def test_hand_that_hides_the_flight_loses_no_card() -> None:
 STAGE = Stage()
 
 
-def track(at: int, *, kind: Kind = Kind.FACE, gone: bool = False, number: int = 1) -> Track:
+def track(
+    at: int, *, kind: Kind = Kind.FACE, gone: bool = False, number: int = 1, covered: bool = False
+) -> Track:
     """Return a card at rest in Punto's first slot."""
     pose = PLACES[Slot.PUNTO_1]
     quad = STAGE.view.quad_px(pose)
-    return Track(number, pose, quad, kind, not gone, not gone, 0, 0, Slot.PUNTO_1, gone)
+    return Track(number, pose, quad, kind, not gone, not gone, 0, 0, Slot.PUNTO_1, gone, covered)
 
 
 class Desk:
@@ -149,12 +153,22 @@ class Desk:
         log_p[self.card.index] = np.log(self.p)
         return [Look(log_p.astype(np.float32), self.readable, self.strange) for _ in quads]
 
-    def show(self, frames: int, *, gone: bool = False, kind: Kind = Kind.FACE) -> list[Event]:
-        """Show the card for some frames and return the events."""
+    def show(
+        self,
+        frames: int,
+        *,
+        gone: bool = False,
+        kind: Kind = Kind.FACE,
+        covered: bool = False,
+        beside: bool = False,
+    ) -> list[Event]:
+        """Show the card for some frames, `beside` the picture in part, and return the events."""
         events: list[Event] = []
         for _ in range(frames):
             self.at += 33
-            shown = track(self.at, gone=gone, kind=kind)
+            shown = track(self.at, gone=gone, kind=kind, covered=covered)
+            if beside:
+                shown = replace(shown, quad=shown.quad - (2000, 0))
             events += self.reader.update([shown], Frame(STAGE.felt, self.at, self.at // 33)).events
         return events
 
@@ -304,3 +318,176 @@ def test_foreign_card_is_noticed_once_when_most_looks_agree() -> None:
     assert not cards.noticed(1)
     cards.forget(2)
     assert not cards.noticed(2)
+
+
+# --- another face in the same place ---------------------------------------------------------------
+
+
+def known(desk: Desk, frames: int = 60) -> None:
+    """Have the card read from several looks, 60 frames of them unless fewer are wanted."""
+    desk.p = 0.9999
+    assert reads(desk.show(frames)) == [SIX_CARDS[0]]
+
+
+def notices(events: Sequence[Event]) -> list[tuple[str, int | None]]:
+    """Return the codes noticed, each with the card that it is about."""
+    return [(event.code, event.order) for event in events if isinstance(event, Noticed)]
+
+
+def test_card_hidden_and_then_another_face_is_switched() -> None:
+    """A sure face, a hand, and for a second another as sure: the switch is told before the face."""
+    desk = Desk()
+    known(desk)
+    desk.show(10, covered=True)
+    desk.card, began = SIX_CARDS[1], desk.at
+    assert desk.show(20) == []
+    assert desk.reader.waiting
+    events = desk.show(30)
+    assert notices(events) == [("SWITCH", 1)]
+    assert [type(event) for event in events] == [Noticed, CardRead]
+    assert reads(events) == [SIX_CARDS[1]]
+    assert events[0].at - began >= 1000
+    assert isinstance(events[0], Noticed)
+    assert (events[0].slot, events[0].detail) == (
+        Slot.PUNTO_1,
+        "Read As, hidden, then Kd in 4 clear looks.",
+    )
+    assert not desk.reader.waiting
+    assert desk.show(100) == []
+
+
+def test_switched_card_gives_the_first_copy_back() -> None:
+    """Of the two faces only the one that lies there now is out of the shoe."""
+    desk = Desk(decks=1)
+    known(desk)
+    desk.show(10, kind=Kind.BACK)
+    desk.card = SIX_CARDS[1]
+    desk.show(50)
+    desk.show(10, kind=Kind.BACK)
+    desk.card = SIX_CARDS[0]
+    assert reads(desk.show(60)) == [SIX_CARDS[0]]
+
+
+def test_covered_card_is_not_looked_at() -> None:
+    """What shows beside a hand is no look at the card, before it was read and after."""
+    desk = Desk()
+    desk.p, desk.card = 0.9999, SIX_CARDS[1]
+    assert reads(desk.show(60, covered=True)) == []
+    assert desk.looks == 0
+    desk.card = SIX_CARDS[0]
+    known(desk)
+    looks, desk.card = desk.looks, SIX_CARDS[1]
+    assert desk.show(200, covered=True) == []
+    assert desk.looks == looks
+
+
+def test_face_that_changes_in_sight_is_no_switch() -> None:
+    """A card that was never hidden cannot have been switched: it is read otherwise, no more."""
+    desk = Desk()
+    known(desk)
+    desk.card = SIX_CARDS[1]
+    events = desk.show(2000)
+    assert (notices(events), reads(events)) == ([], [SIX_CARDS[1]])
+
+
+@pytest.mark.parametrize("hidden", [2, 5])
+def test_card_missed_for_a_moment_is_not_checked(hidden: int) -> None:
+    """A frame or two without the card, as the detector may give, hide nothing."""
+    desk = Desk()
+    known(desk)
+    desk.show(hidden, kind=Kind.BACK)
+    desk.show(1)
+    assert not desk.reader.waiting
+
+
+def test_face_read_from_too_few_looks_is_no_proof() -> None:
+    """What was read in passing before a hand came may have been the misread."""
+    desk = Desk()
+    known(desk, frames=4)
+    desk.show(10, covered=True)
+    desk.card = SIX_CARDS[1]
+    assert notices(desk.show(400)) == []
+
+
+def test_looks_that_disagree_are_no_proof() -> None:
+    """One look at a third face, and nothing is said but what all looks together say."""
+    desk = Desk()
+    known(desk)
+    desk.show(10, covered=True)
+    desk.card = SIX_CARDS[2]
+    desk.show(1)
+    desk.card = SIX_CARDS[1]
+    assert notices(desk.show(400)) == []
+
+
+def test_looks_that_are_unsure_are_no_proof() -> None:
+    """Another face within no bound of error is no switch; unreadable looks are no looks."""
+    for p, readable in ((0.5, 1.0), (0.9999, 0.1)):
+        desk = Desk()
+        known(desk)
+        desk.show(10, covered=True)
+        desk.card, desk.p, desk.readable = SIX_CARDS[1], p, readable
+        assert notices(desk.show(200)) == []
+
+
+def test_same_face_after_a_hand_says_nothing() -> None:
+    """Most cards that a hand hides are the same afterwards; then they are looked at rarely."""
+    desk = Desk()
+    known(desk)
+    desk.show(10, covered=True)
+    assert desk.show(60) == []
+    assert not desk.reader.waiting
+
+
+def test_card_hidden_again_is_checked_again() -> None:
+    """A check that a hand cuts short is made afresh; what was read before it still counts."""
+    desk = Desk()
+    known(desk)
+    desk.show(10, covered=True)
+    desk.card = SIX_CARDS[1]
+    desk.show(15)
+    desk.show(10, covered=True)
+    assert not desk.reader.waiting
+    assert notices(desk.show(60)) == [("SWITCH", 1)]
+
+
+def test_card_partly_out_of_the_picture_is_no_proof() -> None:
+    """Of a card that is cut by the edge of the picture, part is hidden."""
+    desk = Desk()
+    known(desk)
+    desk.show(10, beside=True)
+    desk.card = SIX_CARDS[1]
+    assert notices(desk.show(60, beside=True)) == []
+
+
+# --- cards that were none, that went back, that left unseen ----------------------------------------
+
+
+@pytest.mark.parametrize("returned", [True, False])
+def test_card_taken_back_is_given_back_to_the_shoe(returned: bool) -> None:
+    """Its track gives nothing more, its copy is in the shoe again, and the next number is used."""
+    desk = Desk(decks=1)
+    known(desk)
+    event = Noticed(desk.at, "RETURNED_TO_SHOE", 1) if returned else CardWithdrawn(desk.at, 1)
+    assert desk.reader.take_back(1, desk.at, returned=returned) == (event,)
+    assert desk.reader.take_back(1, desk.at, returned=returned) == ()
+    assert desk.show(5) == []
+    assert desk.show(1, gone=True) == []
+    events = desk.show(60)
+    assert events[0] == CardOut(events[0].at, 2)
+    assert reads(events) == [SIX_CARDS[0]]
+
+
+def test_card_not_read_is_taken_back() -> None:
+    """A card face down may go back as well."""
+    desk = Desk()
+    desk.show(5, kind=Kind.BACK)
+    assert desk.reader.take_back(1, desk.at, returned=True)
+
+
+def test_card_whose_exit_was_unseen_is_found() -> None:
+    """A track that nobody saw leave the shoe is given as found, and then as any other."""
+    desk = Desk()
+    shown = replace(track(33), found=True)
+    events = desk.reader.update([shown], Frame(STAGE.felt, 33, 1)).events
+    assert events == (CardFound(33, 1), CardPlaced(33, 1, Slot.PUNTO_1))

@@ -43,14 +43,14 @@ def _order(transition: Transition, event: Noticed) -> int | None:
     """Return the card it is about; a face in the mouth between two coups is the next card's."""
     if event.order is not None or event.code != EXPOSED:
         return event.order
-    if transition.table.edition is Edition.FIRST or _coming(transition) is None:
-        return None
-    return transition.table.next_order
+    return None if _coming(transition) is None else transition.table.next_order
 
 
 def _coming(transition: Transition) -> int | None:
     """Return the number of the coup that the next card begins, `None` if it goes to this one."""
     coup = transition.coup
+    if transition.table.edition is Edition.FIRST:
+        return None  # a table then took it as a matter of the shoe
     if coup is None:
         return 1
     over = coup.complete or coup.is_over(transition.at, transition.rules.removed_after_ms)

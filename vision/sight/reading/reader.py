@@ -4,7 +4,8 @@ Cards are counted from 1 in the order they leave the shoe. A face is looked at u
 looks leave no more than the stated probability of error; then it is read. One that lies open for
 `UNREAD_MS` without is given as unread. What card would make sense in the game is never asked, only
 how many copies of it the shoe still holds. With an enrolled deck, a card whose looks are on the
-whole unlike the deck's is noticed as foreign, and is not read.
+whole unlike the deck's is noticed as foreign, and is not read. A card that is covered is not looked
+at; one that was hidden and then shows another face is checked by `switching`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
 from vision.sight.reading.fusion import FACES, LookFusion, Opinion
 from vision.sight.reading.resume import ExpectedCard, ResumeState
+from vision.sight.reading.switching import SwitchCheck
 from vision.sight.tracking.card import Track
 
 StrangeBacks = Callable[[Image, Sequence[Points]], Sequence[float]]
@@ -64,9 +66,6 @@ ANOTHER_PLACE_MM = 20.0
 # a first run of `models.evaluate.enrolment` (`deploy/enrolment.md`). Lower, and the deck's own
 # worn or half-covered cards are noticed; higher, and similar decks pass.
 STRANGE_FOR_LONG = 3.0
-# A card that was read and lay out of sight for so long, in ms, is looked at afresh: another face
-# then is another card. Shorter, and passing hands cost looks; longer, and a quick hand is missed.
-SWITCHED_MS = 250
 # How many looks that median needs at least, and over how many of the last it is taken. Fewer let
 # single poor looks decide; more notice a foreign card later.
 LEAST_LOOKS, RECENT_LOOKS = 5, 15
@@ -129,9 +128,8 @@ class _OpenCard:
     looked_at: int | None = None  # ms; the last look at the face
     pose: Pose | None = None  # of the last look that differed from the one before it
     patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
-    hidden: bool = False  # it was read, and lay out of sight in the same place since
     doubted: bool = False  # sight has told of a doubt about it
-    unseen_since: int | None = None  # ms; since when it is out of sight, having been read
+    check: SwitchCheck = field(default_factory=SwitchCheck)
 
 
 class CardReader:
@@ -160,6 +158,7 @@ class CardReader:
         self._decks = decks
         self._open: dict[int, _OpenCard] = {}
         self._cut: set[int] = set()
+        self._taken_back: set[int] = set()
         self._resume: ResumeState | None = None
         self.begin_shoe()
 
@@ -178,9 +177,13 @@ class CardReader:
 
     @property
     def waiting(self) -> bool:
-        """Whether an open face is neither read nor unread yet: look even while nothing moves."""
+        """Whether an open face is to be looked at even while nothing moves.
+
+        It is while it is neither read nor unread yet, and while it is checked again.
+        """
         return self._resume is not None or any(
-            card.open_since is not None and card.read is None and not card.given_unread
+            card.check.is_on
+            or (card.open_since is not None and card.read is None and not card.given_unread)
             for card in self._open.values()
         )
 
@@ -202,8 +205,24 @@ class CardReader:
             self._resume = self._resume if self._resume.active else None
         return ReaderUpdate(tuple(events), looks)
 
+    def take_back(self, track: int, at: int, *, returned: bool) -> tuple[Event, ...]:
+        """Take back a card that was given as out: it went back into the shoe, or it was none.
+
+        Drawn again, the card is another track and has the next number.
+        """
+        card = self._open.pop(track, None)
+        if card is None:
+            return ()
+        self._taken_back.add(track)
+        self._foreign.forget(card.order)
+        if card.read is not None:
+            self._left[card.read.index] += 1
+        if returned:
+            return (Noticed(at, "RETURNED_TO_SHOE", card.order),)
+        return (CardWithdrawn(at, card.order),)
+
     def _out(self, track: Track, at: int) -> list[Event]:
-        if track.id in self._open or track.id in self._cut:
+        if track.id in self._open or track.id in self._cut or track.id in self._taken_back:
             return []
         if track.kind is Kind.CUT:
             self._cut.add(track.id)
@@ -216,7 +235,7 @@ class CardReader:
             return []
         card = self._open[track.id] = _OpenCard(self._order)
         self._order += 1
-        return [(CardFound if track.found else CardOut)(at, card.order)]
+        return [CardFound(at, card.order) if track.found else CardOut(at, card.order)]
 
     def _known(self, track: Track) -> ExpectedCard | None:
         """Return the card from before a restart that a card found at rest is, if any."""
@@ -236,8 +255,7 @@ class CardReader:
     def _look(self, tracks: Sequence[Track], frame: Frame) -> tuple[list[Track], tuple[Look, ...]]:
         """Return the cards that are to be looked at in this frame, and a look at each."""
         for track in tracks:
-            self._note_open(track, frame.at)
-            self._note_hidden(track, frame.at)
+            self._note_open(track, frame)
         wanted = [track for track in tracks if self._wants_look(track, frame.at)]
         if not wanted:
             return [], ()
@@ -249,11 +267,29 @@ class CardReader:
         card.looked_at = frame.at
         card.tries += 1
         changed = self._differs(card, track, frame.image)
-        card.fusion.add(look.log_p, look.readable, changed=changed)
+        ended = card.check.is_on and card.check.take(frame.at, look, changed=changed)
+        if not card.check.is_on:
+            card.fusion.add(look.log_p, look.readable, changed=changed)
         notice = self._foreign.look(frame.at, card.order, track.slot, look.strange)
         if notice is not None:
             return [notice, *self._make_unread(card, frame.at)]
-        return [] if self._foreign.noticed(card.order) else self._conclude(card, frame.at, track.slot)
+        if self._foreign.noticed(card.order) or (card.check.is_on and not ended):
+            return []
+        return self._end_check(card, track, frame.at) if ended else self._conclude(card, frame.at)
+
+    def _end_check(self, card: _OpenCard, track: Track, at: int) -> list[Event]:
+        """Tell whether a card that was hidden is another one now."""
+        fresh = card.check.end()
+        opinion = None if fresh is None else fresh.opinion(self._copies_for(card))
+        if fresh is None or opinion is None or opinion.error > self._error_bound:
+            for seen in card.check.looks:
+                card.fusion.add(seen.log_p, seen.readable, changed=seen.changed)
+            return self._conclude(card, at)
+        card.fusion, before = fresh, card.read
+        if opinion.best == before:
+            return []
+        detail = f"Read {before}, hidden, then {opinion.best} in {fresh.looks} clear looks."
+        return [Noticed(at, "SWITCH", card.order, track.slot, detail), *self._conclude(card, at)]
 
     def _end(self, track: Track) -> Points:
         """Return the card's quad, begun at either end in turn.
@@ -271,7 +307,7 @@ class CardReader:
             track
             for track in tracks
             if track.id in self._open and track.kind is Kind.BACK
-            if track.seen and track.resting and not track.gone
+            if track.seen and track.resting and not track.gone and not track.covered
         ]
         found = self._strange_backs(frame.image, [track.quad for track in wanted])
         notices = [
@@ -289,9 +325,12 @@ class CardReader:
         second, card.read = card.read, None
         return [CardRead(at, card.order, None, 0.0, second)]
 
-    def _note_open(self, track: Track, at: int) -> None:
+    def _note_open(self, track: Track, frame: Frame) -> None:
         """Keep since when a face lies open; a card turned face down again begins from nothing."""
-        card = self._open.get(track.id)
+        card, at = self._open.get(track.id), frame.at
+        if card is not None and card.read is not None:
+            clear = _is_open(track) and _is_whole(track.quad, frame.image)
+            card.check.note(at, card.fusion.looks, clear=clear)
         if card is None or not track.seen or not track.resting:
             return
         if track.kind is not Kind.FACE:
@@ -299,23 +338,9 @@ class CardReader:
         elif card.open_since is None:
             card.open_since = at
 
-    def _note_hidden(self, track: Track, at: int) -> None:
-        """Look afresh at a card that was read, and then lay out of sight: is it still the same?"""
-        card = self._open.get(track.id)
-        if card is None or card.read is None:
-            return
-        if not track.seen:
-            card.unseen_since = at if card.unseen_since is None else card.unseen_since
-            return
-        hidden_at, card.unseen_since = card.unseen_since, None
-        if hidden_at is not None and at - hidden_at >= SWITCHED_MS:
-            card.fusion, card.patch, card.hidden = LookFusion(), None, True
-
     def _wants_look(self, track: Track, at: int) -> bool:
         card = self._open.get(track.id)
-        if card is None or track.gone or not track.seen or not track.resting:
-            return False
-        if track.kind is not Kind.FACE:
+        if card is None or not _is_open(track):
             return False
         settled = card.read is not None
         return not settled or card.looked_at is None or at - card.looked_at >= AGAIN_MS
@@ -329,7 +354,7 @@ class CardReader:
             card.patch, card.pose = patch, track.pose
             return True
         if pose.distance(track.pose) > ANOTHER_PLACE_MM and track.resting:
-            card.fusion, card.hidden = LookFusion(), False
+            card.fusion = LookFusion()
         changed = (
             pose.distance(track.pose) > SHIFT_MM
             or pose.turn(track.pose) > TURN_DEGREES
@@ -339,31 +364,33 @@ class CardReader:
             card.patch, card.pose = patch, track.pose
         return changed
 
-    def _conclude(self, card: _OpenCard, at: int, slot: Slot | None) -> list[Event]:
+    def _conclude(self, card: _OpenCard, at: int) -> list[Event]:
         """Read the card if its looks leave no more error than the bound, or read it differently."""
         opinion = self._opinion(card)
         if opinion is None or opinion.error > self._error_bound or opinion.best == card.read:
             return []
-        events: list[Event] = []
         if card.read is not None:
             self._left[card.read.index] += 1
-            if card.hidden:
-                events.append(Noticed(at, "SWITCH", card.order, slot))
         card.read = opinion.best
         self._left[card.read.index] -= 1
-        return [*events, CardRead(at, card.order, card.read, opinion.confidence, opinion.second)]
+        return [CardRead(at, card.order, card.read, opinion.confidence, opinion.second)]
 
     def _opinion(self, card: _OpenCard) -> Opinion | None:
-        """Return the opinion on a card; the copy that it is read as counts as still in the shoe."""
+        """Return the opinion on a card from all looks at it that count."""
+        return card.fusion.opinion(self._copies_for(card))
+
+    def _copies_for(self, card: _OpenCard) -> NDArray[np.float64]:
+        """Return the copies of each face that a card may be: the one it is read as is one."""
         left = self._left.copy()
         if card.read is not None:
             left[card.read.index] += 1
-        return card.fusion.opinion(left)
+        return left
 
     def _settle(self, track: Track, at: int) -> list[Event]:
         """Give as unread a face that was open too long, and as removed a card that has gone."""
         if track.gone:
             self._cut.discard(track.id)
+            self._taken_back.discard(track.id)
         card = self._open.get(track.id)
         if card is None:
             return []
@@ -400,3 +427,15 @@ def _end_of(track: Track, at: int, order: int) -> Event:
     if track.returned:
         return Noticed(at, "RETURNED_TO_SHOE", order)
     return (CardWithdrawn if track.withdrawn else CardRemoved)(at, order)
+
+
+def _is_open(track: Track) -> bool:
+    """Whether a face lies open at rest, and nothing covers it."""
+    lies = track.seen and track.resting and not track.gone
+    return lies and track.kind is Kind.FACE and not track.covered
+
+
+def _is_whole(quad: Points, image: Image) -> bool:
+    """Whether a card lies in the picture with all its corners."""
+    height, width = image.shape[:2]
+    return bool((quad >= 0).all() and (quad <= (width - 1, height - 1)).all())

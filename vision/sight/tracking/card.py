@@ -102,9 +102,10 @@ class Track:
     `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
     detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
     laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
-    track is returned once with `gone` set and then no more. `found`: it came to
-    light after cards that left later, or may have: its place in the order is not known. `doubt`: why sight is not sure of it, for people.
-    `returned`: gone because it went back into the shoe. `withdrawn`: gone because there was none.
+    track is returned once with `gone` set and then no more. `covered`: a hand lies over part of it.
+    `found`: it came to light after cards that left later, or may have: nobody saw when it left.
+    `doubt`: why sight is not sure of it, for people. `returned`: gone because it went back into
+    the shoe. `withdrawn`: gone because there was none.
     """
 
     id: int
@@ -117,6 +118,7 @@ class Track:
     placed_at: int | None = None
     slot: Slot | None = None
     gone: bool = False
+    covered: bool = False
     found: bool = False
     doubt: str = ""
     returned: bool = False

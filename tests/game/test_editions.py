@@ -1,0 +1,106 @@
+"""A log of an earlier program is folded by the rules that were in force then."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.game.dealer import B1, INSPECTOR, P1, P2, Dealer
+from vision.game.cards import Card
+from vision.game.commands import Confirm
+from vision.game.coup.state import Table
+from vision.game.editions import Edition, edition_of
+from vision.game.events import CardRead, Noticed, Started
+from vision.game.outputs import AlertState, ResultState
+from vision.game.rules import Rules
+
+STANDS = "4h 4c 3d 3c"
+
+
+@pytest.mark.parametrize(
+    ("version", "edition"),
+    [
+        ("0.1", Edition.FIRST),
+        ("0.1.0", Edition.FIRST),
+        ("0.1.7+local", Edition.FIRST),
+        ("0.2", Edition.SECOND),
+        ("0.2.0", Edition.SECOND),
+        ("1.0.0", Edition.SECOND),
+        ("", Edition.SECOND),
+        ("next", Edition.SECOND),
+    ],
+)
+def test_version_says_the_edition(version: str, edition: Edition) -> None:
+    """What a run says of its program decides; a run that says nothing is of this one."""
+    assert edition_of(version) is edition
+
+
+def test_checkpoint_without_an_edition_is_of_the_first() -> None:
+    """A table stored before there were editions goes on by the first."""
+    assert Table(Rules()).edition is Edition.FIRST
+
+
+def of(version: str) -> Dealer:
+    """Return a dealer at a table whose program has that version."""
+    dealer = Dealer()
+    dealer.tell(Started(dealer.tick(), "boot-1", version))
+    return dealer
+
+
+def test_doubt_lapsed_in_the_first_edition() -> None:
+    """Under 0.1 a misread risk lapsed as the cards were cleared, and its result was final."""
+    for version, state in (("0.1.0", ResultState.FINAL), ("0.2.0", ResultState.HELD)):
+        dealer = of(version)
+        order = dealer.lay(P1)
+        dealer.tell(CardRead(dealer.tick(), order, Card.parse("4h"), 0.8, Card.parse("9h")))
+        for slot, face in zip((B1, P2), ("4c", "3d"), strict=True):
+            dealer.deal(slot, face)
+        dealer.deal(B1, "3c")
+        dealer.clear()
+        dealer.out()
+        assert dealer.result_of(1).state is state
+
+
+def test_face_read_after_the_result_was_a_switch_in_the_first_edition() -> None:
+    """Under 0.1 any other face after the result was a switched card, until the clearing."""
+    dealer = of("0.1.0")
+    dealer.hand(STANDS)
+    dealer.read(1, "9s")
+    assert dealer.alerts["SWITCH"].deadline == "settlement"
+    dealer.clear()
+    assert dealer.alerts["SWITCH"].state is AlertState.LAPSED
+
+
+def test_order_of_the_first_four_was_judged_at_once_in_the_first_edition() -> None:
+    """Under 0.1 the second card with Punto was another order, not a card with the wrong hand."""
+    dealer = of("0.1.0")
+    dealer.deal(P1, "2c")
+    dealer.deal(P2, "2c")
+    assert dealer.raised == ["WRONG_ORDER_INIT"]
+
+
+def test_conflict_and_confirmation_in_the_first_edition() -> None:
+    """Under 0.1 a confirmed card stayed so, and a confirmed restart was forgotten."""
+    dealer = of("0.1.0")
+    dealer.deal(P1, "4h")
+    dealer.tell(Noticed(dealer.tick(), "RESTART_CONFIRM"))
+    dealer.tell(Confirm(dealer.tick(), *INSPECTOR, 1))
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.noticed == ()
+    dealer.read(1, "5h")
+    assert "READ_CONFLICT" not in dealer.raised
+
+
+def test_program_that_follows_takes_open_doubts_over() -> None:
+    """A doubt that an earlier program raised loses its time limit when this one goes on."""
+    dealer = of("0.1.0")
+    order = dealer.lay(P1)
+    dealer.tell(CardRead(dealer.tick(), order, Card.parse("4h"), 0.8, Card.parse("9h")))
+    for slot, face in ((B1, "4c"), (P2, "3d"), (B1, "3c")):
+        dealer.deal(slot, face)
+    assert dealer.alerts["MISREAD_RISK"].deadline == "settlement"
+    dealer.tell(Started(dealer.tick(), "boot-2", "0.2.0"))
+    dealer.clear()
+    dealer.out()
+    alert = dealer.alerts["MISREAD_RISK"]
+    assert (alert.state, alert.deadline) == (AlertState.RAISED, "none")
+    assert dealer.result_of(1).state is ResultState.HELD

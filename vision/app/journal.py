@@ -38,7 +38,7 @@ from vision.mqtt.publisher import Publisher, as_it_is
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.storage.retention import Limits
-from vision.wire.commands import HOUSE_INPUTS, REPLAY, RefusedError, read_command
+from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
 
@@ -276,8 +276,8 @@ class Journal:
             self._link.say(health(self._session.stream, at, values))
 
     def _acknowledge(self, item: Input) -> None:
-        """Answer the house's own system, to whose inputs the rules give no reply."""
-        if isinstance(item, Ordered) and isinstance(item.event, HOUSE_INPUTS) and self._link:
+        """Answer the house's system and desks' reports, to which the rules give no reply."""
+        if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED) and self._link:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
             reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")

@@ -23,13 +23,14 @@ from vision.game.cards import DECK, Card
 from vision.game.coup.state import StoredAs
 from vision.game.events import Event
 from vision.game.profile import Profile
+from vision.record.facts import Recorded
 from vision.record.proofs import Anchored, EvidenceKept
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*vars(events).values(), *vars(commands).values())
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
-} | {kind.__name__: kind for kind in (EvidenceKept, Anchored)}
+} | {kind.__name__: kind for kind in (EvidenceKept, Anchored, Recorded)}
 
 CARDS = {str(card): card for card in DECK}
 

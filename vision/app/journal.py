@@ -25,7 +25,7 @@ from vision.app.restore import (
     moments_in_dispute,
     restored,
 )
-from vision.app.signing import anchor_for, open_signer
+from vision.app.signing import PruningSeal, anchor_for, open_signer
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -122,7 +122,7 @@ class Journal:
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
             self._session = restored(self._store, header)
-            self._signer = open_signer(config, destinations.log, self._store)
+            self._signer = open_signer(config, destinations.log, self._store, self._session)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
@@ -160,9 +160,11 @@ class Journal:
             return str(json.loads(message.payload)["at"]) if message.payload else ""
         return "9999"
 
-    def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
-        """Begin the run called `boot`, and connect."""
-        steps = self.take([Started(at, boot, __version__, models)])
+    def start(
+        self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
+    ) -> tuple[Step, ...]:
+        """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
+        steps = self.take([Started(at, boot, __version__, models, identity)])
         if self._endpoint is not None:
             line = self._session.stream
             will = last_will(line, at)
@@ -218,8 +220,15 @@ class Journal:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
         marked = moments_in_dispute(self._session.table)
         for _ in range(SEGMENTS_AT_ONCE):
-            if not self._store.prune(self._limits, now, marked):
+            log_id, signer = self._store.hash_of(0), self._signer
+            seal = signer and PruningSeal(signer, log_id, self._session)
+            if not self._store.prune(self._limits, now, marked, seal):
                 return
+            if signer and seal and seal.anchor and seal.step:
+                self._session = seal.step.session
+                signer.note(seal.anchor)
+                if self._file:
+                    self._file.write(seal.step.messages)
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk since the last call."""

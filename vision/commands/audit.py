@@ -65,7 +65,12 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
         between = f", {iso(found.began)} to {iso(found.ended)}"
     part = f", records {found.first} to {found.last.number}" if found.first else ""
     print(f"{log}: table {found.table} of {found.site}, {found.events} events{between}{part}")
-    print("the chain holds: no record was changed, taken out, put in or moved")
+    print(_chain_words(found))
     for line in words(found, trust):
         print(line)
     print("records cut off the end show only against a hash kept elsewhere: keep this one")
+
+
+def _chain_words(found: Found) -> str:
+    but = ", but for what was pruned (below)" if found.gaps else ""
+    return f"the chain holds: no record was changed, taken out, put in or moved{but}"

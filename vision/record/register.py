@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vision.game.commands import KeepEvidence, ReleaseEvidence
-from vision.game.events import Event
+from vision.game.events import Event, Started
 from vision.game.outputs import Output, Replied
 from vision.record.facts import Fact, Recorded
+from vision.record.proofs import Anchored
 
 
 class Hold(NamedTuple):
@@ -29,14 +30,24 @@ class Person(NamedTuple):
 
 
 class Register(NamedTuple):
-    """Users and holds as they stand; what has no case here stands in the log alone."""
+    """Users and holds as they stand; what has no case here stands in the log alone.
+
+    `identified`: a run of a version that signs each pruning at once has begun. `sealed`: the log
+    has been signed since, so a pruning that is not signed is a forgery from there on.
+    """
 
     users: tuple[Person, ...] = ()
     holds: tuple[Hold, ...] = ()
+    identified: bool = False
+    sealed: bool = False
 
     def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
         """Return the register after an event; an order counts only where it was accepted."""
         match event:
+            case Started() if event.identity:
+                return self._replace(identified=True)
+            case Anchored() if self.identified:
+                return self._replace(sealed=True)
             case Recorded(kind=Fact.USER):
                 others = tuple(person for person in self.users if person.name != event.subject)
                 entry = (Person(event.subject, event.detail),) if event.detail else ()

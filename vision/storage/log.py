@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,10 @@ class Entry:
     order: Mapping[str, object] | None = None  # as the person signed it
 
 
+# Gives the entry that signs the record of that number and hash, `None` where nobody signs.
+Seal = Callable[[int, str], Entry | None]
+
+
 class Store:
     """The log and the outbox of a table; safe to use from several threads."""
 
@@ -127,9 +131,7 @@ class Store:
         number, head, marked = self._number, self._head, self._marked
         with self._db.transaction() as db:
             for entry in entries:
-                head = write_record(db, number := number + 1, head, _content(entry))
-                for message in entry.messages:
-                    _write_message(db, message, unsent=self._has_outbox)
+                head = self._write_entry(db, number := number + 1, head, entry)
                 if entry.checkpoint is not None:
                     marked = number = number + 1
                     head = write_checkpoint(db, number, head, entry.checkpoint)
@@ -162,6 +164,12 @@ class Store:
         with self._unchanged():
             for _, content in verified_from(number, before or "", self._records(number - 1)):
                 yield content
+
+    def after(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the content of every record after that number, as it stands."""
+        with self._unchanged():
+            for record in self._records(number):
+                yield json.loads(record.body or "{}")
 
     def events(self) -> Iterator[Event]:
         """Yield every input event that the log still holds, verified as `contents` are."""
@@ -239,24 +247,34 @@ class Store:
         with self._db.transaction(synchronous="NORMAL") as db:
             db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
-    def prune(self, limits: Limits, now: int, marked: Sequence[int] = ()) -> bool:
+    def prune(
+        self, limits: Limits, now: int, marked: Sequence[int] = (), seal: Seal | None = None
+    ) -> bool:
         """Delete old messages and at most one segment of the log; return whether a segment went.
 
-        `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds.
+        `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds. What
+        went is listed in a record, and `seal` signs that in the same transaction.
         """
+        number, head = self._number, self._head
         with self._db.transaction() as db:
             segment = retention.next_to_go(db, limits, now, marked)
             before = retention.messages_before(db, limits, now)
             if segment is not None:
                 before = max(before, segment.seq)
+                certificate = retention.certificate(db, segment, limits, now)
                 retention.remove(db, segment)
-                content = {"pruned": retention.gaps(db)}
-                head = write_record(db, self._number + 1, self._head, content)
+                head = write_record(db, number := number + 1, head, certificate)
+                entry = None if seal is None else seal(number, head)
+                if entry is not None:
+                    head = self._write_entry(db, number := number + 1, head, entry)
             retention.delete_messages(db, before, MESSAGES_AT_ONCE)
-        if segment is None:
-            return False
-        self._number, self._head = self._number + 1, head
-        return True
+        self._number, self._head = number, head
+        return segment is not None
+
+    def _write_entry(self, db: sqlite3.Connection, number: int, head: str, entry: Entry) -> str:
+        for message in entry.messages:
+            _write_message(db, message, unsent=self._has_outbox)
+        return write_record(db, number, head, _content(entry))
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""

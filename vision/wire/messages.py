@@ -57,8 +57,8 @@ class Message:
 class MessageStream(NamedTuple):
     """What the messages of a table have in common: whose they are, and the last number given.
 
-    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version` and `models`
-    are of the run called `boot`.
+    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version`, `models` and
+    `identity` are of the run called `boot`.
     """
 
     site: str
@@ -69,6 +69,7 @@ class MessageStream(NamedTuple):
     version: str = ""
     models: tuple[str, ...] = ()
     seq: int = 0
+    identity: str = ""
 
     @property
     def prefix(self) -> str:
@@ -77,7 +78,12 @@ class MessageStream(NamedTuple):
 
     def of_run(self, event: Started) -> MessageStream:
         """Return the stream as the run goes on with it that begins with this event."""
-        return self._replace(boot=event.boot, version=event.version, models=event.models)
+        return self._replace(
+            boot=event.boot,
+            version=event.version,
+            models=event.models,
+            identity=event.identity,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +186,14 @@ def _alert_drafts(shelf: Shelf, output: AlertChanged) -> tuple[_Draft, ...]:
 
 
 def _status(stream: MessageStream, state: str, why: str) -> dict[str, object]:
-    return {
+    content: dict[str, object] = {
         "state": state,
         "why": why,
         "version": stream.version,
         "models": list(stream.models),
         "profile": stream.profile,
     }
+    return {**content, "identity": stream.identity} if stream.identity else content
 
 
 def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message:

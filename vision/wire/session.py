@@ -149,7 +149,8 @@ def with_messages(
 def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
     stream, messages = proof_messages(session.stream, proof)
     shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
-    return Step(replace(session, stream=stream, shelf=shelf), (), messages)
+    register = session.register.after(proof)
+    return Step(replace(session, stream=stream, shelf=shelf, register=register), (), messages)
 
 
 # --- checkpoints ----------------------------------------------------------------------------------

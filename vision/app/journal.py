@@ -16,15 +16,11 @@ from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
-from vision.app.evidence import EvidenceRecorder, wanted_names
+from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import SlowDisk
 from vision.app.replay_service import Replays
-from vision.app.restore import (
-    CHECKPOINT_EVERY,
-    checkpoint_of,
-    moments_in_dispute,
-    restored,
-)
+from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, restored
+from vision.app.retention import Retention
 from vision.app.signing import PruningSeal, anchor_for, open_signer
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -37,7 +33,6 @@ from vision.mqtt.endpoint import endpoint_of
 from vision.mqtt.publisher import Publisher, as_it_is
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
-from vision.storage.retention import Limits
 from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
@@ -127,8 +122,8 @@ class Journal:
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._closing = opening.pop_all()
-        log = config.log
-        self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
+        begin = self._session.table.clock
+        self._retention = Retention(self._store, evidence, config.log, begin)
         self._replays = Replays(self._store, self._session.stream.prefix)
         self._disk = SlowDisk()
         self._link: Publisher | None = None
@@ -212,17 +207,17 @@ class Journal:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
-        if self._evidence is not None:
-            wanted, before_day = wanted_names(self._session), self.unsent_since[:10]
-            self._evidence.tidy(at, wanted=wanted, before_day=before_day)
+        facts = self._retention.look(self._session, at, self.unsent_since[:10])
+        if facts:
+            self.take(facts)
+        self._retention.delete()
 
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
-        marked = moments_in_dispute(self._session.table)
         for _ in range(SEGMENTS_AT_ONCE):
             log_id, signer = self._store.hash_of(0), self._signer
             seal = signer and PruningSeal(signer, log_id, self._session)
-            if not self._store.prune(self._limits, now, marked, seal):
+            if not self._retention.prune(self._session, now, seal):
                 return
             if signer and seal and seal.anchor and seal.step:
                 self._session = seal.step.session

@@ -58,7 +58,7 @@ class Role(StrEnum):
 
 
 class AddedLater:
-    """Marks a field of an event that logs of version 0.1.0 have not: stored only where it is set."""
+    """Marks a field that events of version 0.1.0 have not: it is stored only where it is set."""
 
 
 @dataclass(frozen=True, slots=True)

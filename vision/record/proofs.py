@@ -72,7 +72,8 @@ class Anchored(Event):
     """The log up to record `number`, whose hash is `hash`, was signed.
 
     `log` is the hash of record 0, whose `id` tells the logs of a table apart; `why` is `shoe`,
-    `day`, `time`, `stop`, or `prune` where record `number` says what was pruned; `shoe` is in use. `key` begins the SHA-256 of the public key;
+    `day`, `time`, `stop`, or `prune` where record `number` says what was pruned. `shoe` is the one
+    in use; `key` begins the SHA-256 of the public key;
     `signature` is Ed25519 in hex, over `signed_text`.
     """
 

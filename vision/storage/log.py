@@ -34,6 +34,7 @@ from vision.record.chain import (
 )
 from vision.record.codec import event_from_json, event_to_json
 from vision.storage import retention
+from vision.storage.elapsed import ElapsedTime
 from vision.storage.retention import Limits
 from vision.storage.sqlite import Database
 from vision.wire.messages import Message, message_line
@@ -275,6 +276,10 @@ class Store:
         for message in entry.messages:
             _write_message(db, message, unsent=self._has_outbox)
         return write_record(db, number, head, _content(entry))
+
+    def elapsed_time(self, begin: int, monotonic_s: Callable[[], float]) -> ElapsedTime:
+        """Return the time by which this log and its evidence grow old."""
+        return ElapsedTime(self._db, begin, monotonic_s)
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""

@@ -90,7 +90,9 @@ class EvidenceRecorder:
         self._deleted_early = ""
         alert_days = settings.keep_days if settings.alert_days is None else settings.alert_days
         self._limits = Limits(settings.keep_days, settings.max_mb, alert_days)
-        self._copier = Copier(self._store.folder, Path(settings.copy_to)) if settings.copy_to else None
+        self._copier = (
+            Copier(self._store.folder, Path(settings.copy_to)) if settings.copy_to else None
+        )
 
     def look(self, frame: Frame) -> None:
         """Take the newest picture."""

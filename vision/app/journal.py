@@ -19,7 +19,7 @@ from vision.access.command_gate import Gate, Signed
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import SlowDisk
 from vision.app.replay_service import Replays
-from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, restored
+from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
 from vision.app.retention import Retention
 from vision.app.signing import PruningSeal, anchor_for, open_signer
 from vision.config.profiles import load_profile, profile_text
@@ -118,6 +118,7 @@ class Journal:
             self._file = messages and opening.enter_context(MessagesFile(messages))
             self._session = restored(self._store, header)
             self._signer = open_signer(config, destinations.log, self._store, self._session)
+            compare_messages(self._store, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())

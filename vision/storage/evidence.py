@@ -142,7 +142,9 @@ class EvidenceStore:
         self, day: str, limits: Limits, now: int, excess: int, is_wanted: Callable[[str], bool]
     ) -> Iterator[Doomed]:
         """Yield the files of a day that are too old, and then others until `excess` bytes go."""
-        young = {days: day >= _days_ago(now, days) for days in (limits.keep_days, limits.alert_days)}
+        young = {
+            days: day >= _days_ago(now, days) for days in (limits.keep_days, limits.alert_days)
+        }
         early_of = {
             path: young[limits.keep_days if OF_A_CARD.fullmatch(path.name) else limits.alert_days]
             for path in (self.folder / day).iterdir()

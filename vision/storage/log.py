@@ -12,6 +12,8 @@ import hashlib
 import itertools
 import json
 import sqlite3
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,6 +68,11 @@ STANDING = (
     "JOIN standing s USING (seq) WHERE m.topic NOT IN "
     "(SELECT u.topic FROM message u JOIN unsent USING (seq) WHERE u.retain) ORDER BY seq"
 )
+
+
+AGAIN = "(SELECT seq FROM unsent UNION SELECT seq FROM standing)"
+TOLD_AGAIN = f"{MESSAGES} WHERE seq IN {AGAIN} AND seq > ? ORDER BY seq LIMIT ?"
+SEQS_AGAIN = f"SELECT seq FROM message WHERE seq IN {AGAIN} ORDER BY seq"
 
 
 class DamagedMessageError(Exception):
@@ -153,6 +160,42 @@ class Store:
         with self._unchanged():
             for record, content in verified(self._records(-1)):
                 if record.number:
+                    yield content
+
+    def told_again(self) -> Iterator[Message]:
+        """Yield the messages that would be published again, in order: unsent, or standing."""
+        after = 0
+        while rows := self._db.read(TOLD_AGAIN, (after, CHUNK)):
+            yield from self._checked(rows)
+            after = rows[-1][4]
+
+    def standing(self) -> dict[str, int]:
+        """Return the number of the retained message that stands on each topic."""
+        return dict(self._db.read("SELECT topic, seq FROM standing"))
+
+    def origins(self) -> Iterator[dict[str, Any]]:
+        """Yield the content of the segments of which messages would be published again.
+
+        The last one is always among them. The chain is verified from the first of them to the end. OutsideError naming the first
+        record that was changed.
+        """
+        seqs = [seq for (seq,) in self._db.read(SEQS_AGAIN)]
+        segments = self._db.read("SELECT n, seq, pruned FROM segment ORDER BY n")
+        ends = [(n, seq) for n, seq, _ in segments[1:]] + [(self._number + 1, self.last_seq)]
+        wanted = [
+            range(n, end)
+            for (n, first, pruned), (end, last) in zip(segments, ends, strict=True)
+            if (not pruned and bisect_right(seqs, last) > bisect_right(seqs, first))
+            or n == segments[-1][0]
+        ]
+        before = self.hash_of(wanted[0].start - 1)
+        ranges = deque(wanted)
+        records = self._records(wanted[0].start - 1)
+        with self._unchanged():
+            for record, content in verified_from(wanted[0].start, before, records):
+                while ranges and record.number >= ranges[0].stop:
+                    ranges.popleft()
+                if ranges and record.number in ranges[0]:
                     yield content
 
     def recent(self) -> Iterator[dict[str, Any]]:
@@ -316,8 +359,11 @@ class Store:
             number = rows[-1][0]
 
     def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
+        return self._checked(self._db.read(query, values))
+
+    def _checked(self, rows: Sequence[Sequence[Any]]) -> list[Message]:
         try:
-            return messages_from(self._db.read(query, values))
+            return messages_from(rows)
         except DamagedMessageError as error:
             self._damage = (
                 f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "

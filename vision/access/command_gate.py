@@ -77,6 +77,11 @@ class Gate:
         if users is not None:
             self._renew(users)
 
+    @property
+    def users(self) -> Users:
+        """Who may give orders, as the users file was read last; another object after a change."""
+        return self._users
+
     def remember(self, records: Iterable[Mapping[str, object]]) -> None:
         """Take note of orders of an earlier run, as the log has them: they are not taken again."""
         for record in records:

@@ -21,6 +21,7 @@ from vision.app.machine import SlowDisk
 from vision.app.replay_service import Replays
 from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
 from vision.app.retention import Retention
+from vision.app.staff import StaffRecord
 from vision.app.signing import PruningSeal, anchor_for, open_signer
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -122,6 +123,7 @@ class Journal:
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
+            self._staff = StaffRecord(self._session.register)
             self._closing = opening.pop_all()
         begin = self._session.table.clock
         self._retention = Retention(self._store, evidence, config.log, begin)
@@ -160,7 +162,8 @@ class Journal:
         self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
     ) -> tuple[Step, ...]:
         """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
-        steps = self.take([Started(at, boot, __version__, models, identity)])
+        started = Started(at, boot, __version__, models, identity)
+        steps = self.take([started, *self._staff.changes(self.gate.users, at)])
         if self._endpoint is not None:
             line = self._session.stream
             will = last_will(line, at)
@@ -230,12 +233,12 @@ class Journal:
         """Return the reports on the disk since the last call."""
         return self._disk.reports(at)
 
-    def orders(self, at: int) -> tuple[Ordered, ...]:
+    def orders(self, at: int) -> tuple[Input, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused.
 
         Requests for messages that a consumer missed are served on the way.
         """
-        found: list[Ordered] = []
+        found: list[Input] = []
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
                 self._publish(
@@ -244,6 +247,7 @@ class Journal:
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
+                found += self._staff.changes(self.gate.users, at)
                 found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)

@@ -12,6 +12,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from vision.audit.orders import needs_order, order_fault
 from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, verified, verified_from
@@ -44,7 +45,8 @@ class Found:
     `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
     that was not though the log goes on. `gaps` are what was pruned (first and last record), and
     `unsealed` the records of prunings that nobody signed at once, from an earlier version at best.
-    `gone` counts the anchors kept elsewhere that lie in a gap.
+    `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
+    that counted then, `orders_unproved` those of a time at which the log does not name the keys.
     """
 
     header: Mapping[str, Any]
@@ -63,6 +65,8 @@ class Found:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     unsealed: list[int] = field(default_factory=list)
     gone: int = 0
+    orders: int = 0
+    orders_unproved: int = 0
     register: Register = NOTHING
     kept: list[EvidenceKept] = field(default_factory=list)
 
@@ -129,6 +133,7 @@ class Auditor:
             found.register = _register_of(content["desk"], record.number)
         if isinstance(event, dict):
             self._take_event(found, record, event)
+            _take_order(found, record.number, content)
         found.last, self._before = record, record.hash
 
     def found(self) -> Found:
@@ -227,6 +232,21 @@ class Auditor:
                 found.signed = anchor
 
 
+def _take_order(found: Found, number: int, content: Mapping[str, Any]) -> None:
+    """Hold an order against the key of its giver; an order without a signature is a forgery."""
+    if "order" not in content and not needs_order(content["event"]):
+        return
+    if not found.register.users:
+        found.orders_unproved += 1
+        return
+    fault = order_fault(found.header, found.register, content) if "order" in content else (
+        "was signed by nobody"
+    )
+    if fault:
+        raise OutsideError(f"record {number}: the order {fault}")
+    found.orders += 1
+
+
 def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
     return OutsideError(
         f"record {number} is not what was signed {iso(anchor.at)}: the chain was made again; "
@@ -306,6 +326,13 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
                 "are sure only once the next anchor stands"
             )
     yield from _gap_words(found, trust)
+    if found.orders:
+        yield f"{found.orders} orders are signed by the key that their giver had then"
+    if found.orders_unproved:
+        yield (
+            f"{found.orders_unproved} orders were NOT verified: the log did not name the keys of "
+            "people then"
+        )
     yield f"hash of the last record: {found.last.hash}"
 
 

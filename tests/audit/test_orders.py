@@ -120,9 +120,7 @@ def test_order_that_was_not_signed_so_is_found(
     assert words in err
 
 
-def test_order_beside_another_deed_is_found(
-    log: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_order_beside_another_deed_is_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A true order of Ann's does not vouch for something that she did not order."""
     record = next(content for content in contents(log) if "order" in content)
     record["event"]["coup"] = 1

@@ -22,9 +22,7 @@ def needs_order(event: Mapping[str, Any]) -> bool:
     return kind is not None and issubclass(kind, Command)
 
 
-def order_fault(
-    header: Mapping[str, Any], register: Register, content: Mapping[str, Any]
-) -> str:
+def order_fault(header: Mapping[str, Any], register: Register, content: Mapping[str, Any]) -> str:
     """Return what is wrong with the order of a record, "" where it is as it was signed.
 
     `register` has the users as they were at that moment.

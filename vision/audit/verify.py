@@ -87,12 +87,13 @@ def audit(records: Iterable[Record], trust: Trust, *, first: int = 0, previous: 
     `previous` is the hash of the record before the part. BrokenChainError or OutsideError.
     """
     auditor = Auditor(trust, first=first, previous=previous)
-    for record, content in _opened(iter(records), first, previous):
+    for record, content in opened(iter(records), first, previous):
         auditor.take(record, content)
     return auditor.found()
 
 
-def _opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
+def opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
+    """Yield record 0 and the records from `first` on, with their contents, verified."""
     if first == 0:
         yield from verified(records)
         return
@@ -217,6 +218,8 @@ class Auditor:
         for anchor in sorted(anchors, key=lambda anchor: anchor.number):
             if anchor.number < max(found.first, 1):
                 continue
+            if anchor.number > found.last.number and found.first:
+                continue  # of what comes after the part
             if anchor.number > found.last.number:
                 raise OutsideError(
                     f"record {found.last.number + 1} is missing: record {anchor.number} was "
@@ -239,8 +242,10 @@ def _take_order(found: Found, number: int, content: Mapping[str, Any]) -> None:
     if not found.register.users:
         found.orders_unproved += 1
         return
-    fault = order_fault(found.header, found.register, content) if "order" in content else (
-        "was signed by nobody"
+    fault = (
+        order_fault(found.header, found.register, content)
+        if "order" in content
+        else ("was signed by nobody")
     )
     if fault:
         raise OutsideError(f"record {number}: the order {fault}")

@@ -75,6 +75,23 @@ def first_of_messages(path: Path) -> int:
         db.close()
 
 
+def checkpoints(path: Path) -> list[tuple[int, int, str, str]]:
+    """Return where a table's log can be read from, oldest first: at each of its checkpoints.
+
+    Number, the last message's `seq` before it, the hash of the record before, and the shoe in use.
+    """
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            return db.execute(
+                "SELECT s.n, s.seq, (SELECT hash FROM log WHERE n = s.n - 1), "
+                "coalesce(json_extract(l.body, '$.desk.table.shoe.name'), '') "
+                "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned ORDER BY s.n"
+            ).fetchall()
+    finally:
+        db.close()
+
+
 def is_table(path: Path) -> bool:
     """Whether the file is a table's own, not an export of its records."""
     with path.open("rb") as file:

@@ -102,7 +102,8 @@ def lock(path: Path) -> IO[bytes]:
     OutsideError when another reader holds it. A file beside the log is locked, because closing
     any handle of the log itself would drop SQLite's own locks on it.
     """
-    beside = path.with_name(path.name + ".lock")
+    beside = path.resolve()  # another name of the same file is the same log
+    beside = beside.with_name(beside.name + ".lock")
     try:
         held = beside.open("ab")
     except OSError as error:

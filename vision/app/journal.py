@@ -21,8 +21,8 @@ from vision.app.machine import SlowDisk
 from vision.app.replay_service import Replays
 from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
 from vision.app.retention import Retention
-from vision.app.staff import StaffRecord
 from vision.app.signing import PruningSeal, anchor_for, open_signer
+from vision.app.staff import StaffRecord
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError

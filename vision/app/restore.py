@@ -112,8 +112,8 @@ def _refolded(start: TableSession, store: Store) -> TableSession:
     if store.is_pruned:
         raise OutsideError(
             f"the log {store.path} is of another version of shoe-reader, and its beginning has "
-            "been pruned: start it with that version (its status messages name it), or move it "
-            "away to begin a new log"
+            "been pruned: start it with that version (its status messages name it), or go on in a "
+            "new log with shoe-reader log begin"
         )
     return folded(start, store.contents(), trust=False)
 

@@ -18,13 +18,13 @@ from vision.game.events import Started, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, verified, verified_from
 from vision.record.codec import event_from_json, record_from_json
 from vision.record.facts import Recorded
-from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.proofs import Anchored, EvidenceKept, LogBegun
 from vision.record.register import NOTHING, Register
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
 from vision.wire.messages import iso
 
-READ = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, Recorded, Started))
+READ = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun, Recorded, Started))
 
 Opened = tuple[Record, dict[str, Any]]
 
@@ -45,6 +45,7 @@ class Found:
     `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
     that was not though the log goes on. `gaps` are what was pruned (first and last record), and
     `unsealed` the records of prunings that nobody signed at once, from an earlier version at best.
+    `begun` names the log that this one goes on from, if any.
     `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
     that counted then, `orders_unproved` those of a time at which the log does not name the keys.
     """
@@ -65,6 +66,7 @@ class Found:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     unsealed: list[int] = field(default_factory=list)
     gone: int = 0
+    begun: LogBegun | None = None
     orders: int = 0
     orders_unproved: int = 0
     register: Register = NOTHING
@@ -179,6 +181,8 @@ class Auditor:
         except ValueError as error:
             raise OutsideError(f"record {record.number}: {error}") from error
         found.register = found.register.after(proof)
+        if isinstance(proof, LogBegun):
+            found.begun = proof
         if isinstance(proof, EvidenceKept):
             found.kept.append(proof)
         elif isinstance(proof, Anchored):

@@ -24,6 +24,7 @@ from vision.storage.log_reader import (
     standing_messages,
     write_export,
 )
+from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso
 
 HELP = "verify a log or an export: chain, signatures, evidence"
@@ -62,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
             print(evidence)
         if trust.keys:
             demand_signature(found)
+        if state_of(args.log) is Closing.TORN:
+            raise OutsideError(TORN_WORDS)
     except BrokenChainError as error:
         raise broken(args.log, error) from error
     except OutsideError as error:
@@ -97,6 +100,12 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
     part = f", records {found.first} to {found.last.number}" if found.first else ""
     print(f"{log}: table {found.table} of {found.site}, {found.events} events{between}{part}")
     print(_chain_words(found))
+    if state_of(log) is not Closing.IN_ORDER:
+        print(f"the file is {state_of(log).value}")
+    if found.begun is not None:
+        print(
+            f"it goes on from record {found.begun.number} of another log, hash {found.begun.hash}"
+        )
     for line in words(found, trust):
         print(line)
     print("records cut off the end show only against a hash kept elsewhere: keep this one")

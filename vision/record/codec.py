@@ -24,13 +24,13 @@ from vision.game.coup.state import StoredAs
 from vision.game.events import AddedLater, Event
 from vision.game.profile import Profile
 from vision.record.facts import Recorded
-from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.proofs import Anchored, EvidenceKept, LogBegun
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*vars(events).values(), *vars(commands).values())
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
-} | {kind.__name__: kind for kind in (EvidenceKept, Anchored, Recorded)}
+} | {kind.__name__: kind for kind in (EvidenceKept, Anchored, LogBegun, Recorded)}
 
 CARDS = {str(card): card for card in DECK}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from vision.storage.retention import DAY_MS
 from vision.storage.sqlite import Database
@@ -67,3 +68,12 @@ class ElapsedTime:
     def _write(self, synchronous: str) -> None:
         with self._db.transaction(synchronous) as connection:
             connection.execute(WRITE, (self._at, self._allowance))
+
+
+def confirm_clock(path: Path, now: int) -> None:
+    """Take `now` (Unix ms) as right for a log that no reader writes; OutsideError."""
+    db = Database(path, TABLE)
+    try:
+        ElapsedTime(db, now).confirm(now)
+    finally:
+        db.close()

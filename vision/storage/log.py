@@ -346,7 +346,7 @@ class Store:
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
                 f"[log] path: {self._db.path} is the log of another table or of other rules; give "
-                "this table its own file, or move the old log away to begin a new one"
+                "this table its own file, or go on in a new log with shoe-reader log begin"
             )
         return last[0][0], last[0][1]
 

@@ -20,9 +20,15 @@ from vision.game.profile import Profile
 from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
 from vision.record.codec import record_from_json, record_to_json, rules_hash
 from vision.record.facts import Recorded
-from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
+from vision.record.proofs import EMPTY, Anchored, EvidenceKept, LogBegun, Shelf
 from vision.record.register import NOTHING, Register
-from vision.wire.messages import Message, MessageStream, messages_of, proof_messages
+from vision.wire.messages import (
+    Message,
+    MessageStream,
+    begun_messages,
+    messages_of,
+    proof_messages,
+)
 
 Results = tuple[CoupResult, ...]
 
@@ -115,7 +121,7 @@ def advance(session: TableSession, event: Event) -> Step:
 
 def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     """Return the table after the event, and the outputs; what proves or records changes none."""
-    unseen = EvidenceKept | Anchored | Recorded
+    unseen = EvidenceKept | Anchored | LogBegun | Recorded
     return (table, ()) if isinstance(event, unseen) else step(table, event)
 
 
@@ -128,6 +134,9 @@ def with_messages(
     """
     if isinstance(event, EvidenceKept | Anchored):
         return _advance_proof(session, event)
+    if isinstance(event, LogBegun):
+        stream, messages = begun_messages(session.stream, event)
+        return Step(replace(session, stream=stream), (), messages)
     if isinstance(event, Recorded):
         return Step(replace(session, register=session.register.after(event)), (), ())
     stream, drawn = session.stream, session.drawn

@@ -65,6 +65,7 @@ from vision.record.codec import (
     event_to_json,
     to_json,
 )
+from vision.record.facts import Fact
 from vision.record.proofs import EMPTY, Medium
 from vision.wire.messages import (
     Message,
@@ -391,6 +392,7 @@ values: dict[Any, st.SearchStrategy[Any]] = {
     Role: st.sampled_from(Role),
     Winner: st.sampled_from(Winner),
     Medium: st.sampled_from(Medium),
+    Fact: st.sampled_from(Fact),
     tuple[str, ...]: st.lists(st.text(max_size=5), max_size=3).map(tuple),
 }
 

@@ -18,6 +18,7 @@ from vision.errors import ConfigurationError
 from vision.wire.commands import (
     COMMANDS,
     HOUSE_INPUTS,
+    RECORD,
     Fields,
     RefusedError,
     order_fields,
@@ -79,6 +80,11 @@ class Gate:
         self.refused = 0
         if users is not None:
             self._renew(users)
+
+    @property
+    def users(self) -> Users:
+        """Who may give orders, as the users file was read last; another object after a change."""
+        return self._users
 
     def remember(self, records: Iterable[Mapping[str, object]], until: int) -> None:
         """Take note of orders of an earlier run, as the log has them: they are not taken again.
@@ -171,6 +177,8 @@ class Gate:
         speaker = self._users.users.get(by or key)
         if speaker is None:
             raise RefusedError(f"by: there is no user '{by}'")
+        if name == RECORD and not signer.may_act_for:
+            raise RefusedError(f"record: {key} is no desk; only a desk reports what people did")
         if by not in ("", key) and not signer.may_act_for:
             raise RefusedError(f"by: {key} may not speak for others")
         if by == key and signer.may_act_for and role != HOUSE:

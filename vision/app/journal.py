@@ -16,17 +16,14 @@ from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
-from vision.app.evidence import EvidenceRecorder, wanted_names
+from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import LinkWatch, SlowDisk
 from vision.app.order_intake import OrderIntake
 from vision.app.replay_service import Replays
-from vision.app.restore import (
-    CHECKPOINT_EVERY,
-    checkpoint_of,
-    moments_in_dispute,
-    restored,
-)
-from vision.app.signing import anchor_for, open_signer
+from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
+from vision.app.retention import Retention
+from vision.app.signing import PruningSeal, anchor_for, open_signer
+from vision.app.staff import StaffRecord
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -39,8 +36,7 @@ from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
-from vision.storage.retention import Limits
-from vision.wire.commands import HOUSE_INPUTS, REPLAY, RefusedError, read_command
+from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
 
@@ -124,13 +120,15 @@ class Journal:
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
             self._session = restored(self._store, header)
-            self._signer = open_signer(config, destinations.log, self._store)
+            self._signer = open_signer(config, destinations.log, self._store, self._session)
+            compare_messages(self._store, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders(), self._session.table.clock)
+            self._staff = StaffRecord(self._session.register)
             self._closing = opening.pop_all()
-        log = config.log
-        self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
+        begin = self._session.table.clock
+        self._retention = Retention(self._store, evidence, config.log, begin)
         self._most_bytes = config.broker.max_message
         self._replays = Replays(self._store, self._session.stream.prefix, self._vouch)
         self._disk = SlowDisk()
@@ -169,9 +167,12 @@ class Journal:
             return ""
         return "9999"
 
-    def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
-        """Begin the run called `boot`, and connect."""
-        steps = self.take([Started(at, boot, __version__, models)])
+    def start(
+        self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
+    ) -> tuple[Step, ...]:
+        """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
+        started = Started(at, boot, __version__, models, identity)
+        steps = self.take([started, *self._staff.changes(self.gate.users, at)])
         if self._endpoint is not None:
             self._connect(self._endpoint, at)
         return steps
@@ -227,16 +228,23 @@ class Journal:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
-        if self._evidence is not None:
-            wanted, before_day = wanted_names(self._session), self.unsent_since[:10]
-            self._evidence.tidy(at, wanted=wanted, before_day=before_day)
+        facts = self._retention.look(self._session, at, self.unsent_since[:10])
+        if facts:
+            self.take(facts)
+        self._retention.delete()
 
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
-        marked = moments_in_dispute(self._session.table)
         for _ in range(SEGMENTS_AT_ONCE):
-            if not self._store.prune(self._limits, now, marked):
+            log_id, signer = self._store.hash_of(0), self._signer
+            seal = signer and PruningSeal(signer, log_id, self._session)
+            if not self._retention.prune(self._session, now, seal):
                 return
+            if signer and seal and seal.anchor and seal.step:
+                self._session = seal.step.session
+                signer.note(seal.anchor)
+                if self._file:
+                    self._file.write(seal.step.messages)
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk since the last call."""
@@ -248,11 +256,12 @@ class Journal:
             return ()
         return self._link_watch.reports(at, self._link.fault(), self._link.set_aside())
 
-    def orders(self, at: int) -> tuple[Ordered, ...]:
+    def orders(self, at: int) -> tuple[Input, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused."""
-        found: list[Ordered] = []
+        found: list[Input] = []
         for signed in self._intake.take() if self._intake is not None else ():
             try:
+                found += self._staff.changes(self.gate.users, at)
                 found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
             except RefusedError as error:
                 self._refuse(signed.name, error, at)
@@ -296,8 +305,8 @@ class Journal:
             self._link.say(health(self._session.stream, at, values))
 
     def _acknowledge(self, item: Input) -> None:
-        """Answer the house's own system, to whose inputs the rules give no reply."""
-        if isinstance(item, Ordered) and isinstance(item.event, HOUSE_INPUTS) and self._link:
+        """Answer the house's system and desks' reports, to which the rules give no reply."""
+        if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED) and self._link:
             fields = item.signed.fields
             ref, who = fields.get("ref", ""), fields["key"]
             reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")

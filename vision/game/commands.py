@@ -148,3 +148,19 @@ class TakeArchive(Command):
 
     shoe: str
     coup: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepEvidence(Command):
+    """The evidence of a coup (0: of the whole shoe) is kept beyond every limit (a legal hold)."""
+
+    shoe: str
+    coup: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseEvidence(Command):
+    """Evidence that `KeepEvidence` kept may be deleted again when its time has come."""
+
+    shoe: str
+    coup: int

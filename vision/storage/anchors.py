@@ -169,14 +169,19 @@ class LogSigner:
         self._unwritten = []
 
     def last_noted(self, log_id: str) -> Anchored | None:
-        """Return the last anchor in the file that is of that log."""
+        """Return the highest anchor in the file that is of that log and signed by this key.
+
+        A line that is not proves nothing: anybody may have put it in.
+        """
         if not self._file.exists():
             return None
-        found = None
-        for _, _, anchor in read_anchors(self._file):
-            if anchor.log == log_id:
-                found = anchor
-        return found
+        lines = (anchor for _, _, anchor in read_anchors(self._file) if anchor.log == log_id)
+        newest_first = sorted(lines, key=lambda anchor: -anchor.number)
+        return next(filter(self.signed, newest_first), None)
+
+    def signed(self, anchor: Anchored) -> bool:
+        """Whether the signature of the anchor is this signer's own."""
+        return is_signed(anchor, self._site, self._table, self._key.public_key())
 
 
 def _last_byte(file: IO[bytes]) -> bytes:

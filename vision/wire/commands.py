@@ -18,6 +18,7 @@ from typing import Any
 from vision.game.commands import Command
 from vision.game.events import BetsClosed, Event, ResultEntered, ShoeEnded
 from vision.record.codec import EVENTS, FIELDS, canonical, event_from_json
+from vision.record.facts import REPORTED_BY_DESKS, Recorded
 from vision.wire.messages import Message, snake
 
 # Limits of one order, many times what the longest order needs; a tighter one refuses honest orders,
@@ -34,13 +35,16 @@ PROOF = ("key", "nonce", "sig", "time")  # what vouches for an order, in every p
 Fields = dict[str, Any]
 
 HOUSE_INPUTS: tuple[type[Event], ...] = (BetsClosed, ShoeEnded, ResultEntered)
+# Inputs to which the rules give no reply; whoever writes them to the log answers.
+UNANSWERED: tuple[type[Event], ...] = (*HOUSE_INPUTS, Recorded)
+RECORD = "record"  # the order by which a desk reports a fact
 
 # What may stand after `cmd/`: every order, and what the house says of itself.
 COMMANDS: dict[str, type[Event]] = {
     snake(name): kind
     for name, kind in EVENTS.items()
     if kind in HOUSE_INPUTS or (issubclass(kind, Command) and not kind.__subclasses__())
-}
+} | {RECORD: Recorded}
 
 
 class RefusedError(ValueError):
@@ -99,9 +103,11 @@ def read_command(name: str, fields: Fields, at: int) -> tuple[Event, str]:
     own = {key: value for key, value in fields.items() if key not in PROOF}
     try:
         _check(own)
-        if kind in HOUSE_INPUTS and own.pop("ref", ref) != ref:
+        if kind in UNANSWERED and own.pop("ref", ref) != ref:
             raise ValueError("ref: not a text")
         event = event_from_json({**_complete(kind, own), "is": kind.__name__, "at": at})
+        if isinstance(event, Recorded) and event.kind not in REPORTED_BY_DESKS:
+            raise ValueError(f"kind: {event.kind} is not for a desk to report")
     except ValueError as error:
         raise RefusedError(str(error), ref) from error
     return event, ref

@@ -19,8 +19,16 @@ from vision.game.outputs import AlertChanged, CoupResult, CoupsChanged, Output
 from vision.game.profile import Profile
 from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
 from vision.record.codec import record_from_json, record_to_json, rules_hash
-from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
-from vision.wire.messages import Message, MessageStream, messages_of, proof_messages
+from vision.record.facts import Recorded
+from vision.record.proofs import EMPTY, Anchored, EvidenceKept, LogBegun, Shelf
+from vision.record.register import NOTHING, Register
+from vision.wire.messages import (
+    Message,
+    MessageStream,
+    begun_messages,
+    messages_of,
+    proof_messages,
+)
 
 Results = tuple[CoupResult, ...]
 
@@ -56,12 +64,16 @@ NO_ROADS = DrawnRoads((), empty_roads())
 
 @dataclass(frozen=True, slots=True)
 class TableSession:
-    """A table and what is published of it: the stream, the evidence at hand, the roads as drawn."""
+    """A table and what is published of it: the stream, the evidence at hand, the roads as drawn.
+
+    `register` is what the records come to.
+    """
 
     table: Table
     stream: MessageStream
     shelf: Shelf = EMPTY
     drawn: DrawnRoads = NO_ROADS
+    register: Register = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +120,9 @@ def advance(session: TableSession, event: Event) -> Step:
 
 
 def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
-    """Return the table after the event, and the outputs; evidence and anchors change no table."""
-    return (table, ()) if isinstance(event, EvidenceKept | Anchored) else step(table, event)
+    """Return the table after the event, and the outputs; what proves or records changes none."""
+    unseen = EvidenceKept | Anchored | LogBegun | Recorded
+    return (table, ()) if isinstance(event, unseen) else step(table, event)
 
 
 def with_messages(
@@ -121,6 +134,11 @@ def with_messages(
     """
     if isinstance(event, EvidenceKept | Anchored):
         return _advance_proof(session, event)
+    if isinstance(event, LogBegun):
+        stream, messages = begun_messages(session.stream, event)
+        return Step(replace(session, stream=stream), (), messages)
+    if isinstance(event, Recorded):
+        return Step(replace(session, register=session.register.after(event)), (), ())
     stream, drawn = session.stream, session.drawn
     if isinstance(event, Started):
         stream = stream.of_run(event)
@@ -133,13 +151,15 @@ def with_messages(
     shelf = session.shelf
     if any(isinstance(output, AlertChanged) for output in outputs):
         shelf = shelf.after(outputs)
-    return Step(TableSession(table, stream, shelf, drawn), outputs, tuple(messages))
+    register = session.register.after(event, outputs)
+    return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
 
 
 def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
     stream, messages = proof_messages(session.stream, proof)
     shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
-    return Step(replace(session, stream=stream, shelf=shelf), (), messages)
+    register = session.register.after(proof)
+    return Step(replace(session, stream=stream, shelf=shelf, register=register), (), messages)
 
 
 # --- checkpoints ----------------------------------------------------------------------------------
@@ -152,6 +172,8 @@ def session_to_json(session: TableSession) -> dict[str, object]:
     line = record_to_json(session.stream, without=_OF_STREAM)
     if session.shelf != EMPTY:
         line["shelf"] = record_to_json(session.shelf)
+    if session.register != NOTHING:
+        line["register"] = record_to_json(session.register)
     return {"line": line, "table": record_to_json(session.table, without=("rules",))}
 
 
@@ -165,8 +187,10 @@ def session_from_json(data: Mapping[str, Any], start: TableSession) -> TableSess
     try:
         line = dict(data["line"])
         shelf = record_from_json(Shelf, line.pop("shelf", {}))
+        register = record_from_json(Register, line.pop("register", {}))
         stream = record_from_json(MessageStream, line, **known)
         table = record_from_json(Table, data["table"], rules=start.table.rules)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"is not a desk of this version: {error!r}") from error
-    return TableSession(table, stream, shelf, NO_ROADS.after(published_results(table)))
+    drawn = NO_ROADS.after(published_results(table))
+    return TableSession(table, stream, shelf, drawn, register)

@@ -20,9 +20,11 @@ from vision.game.commands import (
     CorrectCard,
     FreeHand,
     HoldResult,
+    KeepEvidence,
     MoveCard,
     NewShoe,
     RectifyAlert,
+    ReleaseEvidence,
     ResultStands,
     SignIn,
     SignOut,
@@ -79,6 +81,8 @@ def orders(by: str, role: Role) -> tuple[Command, ...]:
         SignIn(*who),
         SignOut(*who),
         TakeArchive(*who, "s1", 1),
+        KeepEvidence(*who, "s1", 1, reason="claim 17"),
+        ReleaseEvidence(*who, "s1", 1, reason="claim 17"),
     )
 
 

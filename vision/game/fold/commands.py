@@ -22,9 +22,11 @@ from vision.game.commands import (
     CoupCommand,
     FreeHand,
     HoldResult,
+    KeepEvidence,
     MoveCard,
     NewShoe,
     RectifyAlert,
+    ReleaseEvidence,
     ResultStands,
     SignIn,
     SignOut,
@@ -74,6 +76,8 @@ PERMITTED: dict[type[Command], frozenset[Role]] = {
     SignIn: frozenset(Role),
     SignOut: frozenset(Role),
     TakeArchive: _WATCHES,
+    KeepEvidence: _WATCHES,
+    ReleaseEvidence: _WATCHES,
 }
 _ALERT_EVENTS: dict[type[Command], AlertEvent] = {
     AckAlert: AlertEvent.ACKNOWLEDGE,
@@ -106,6 +110,8 @@ def refusal(table: Table, command: Command) -> str:
             return undo_refusal(table)
         case NewShoe() if command.shoe and table.shoe.name == command.shoe:
             return f"shoe {command.shoe} is in use already"
+        case KeepEvidence() | ReleaseEvidence() if not command.reason:
+            return "a legal hold needs words: its reason"
     return ""
 
 

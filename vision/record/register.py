@@ -1,0 +1,72 @@
+"""What the records of a log come to: whose keys counted when, and what is under legal hold.
+
+A part of the session, so a checkpoint carries it past what was pruned, and an audit holds each
+order against the key that its giver had at that moment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vision.game.commands import KeepEvidence, ReleaseEvidence
+from vision.game.events import Event, Started
+from vision.game.outputs import Output, Replied
+from vision.record.facts import Fact, Recorded
+from vision.record.proofs import Anchored
+
+
+class Hold(NamedTuple):
+    """The evidence of a coup is kept beyond every limit; `coup` 0 is the whole shoe."""
+
+    shoe: str
+    coup: int
+
+
+class Person(NamedTuple):
+    """A user as the users file had them: `entry` is canonical JSON of roles and public key."""
+
+    name: str
+    entry: str
+
+
+class Register(NamedTuple):
+    """Users and holds as they stand; what has no case here stands in the log alone.
+
+    `identified`: a run of a version that signs each pruning at once has begun. `sealed`: the log
+    has been signed since, so a pruning that is not signed is a forgery from there on.
+    """
+
+    users: tuple[Person, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    identified: bool = False
+    sealed: bool = False
+
+    def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
+        """Return the register after an event; an order counts only where it was accepted."""
+        match event:
+            case Started() if event.identity:
+                return self._replace(identified=True)
+            case Anchored() if self.identified:
+                return self._replace(sealed=True)
+            case Recorded(kind=Fact.USER):
+                others = tuple(person for person in self.users if person.name != event.subject)
+                entry = (Person(event.subject, event.detail),) if event.detail else ()
+                return self._replace(users=tuple(sorted((*others, *entry))))
+            case KeepEvidence() if _accepted(outputs):
+                hold = Hold(event.shoe, event.coup)
+                return self._replace(holds=tuple(sorted({*self.holds, hold})))
+            case ReleaseEvidence() if _accepted(outputs):
+                hold = Hold(event.shoe, event.coup)
+                return self._replace(holds=tuple(h for h in self.holds if h != hold))
+        return self
+
+    def entry_of(self, name: str) -> str:
+        """Return what the users file had of that person, "" where it had nothing."""
+        return next((person.entry for person in self.users if person.name == name), "")
+
+
+NOTHING = Register()
+
+
+def _accepted(outputs: tuple[Output, ...]) -> bool:
+    return any(isinstance(output, Replied) and output.accepted for output in outputs)

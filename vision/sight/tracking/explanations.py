@@ -96,11 +96,15 @@ class Scene:
 
 def explain(run: Tracklet, scene: Scene, odds: Odds = ODDS) -> Explanation | None:
     """Return what a run of sightings is believed to be, None while that is open."""
-    found = sorted(_explanations(run, scene, odds), key=lambda e: -e.weight)
-    best, second = found[0], found[1]
+    best, second, *_ = weighed(run, scene, odds)
     if best.weight >= odds.times_likelier * second.weight:
         return best
     return best if run.rested_ms(scene.at) >= odds.patience_ms else None
+
+
+def weighed(run: Tracklet, scene: Scene, odds: Odds = ODDS) -> list[Explanation]:
+    """Return all that a run of sightings can be, likeliest first."""
+    return sorted(_explanations(run, scene, odds), key=lambda e: -e.weight)
 
 
 def left_the_mouth(run: Tracklet, view: TableView) -> bool:

@@ -8,6 +8,7 @@ linked to runs (`tracklet`), each new run is explained as a known card, a new on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from vision.sight.detection.detector import Detection, Kind
@@ -16,7 +17,8 @@ from vision.sight.geometry.plane import Pose, TableView
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
-from vision.sight.tracking.explanations import Scene, explain, left_the_mouth
+from vision.sight.tracking.explanations import Scene, explain, left_the_mouth, weighed
+from vision.sight.tracking.snapshot import CardView, Possibility, RunView, TrackerView
 from vision.sight.tracking.tracklet import Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
@@ -87,6 +89,32 @@ class Tracker:
                     return self._at - before > EXPOSED_AGAIN_MS
         return False
 
+    def snapshot(self) -> TrackerView:
+        """Return what is held true now, for people to look at."""
+        cards = tuple(self._view_of(card) for card in self._cards)
+        dealt = [card for card in self._cards if not card.tracklet.is_cut]
+        lying = [card for card in dealt if card.life in (Life.LYING, Life.COVERED)]
+        slots = Counter(card.slot for card in lying if card.slot is not None)
+        crowded = tuple(f"{slot.name} holds {n} cards" for slot, n in slots.items() if n > 1)
+        runs = tuple(self._run_view(run) for run in self._runs)
+        return TrackerView(self._at, cards, runs, len(dealt), len(lying), crowded)
+
+    def _view_of(self, card: TrackedCard) -> CardView:
+        run = card.tracklet
+        kind = Kind.CUT if run.is_cut else run.kind
+        seen = run.seen_at == self._at
+        quad = self._view.quad_px(run.lies_at)
+        return CardView(card.id, quad, kind, card.life, card.slot, seen)
+
+    def _run_view(self, run: Tracklet) -> RunView:
+        found = weighed(run, self._scene()) if self._weighable(run) else []
+        total = sum(each.weight for each in found) or 1.0
+        odds = [
+            Possibility(e.weight / total, None if e.card is None else e.card.id, e.new)
+            for e in found
+        ]
+        return RunView(self._view.quad_px(run.lies_at), run.kind, tuple(odds))
+
     # --- runs of sightings -----------------------------------------------------------------------
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
@@ -108,14 +136,15 @@ class Tracker:
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
         self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
 
-    def _explain(self, run: Tracklet) -> None:
+    def _weighable(self, run: Tracklet) -> bool:
+        """Whether enough is seen of a run to say what it is: it left the mouth, or it lies."""
         if run.seen_at != self._at or self._view.in_mouth(run.pose):
-            return
-        leaves = left_the_mouth(run, self._view)
+            return False
         lies = run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
-        if not (leaves or lies):
-            return
-        if run not in self._runs:
+        return lies or left_the_mouth(run, self._view)
+
+    def _explain(self, run: Tracklet) -> None:
+        if run not in self._runs or not self._weighable(run):
             return
         explanation = explain(run, self._scene())
         if explanation is None or not (explanation.new or explanation.card):

@@ -31,9 +31,10 @@ TICK = Fraction(1, 1000)
 # Seconds from one whole picture to the next, and so of a fragment: what is lost when the program is
 # killed. Shorter makes larger films.
 FRAGMENT_S = 2.0
-# Of x264: quality at which small letters stay sharp (0 to 51, lower is better; 23 is x264's own),
-# and a preset that takes little time on one thread.
-OPTIONS = {"crf": "24", "preset": "veryfast", "threads": "1"}
+# Of x264: quality at which small letters stay sharp (0 to 51, lower is better; 23 is x264's own), a
+# preset that takes little time on one thread, and no pictures that wait for later ones, which would
+# shift all times.
+OPTIONS = {"crf": "24", "preset": "veryfast", "threads": "1", "bf": "0"}
 MUXER = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
 
 
@@ -153,7 +154,7 @@ def _new_file(path: Path) -> IO[bytes]:
     if path.suffix.lower() != SUFFIX:
         raise ConfigurationError(f"--draw: {path} must end in {SUFFIX}, the only kind it writes")
     try:
-        return open(path, "xb")  # closed with the film
+        return path.open("xb")
     except FileExistsError:
         raise ConfigurationError(
             f"--draw: {path} is there already and is not overwritten; give another name, or move "

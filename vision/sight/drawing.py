@@ -197,7 +197,7 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
         pen.label(card.quad, [_label(card, seen.names)], colour)
     for run in seen.tracker.runs:
-        pen.outline(run.quad, RUN, 1, dashed=True)
+        pen.outline(run.quad, RUN, 2, dashed=True)
         pen.label(run.quad, _odds(run, seen), RUN, below=True)
 
 

@@ -108,6 +108,18 @@ def test_card_bears_its_order_and_its_name() -> None:
     assert 0 < amounts[0] != amounts[1] < amounts[2]
 
 
+def test_labels_of_cards_in_a_pile_stay_readable() -> None:
+    """Two cards in one place have their words one above the other."""
+    here = PLACES[Slot.BANCO_2]
+    names = {7: CardName(4, None, unread=False), 8: CardName(5, None, unread=False)}
+    pile = (card(here, Life.LIFTED), replace(card(here, Life.COVERED), id=8))
+    image = drawn(with_cards(*pile, names=names)).astype(int)
+    top = round(float((quad(here) * SCALE)[:, 1].min()))
+    for life, lines in ((Life.LIFTED, (17, 3)), (Life.COVERED, (32, 18))):
+        line = image[top - lines[0] : top - lines[1]]
+        assert (np.abs(line - LIVES[life]).max(axis=2) < 90).sum() > 30
+
+
 def test_run_not_explained_has_its_odds_below_it() -> None:
     """A run of sightings is dashed, with a line for each explanation that is likely at all."""
     here = PLACES[Slot.PUNTO_2]

@@ -31,6 +31,7 @@ from vision.sight.tracking.card import Life
 from vision.sight.tracking.snapshot import CardView, Possibility, RunView, TrackerView
 
 Colour = tuple[int, int, int]
+Box = tuple[int, int, int, int]  # left, top, width, height, in pixels
 
 # Width of a drawing in pixels: the film is to be read where it stands beside other windows. Wider
 # makes larger films, narrower and the words over neighbouring cards run into one another.
@@ -252,6 +253,7 @@ class _Pen:
     def __init__(self, picture: Image, scale: Points) -> None:
         self.picture = picture
         self._scale = scale
+        self._labels: list[Box] = []
 
     def area(self, outline: Points, name: str) -> None:
         """Draw a place of the table, thin, with its name at its lower left corner."""
@@ -284,7 +286,10 @@ class _Pen:
     def label(
         self, quad: Points, lines: Sequence[str], colour: Colour, *, below: bool = False
     ) -> None:
-        """Write lines on dark ground above an outline (4 x 2 px), or below it; inside the frame."""
+        """Write lines on dark ground above an outline (4 x 2 px), or below it.
+
+        Inside the picture, and clear of the labels before.
+        """
         corners = self._scaled(quad)
         width = max(_width(line) for line in lines) + 4
         height = (LINE_PX - 2) * len(lines)
@@ -292,6 +297,9 @@ class _Pen:
         left = corners[:, 0].mean() - width / 2
         limits = (self.picture.shape[1] - width, self.picture.shape[0] - height)
         x, y = (round(float(np.clip(a, 0, b))) for a, b in zip((left, top), limits, strict=True))
+        while any(_meet((x, y, width, height), other) for other in self._labels) and y > 0:
+            y = max(0, y - LINE_PX + 2)
+        self._labels.append((x, y, width, height))
         cv2.rectangle(self.picture, (x, y), (x + width, y + height), PAPER, cv2.FILLED)
         for number, line in enumerate(lines):
             self.words(line, (x + 2, y + 11 + number * (LINE_PX - 2)), colour)
@@ -315,6 +323,14 @@ class _Pen:
     def _scaled(self, points: Points) -> Points:
         """Return points of the frame in the drawing, kept where OpenCV can count."""
         return np.clip(np.asarray(points, np.float32) * self._scale, -8000, 8000)
+
+
+def _meet(one: Box, other: Box) -> bool:
+    """Whether two boxes have anything in common."""
+    return all(
+        one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2]
+        for side in (0, 1)
+    )
 
 
 def _width(text: str) -> int:

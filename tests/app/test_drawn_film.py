@@ -111,7 +111,7 @@ def test_film_on_a_full_disk_ends_and_says_so(config: TableConfig, tmp_path: Pat
     [
         ("there.mp4", "is not overwritten; give another name"),
         ("no/such/folder.mp4", "give a path in a folder that exists and is writable"),
-        ("film.avi", r"must end in \.mp4"),
+        ("film.avi", r"ends in \.mp4"),
     ],
     ids=["exists", "no folder", "other kind"],
 )

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vision.game.events import Slot
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Points
-from vision.sight.tracking.card import Life
+from vision.sight.geometry.plane import TableView
+from vision.sight.tracking.card import Life, TrackedCard
+from vision.sight.tracking.explanations import Explanation
+from vision.sight.tracking.tracklet import Tracklet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,3 +72,32 @@ class TrackerView:
     left: int
     lying: int
     doubts: tuple[str, ...]
+
+
+def tracker_view(
+    view: TableView, cards: Sequence[TrackedCard], runs: Sequence[RunView], at: int
+) -> TrackerView:
+    """Return what is held true at a time: the cards that have not gone, and what is still open."""
+    dealt = [card for card in cards if not card.tracklet.is_cut]
+    lying = [card for card in dealt if card.life in (Life.LYING, Life.COVERED)]
+    slots = Counter(card.slot for card in lying if card.slot is not None)
+    crowded = tuple(f"{slot.name} holds {n} cards" for slot, n in slots.items() if n > 1)
+    seen = tuple(_card_view(view, card, at) for card in cards)
+    return TrackerView(at, seen, tuple(runs), len(dealt), len(lying), crowded)
+
+
+def _card_view(view: TableView, card: TrackedCard, at: int) -> CardView:
+    run = card.tracklet
+    kind = Kind.CUT if run.is_cut else run.kind
+    quad = view.quad_px(run.lies_at)
+    return CardView(card.id, quad, kind, card.life, card.slot, run.seen_at == at)
+
+
+def run_view(view: TableView, run: Tracklet, found: Sequence[Explanation]) -> RunView:
+    """Return a run of sightings with its explanations, which may be none yet."""
+    total = sum(each.weight for each in found) or 1.0
+    odds = [
+        Possibility(each.weight / total, None if each.card is None else each.card.id, each.new)
+        for each in sorted(found, key=lambda each: -each.weight)
+    ]
+    return RunView(view.quad_px(run.lies_at), run.kind, tuple(odds))

@@ -8,7 +8,6 @@ linked to runs (`tracklet`), each new run is explained as a known card, a new on
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from vision.sight.detection.detector import Detection, Kind
@@ -18,7 +17,7 @@ from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
 from vision.sight.tracking.explanations import Scene, explain, left_the_mouth, weighed
-from vision.sight.tracking.snapshot import CardView, Possibility, RunView, TrackerView
+from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.tracklet import Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
@@ -91,29 +90,10 @@ class Tracker:
 
     def snapshot(self) -> TrackerView:
         """Return what is held true now, for people to look at."""
-        cards = tuple(self._view_of(card) for card in self._cards)
-        dealt = [card for card in self._cards if not card.tracklet.is_cut]
-        lying = [card for card in dealt if card.life in (Life.LYING, Life.COVERED)]
-        slots = Counter(card.slot for card in lying if card.slot is not None)
-        crowded = tuple(f"{slot.name} holds {n} cards" for slot, n in slots.items() if n > 1)
-        runs = tuple(self._run_view(run) for run in self._runs)
-        return TrackerView(self._at, cards, runs, len(dealt), len(lying), crowded)
-
-    def _view_of(self, card: TrackedCard) -> CardView:
-        run = card.tracklet
-        kind = Kind.CUT if run.is_cut else run.kind
-        seen = run.seen_at == self._at
-        quad = self._view.quad_px(run.lies_at)
-        return CardView(card.id, quad, kind, card.life, card.slot, seen)
-
-    def _run_view(self, run: Tracklet) -> RunView:
-        found = weighed(run, self._scene()) if self._weighable(run) else []
-        total = sum(each.weight for each in found) or 1.0
-        odds = [
-            Possibility(e.weight / total, None if e.card is None else e.card.id, e.new)
-            for e in found
-        ]
-        return RunView(self._view.quad_px(run.lies_at), run.kind, tuple(odds))
+        scene = self._scene()
+        found = [weighed(run, scene) if self._weighable(run) else [] for run in self._runs]
+        runs = [run_view(self._view, *pair) for pair in zip(self._runs, found, strict=True)]
+        return tracker_view(self._view, self._cards, runs, self._at)
 
     # --- runs of sightings -----------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ from vision.inference.load import ModelSet, open_models
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import TableView, box_around, overlap
+from vision.sight.geometry.plane import TableView, box_around, distance_inside, overlap
 from vision.sight.tracking.tracker import Tracker
 
 CACHE = Path("runs/tracking")
@@ -112,8 +112,10 @@ def _dealt(show: Show) -> Iterator[Instant]:
 
 
 def with_truth(folder: Path) -> list[Path]:
-    """Return the films of a folder that have their truth beside them."""
-    return [p for p in sorted(folder.glob("*.mp4")) if p.with_suffix(".json").exists()]
+    """Return the films of a folder whose truth, beside them, has where cards lay in their slots."""
+    films = [path for path in sorted(folder.glob("*.mp4")) if path.with_suffix(".json").exists()]
+    truths = {film: json.loads(film.with_suffix(".json").read_text("utf-8")) for film in films}
+    return [f for f, truth in truths.items() if any(_rests(c, truth) for c in truth["cards"])]
 
 
 def recorded(path: Path) -> Film:
@@ -126,7 +128,7 @@ def recorded(path: Path) -> Film:
 
 def _recorded(path: Path, truth: dict[str, Any]) -> Iterator[Instant]:
     capture = cv2.VideoCapture(str(path))
-    lying = [card for card in truth["cards"] if card.get("rest_quad_px")]
+    lying = [card for card in truth["cards"] if _rests(card, truth)]
     for index in range(truth["video"]["frames"]):
         done, image = capture.read()
         if not done:
@@ -139,6 +141,15 @@ def _recorded(path: Path, truth: dict[str, Any]) -> Iterator[Instant]:
         at = round(1000 * index / truth["video"]["fps"])
         yield Instant(Frame(np.asarray(image, np.uint8), at, index), judged, ())
     capture.release()
+
+
+def _rests(card: dict[str, Any], truth: dict[str, Any]) -> bool:
+    """Whether the truth has where a card lay; of some films it has where it was gathered."""
+    slot = truth["slots"].get(card["slot"])
+    if slot is None or not card.get("rest_quad_px"):
+        return False
+    middle = np.mean(card["rest_quad_px"], axis=0)
+    return distance_inside(middle.tolist(), np.asarray(slot["px"], np.float32)) > 0
 
 
 def view_of(text: str) -> TableView:

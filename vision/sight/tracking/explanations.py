@@ -9,7 +9,7 @@ away, a place turns out bare, a false box vanishes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from vision.sight.geometry.plane import Pose, TableView, distance_inside, shared_area
@@ -96,15 +96,15 @@ class Scene:
 
 def explain(run: Tracklet, scene: Scene, odds: Odds = ODDS) -> Explanation | None:
     """Return what a run of sightings is believed to be, None while that is open."""
-    best, second, *_ = weighed(run, scene, odds)
+    best, second, *_ = weighed([run], scene, odds)[0]
     if best.weight >= odds.times_likelier * second.weight:
         return best
     return best if run.rested_ms(scene.at) >= odds.patience_ms else None
 
 
-def weighed(run: Tracklet, scene: Scene, odds: Odds = ODDS) -> list[Explanation]:
-    """Return all that a run of sightings can be, likeliest first."""
-    return sorted(_explanations(run, scene, odds), key=lambda e: -e.weight)
+def weighed(runs: Sequence[Tracklet], scene: Scene, odds: Odds = ODDS) -> list[list[Explanation]]:
+    """Return all that each run of sightings can be, likeliest first."""
+    return [sorted(_explanations(run, scene, odds), key=lambda e: -e.weight) for run in runs]
 
 
 def left_the_mouth(run: Tracklet, view: TableView) -> bool:

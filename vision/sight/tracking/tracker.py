@@ -90,9 +90,10 @@ class Tracker:
 
     def snapshot(self) -> TrackerView:
         """Return what is held true now, for people to look at."""
-        scene = self._scene()
-        found = [weighed(run, scene) if self._weighable(run) else [] for run in self._runs]
-        runs = [run_view(self._view, *pair) for pair in zip(self._runs, found, strict=True)]
+        ripe = [run for run in self._runs if self._is_ripe(run)]
+        found = zip((run.number for run in ripe), weighed(ripe, self._scene()), strict=True)
+        odds = dict(found)
+        runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
         return tracker_view(self._view, self._cards, runs, self._at)
 
     # --- runs of sightings -----------------------------------------------------------------------
@@ -116,15 +117,8 @@ class Tracker:
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
         self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
 
-    def _weighable(self, run: Tracklet) -> bool:
-        """Whether enough is seen of a run to say what it is: it left the mouth, or it lies."""
-        if run.seen_at != self._at or self._view.in_mouth(run.pose):
-            return False
-        lies = run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
-        return lies or left_the_mouth(run, self._view)
-
     def _explain(self, run: Tracklet) -> None:
-        if run not in self._runs or not self._weighable(run):
+        if run not in self._runs or not self._is_ripe(run):
             return
         explanation = explain(run, self._scene())
         if explanation is None or not (explanation.new or explanation.card):
@@ -136,6 +130,14 @@ class Tracker:
             explanation.card.go_on_as(run)
         else:
             self._begin(run)
+
+    def _is_ripe(self, run: Tracklet) -> bool:
+        """Whether enough is seen of a run to weigh what it is: it left the mouth, or it lies."""
+        if run.seen_at != self._at or self._view.in_mouth(run.pose):
+            return False
+        if left_the_mouth(run, self._view):
+            return True
+        return run.rested_ms(self._at) >= LEAST_REST_MS and run.sightings >= LEAST_SIGHTINGS
 
     def _begin_forerunners(self, run: Tracklet) -> None:
         """Believe what lies in a slot, not yet sure, before a card that left the shoe after it.

@@ -19,9 +19,9 @@ import cv2
 from vision.app.drawn_film import words_of
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
-from vision.commands.printing.console import Console
 from vision.config.table import load
 from vision.game.outputs import Output
+from vision.metrics.counters import Metrics
 from vision.sight.drawing import Drawing, SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
@@ -32,6 +32,16 @@ from vision.wire.session import Step
 FOLDER = Path(__file__).parents[2] / "deploy" / "img"
 # JPEG quality, 0 to 100: letters stay sharp, and a picture takes about 120 kB.
 QUALITY = 82
+
+
+class Silent:
+    """Follows a run and says nothing."""
+
+    def take(self, step: Step) -> None:
+        """Take a step."""
+
+    def tick(self, metrics: Metrics) -> None:
+        """Take the figures after a picture."""
 
 
 class Chooser:
@@ -87,7 +97,7 @@ def main() -> None:
         config = load(folder / "table.toml")
         chooser = Chooser(config.view.table_view())
         logged = Destinations(folder / "log.sqlite", publish=False)
-        reader = TableReader(config, logged, Console(fps=config.camera.fps), speed=0.0)
+        reader = TableReader(config, logged, Silent(), speed=0.0)
         reader.show_to(chooser)
         reader.run()
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,11 @@ import pytest
 from tests.app.test_pipeline import STAGE
 from tests.app.test_reader import table_file
 from vision.app import drawn_film
-from vision.app.drawn_film import DrawnFilm
+from vision.app.drawn_film import DrawnFilm, words_of
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
+from vision.game.events import Winner
+from vision.game.outputs import CoupResult, Hand, Output, ResultState, StatusChanged
 from vision.sight.geometry.frame import Frame
 
 FPS = 15
@@ -132,3 +134,28 @@ def test_film_without_its_codec_names_the_cure(config: TableConfig, tmp_path: Pa
     ):
         DrawnFilm(tmp_path / "out.mp4", config)
     assert not (tmp_path / "out.mp4").exists()
+
+
+NOTHING = Hand((), 5, natural=False, pair=False)
+HELD = CoupResult(
+    0, "s", 2, 0, ResultState.HELD, "review", None, NOTHING, NOTHING, None, False, (), False, "", ""
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (HELD, "COUP 2 held review"),
+        (HELD._replace(state=ResultState.VOID, why=""), "COUP 2 void"),
+        (
+            HELD._replace(state=ResultState.FINAL, why="", winner=Winner.BANCO),
+            "COUP 2 final banco 5:5",
+        ),
+        (StatusChanged(0, "blind", "b", "too dark"), "reader blind too dark"),
+        (StatusChanged(0, "online", "b", ""), "reader online"),
+    ],
+    ids=["held", "void", "final", "blind", "online"],
+)
+def test_words_of_an_output_are_few(output: Output, words: str) -> None:
+    """A result says what became of it, and its points only where there is a winner."""
+    assert [line for line, _ in words_of(output)] == [words]

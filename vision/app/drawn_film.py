@@ -20,7 +20,7 @@ from av.video.stream import VideoStream
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
-from vision.sight.drawing import BAD, GOOD, WHITE, Colour, Drawing, SightView
+from vision.sight.drawing import BAD, GOOD, RUN, WHITE, Colour, Drawing, SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.wire.session import Step
 
@@ -129,9 +129,10 @@ def words_of(output: Output) -> list[tuple[str, Colour]]:
     """Return what an output says, in a few words, with its colour; nothing for most."""
     match output:
         case CoupResult():
-            winner = output.winner or f"held: {output.why}"
+            if output.winner is None:
+                return [(f"COUP {output.coup} {output.state} {output.why or ''}".rstrip(), RUN)]
             points = f"{output.punto.points}:{output.banco.points}"
-            return [(f"COUP {output.coup} {output.state} {winner} {points}", GOOD)]
+            return [(f"COUP {output.coup} {output.state} {output.winner} {points}", GOOD)]
         case AlertChanged(alert=alert, first=True):
             return [(f"ALERT {alert.severity} {alert.code}", BAD)]
         case AlertChanged(alert=alert) if alert.state is not AlertState.RAISED:

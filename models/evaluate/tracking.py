@@ -215,7 +215,8 @@ class Theirs:
     """A tracker of Ultralytics with its own settings, without motion compensation or ReID."""
 
     def __init__(self, name: str, title: str, threshold: float) -> None:
-        settings = YAML.load(check_yaml(f"{name}.yaml")) | {"gmc_method": "none"}
+        file = check_yaml(f"{name}.yaml")  # type: ignore[no-untyped-call]
+        settings = YAML.load(file) | {"gmc_method": "none"}  # type: ignore[no-untyped-call]
         kind = {"bytetrack": BYTETracker, "botsort": BOTSORT}[name]
         self._tracker = kind(IterableSimpleNamespace(**settings))
         self._title, self._threshold = title, threshold
@@ -308,7 +309,7 @@ def _number(identity: int, known: dict[int, int]) -> int:
 def follow(film: Film, models: ModelSet, found: Detections) -> dict[str, Sequences]:
     """Run all trackers over a film; return what each said, by the name of its row."""
     threshold = SETTINGS["threshold"]
-    trackers = [
+    trackers: list[Callable[[Frame, Sequence[Detection]], dict[str, Boxes]]] = [
         Ours(film.view, models, threshold),
         Theirs("bytetrack", "ByteTrack", threshold),
         Theirs("bytetrack", "ByteTrack, low scores too", LOWEST_SCORE),

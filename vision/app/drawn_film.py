@@ -114,12 +114,13 @@ class DrawnFilm:
         self._container = av.open(self._file, "w", format="mp4", options=MUXER)
         rate = Fraction(self._fps).limit_denominator(1000)
         stream = self._container.add_stream(CODEC, rate=rate, options=OPTIONS)
+        assert isinstance(stream, VideoStream)  # noqa: S101  # the codec is one of video
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.codec_context.time_base = TICK
         stream.codec_context.gop_size = max(1, round(FRAGMENT_S * self._fps))
         return stream
 
-    def _mux(self, packets: Iterable[av.Packet]) -> None:
+    def _mux(self, packets: Iterable[av.Packet[VideoStream]]) -> None:
         assert self._container is not None  # noqa: S101
         for packet in packets:
             self._container.mux(packet)

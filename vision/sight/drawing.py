@@ -174,7 +174,7 @@ def words_of(event: Event) -> str:
         case CutCardOut():
             return "cut card out"
         case Noticed(code=code, order=order, detail=detail):
-            return " ".join(filter(None, (code, order and f"card {order}", detail)))
+            return " ".join(filter(None, (code, f"card {order}" if order else "", detail)))
     return type(event).__name__
 
 
@@ -322,7 +322,7 @@ class _Pen:
 
     def _scaled(self, points: Points) -> Points:
         """Return points of the frame in the drawing, kept where OpenCV can count."""
-        return np.clip(np.asarray(points, np.float32) * self._scale, -8000, 8000)
+        return np.asarray(np.clip(points * self._scale, -8000, 8000), np.float32)
 
 
 def _meet(one: Box, other: Box) -> bool:

@@ -168,9 +168,7 @@ class Session:
         shifted = [replace(sign, at=sign.at + START_MS) for sign in mouth]
         tracks = tracker.follow(found, when, BLANK, mouth=shifted, hands=hands)
         events = list(reader.update(tracks, Frame(index=0, at=when, image=BLANK)).events)
-        noticed = [
-            Noticed(when, each.code, detail=each.detail) for each in tracker.findings()
-        ]
+        noticed = [Noticed(when, each.code, detail=each.detail) for each in tracker.findings()]
         exposed = [Noticed(when, "EXPOSED_IN_SHOE")] if tracker.newly_exposed() else []
         return [*exposed, *noticed, *events]
 
@@ -252,7 +250,8 @@ class Session:
         elif published:
             verdict.outcome = "right"
         verdict.shown = " | ".join(
-            f"{r.coup} {r.state} {r.why} {_names(r.punto.cards)} {_names(r.banco.cards)}" for r in shown
+            f"{r.coup} {r.state} {r.why} {_names(r.punto.cards)} {_names(r.banco.cards)}"
+            for r in shown
         )
         return verdict
 

@@ -174,7 +174,9 @@ class World:
 
     def palms(self, at: float) -> list[tuple[float, float, float]]:
         """Return the palms over the table, with the lean of each forearm."""
-        return [(*reach.palm(at), reach.lean) for reach in self.hands if reach.start <= at < reach.end]
+        return [
+            (*reach.palm(at), reach.lean) for reach in self.hands if reach.start <= at < reach.end
+        ]
 
     def lying(self, at: float) -> list[Prop]:
         """Return the cards that are out of the shoe, or at its mouth, and not cleared."""

@@ -9,10 +9,10 @@ import numpy as np
 from tests.sight.film import PLACES, Prop, Stage
 from vision.app.pipeline import SightPipeline
 from vision.config.table import TableConfig
-from vision.game.events import Event, Noticed
+from vision.game.events import CardOut, Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Kind
+from vision.sight.detection.detector import Kind, Seen
 from vision.sight.geometry.frame import Frame, Image, Points
 
 FRAME_MS = 100
@@ -27,9 +27,9 @@ class Models:
         self.sure = 0.7
         self.looks = 0
 
-    def detect(self, _: Image) -> object:
+    def see(self, _: Image) -> Seen:
         """Return what lies on the stage."""
-        return STAGE.detections()
+        return Seen(STAGE.detections())
 
     def classify(self, _: Image, quads: Sequence[Points]) -> list[Look]:
         """Look at each card."""
@@ -56,7 +56,7 @@ def pipeline(models: Models) -> SightPipeline:
             "view": section,
         }
     )
-    found = ModelSet(models.detect, models.classify)  # type: ignore[arg-type]
+    found = ModelSet(models, models.classify)  # type: ignore[arg-type]
     return SightPipeline(config, found, decks=8)
 
 
@@ -79,3 +79,18 @@ def test_looks_reach_the_trend_of_reading() -> None:
     models.sure = 0.3
     codes = [event.code for event in shown(sight, range(100, 200)) if isinstance(event, Noticed)]
     assert codes == ["READING_POOR"]
+
+
+def test_view_is_kept_from_when_it_is_asked_for() -> None:
+    """What was made of a frame can be looked at, once somebody wants to: here six open faces."""
+    sight = pipeline(Models())
+    shown(sight, range(5))
+    assert sight.view is None
+    sight.keep_view()
+    events = shown(sight, range(5, 30))
+    assert sight.view is not None
+    assert sight.view.at == 29 * FRAME_MS
+    assert len(sight.view.found) == len(sight.view.tracker.cards) == len(PLACES)
+    assert sight.view.tracker.left == sight.view.tracker.lying == len(PLACES)
+    orders = {event.order for event in events if isinstance(event, CardOut)}
+    assert {name.order for name in sight.view.names.values()} >= orders

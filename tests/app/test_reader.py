@@ -17,9 +17,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import av
 import cv2
 import httpx
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.sight.film import UP, Prop, Stage, deal_coup
 from vision import cli
@@ -34,9 +37,11 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import parse_cards
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Detection
+from vision.sight.detection.detector import Detection, Kind, Seen
+from vision.sight.drawing import HAND, LIVES, STRIP_PX
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose
+from vision.sight.tracking.card import Life
 
 FPS = 15
 # The fifth card goes to Punto: due with 4 against 7, not due with 7 against 7.
@@ -69,16 +74,18 @@ class Eye:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.seen: dict[bytes, tuple[tuple[Detection, ...], list[Prop], Pose | None]] = {}
+        self.seen: dict[bytes, tuple[Seen, list[Prop], Pose | None]] = {}
 
     def remember(self, image: Image) -> None:
         """Keep what lies on the stage while this picture shows it."""
-        stage = self.stage
+        stage, area = self.stage, self.stage.hand_area()
+        quads = [] if area is None else [stage.view.homography.to_px(area)]
+        hands = tuple(Detection(quad, Kind.HAND, 0.9) for quad in quads)
         self.seen[image.tobytes()] = (
-            stage.detections(), copy.deepcopy(stage.props), copy.deepcopy(stage.hand)
+            Seen(stage.detections(), hands), copy.deepcopy(stage.props), copy.deepcopy(stage.hand)
         )  # fmt: skip
 
-    def detect(self, image: Image) -> tuple[Detection, ...]:
+    def see(self, image: Image) -> Seen:
         """Return what lies in the picture."""
         return self.seen[image.tobytes()][0]
 
@@ -121,7 +128,7 @@ def table_file(stage: Stage) -> str:
 def eyes(film: tuple[Path, Eye]) -> Iterator[ModelSet]:
     """Let the app see with the perfect eye instead of with models."""
     eye = film[1]
-    found = ModelSet(eye.detect, eye.classify, {"eye": "00"})  # type: ignore[arg-type]
+    found = ModelSet(eye, eye.classify, {"eye": "00"})  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app_module, "open_models", lambda *_, **__: found)
         yield found
@@ -209,6 +216,47 @@ def test_run_command_prints_coups_alerts_and_figures(done: tuple[Path, str]) -> 
     assert "ALERT warning OVER_P3_STAND, coup 2" in told
     assert "frames in" in told
     assert "10 cards out, 10 read, 0 declined" in told
+
+
+def test_run_draw_films_every_picture_and_changes_nothing_else(
+    start: TableConfig, film: tuple[Path, Eye], tmp_path: Path
+) -> None:
+    """`--draw` writes as many pictures as the source has; cards come out as without it."""
+    plain = of(run(start, tmp_path), "card")
+    out, messages = tmp_path / "out.mp4", tmp_path / "drawn.jsonl"
+    words = ["run", str(film[0] / "table.toml"), "--source", start.camera.source, "--fast"]
+    words += ["--no-broker", "--log", str(tmp_path / "drawn.sqlite"), "--messages", str(messages)]
+    assert cli.main([*words, "--draw", str(out)]) == 0
+    drawn = of([json.loads(line) for line in messages.read_text("utf-8").splitlines()], "card")
+    told = [[(card["event"], card["order"], card["slot"]) for card in c] for c in (plain, drawn)]
+    assert told[0] == told[1] != []
+    with av.open(out) as container:
+        pictures = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+    assert len(pictures) == 45
+    assert pictures[0].shape == (540 + STRIP_PX, 960, 3)
+    hands = [near(picture, HAND) for picture in pictures]
+    lying = [near(picture, LIVES[Life.LYING]) for picture in pictures]
+    # The hand comes and goes; a card lies there at the end. The legend has its colours from on.
+    assert max(hands) > hands[0] + 200
+    assert lying[-1] > lying[0] + 200
+
+
+def near(picture: NDArray[np.uint8], colour: tuple[int, int, int]) -> int:
+    """Return how many pixels of a picture have a colour, as a film keeps it."""
+    return int((np.abs(picture.astype(int) - colour).max(axis=2) < 40).sum())
+
+
+def test_run_draw_onto_a_film_that_is_there_is_refused(
+    film: tuple[Path, Eye], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No film is overwritten, and nothing is begun: the message says what to do."""
+    out = tmp_path / "out.mp4"
+    out.write_bytes(b"precious")
+    words = ["run", str(film[0] / "table.toml"), "--fast", "--no-broker", "--draw", str(out)]
+    assert cli.main([*words, "--log", str(tmp_path / "log.sqlite")]) == 2
+    assert "is there already and is not overwritten" in capsys.readouterr().err
+    assert out.read_bytes() == b"precious"
+    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_run_again_goes_on_with_numbers_and_begins_a_shoe(

@@ -133,6 +133,20 @@ def test_corner_is_dragged_and_taken_back(screen: Screen, workshop: Workshop) ->
     assert workshop.file.read_text("utf-8") == text
 
 
+def test_what_the_reader_sees_is_shown_live(screen: Screen) -> None:
+    """One press shows the table as the reader sees it; its areas are not dragged there."""
+    page = screen.page
+    page.click("#drawn")
+    page.wait_for_function(
+        "() => document.getElementById('picture').naturalWidth === 960", timeout=30000
+    )
+    screen.says("seen", "Live, with what the reader makes of it")
+    assert not page.is_visible("#places")
+    page.click("#live")
+    page.wait_for_function("() => document.getElementById('picture').naturalWidth === 1920")
+    assert page.is_visible("#places")
+
+
 def test_live_picture_that_cannot_be_had_is_told(screen: Screen, workshop: Workshop) -> None:
     """Without a kept picture the page says so, with the cure; the places stay on the screen."""
     screen.page.click("#kept")
@@ -162,7 +176,9 @@ def test_enrolment_shows_what_is_missing(screen: Screen, workshop: Workshop) -> 
 
 def test_setting_up_is_for_the_engineer_alone(workshop: Workshop) -> None:
     """Nobody else sees a picture, a place or a job; nothing changes without the page's token."""
-    gets = [("GET", path) for path in ("picture/live", "picture/kept", "places", "job")]
+    gets = [
+        ("GET", path) for path in ("picture/live", "picture/drawn", "picture/kept", "places", "job")
+    ]
     changes = ("places", "job/check", "job/enrol", "job/stop")
     asks = gets + [("POST", path) for path in changes]
     for name, status in (("", 401), ("Bo", 403), ("Ann", 403), ("Cy", 403), ("Di", None)):

@@ -1,9 +1,9 @@
 """Draw the rooms of the program from the import graph, as `deploy/architecture.md` shows them.
 
-`python -m tests.house.draw` prints a Mermaid chart of the rooms and a table of them by floors;
-`--write` puts both between the markers of the page. Imports of the leaves, the modules at the root
-that every room may import, are left out; so is, in the chart, an arrow where a longer way leads to
-the same room.
+`python -m tests.house.draw` prints a Mermaid chart of the rooms, a table of them by floors, and a
+chart of what lies in the room with most folders, `sight/`; `--write` puts them between the markers
+of the page. Imports of the leaves, the modules at the root that every room may import, are left
+out; so is, in a chart, an arrow where a longer way leads to the same place.
 """
 
 from __future__ import annotations
@@ -12,23 +12,36 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.house.graph import Arrows, House, floors, reduced
+from tests.house.graph import Arrows, House, floors, joined, reduced
 from tests.house.measure import loose_modules
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "deploy" / "architecture.md"
 BEGIN = "<!-- drawn by `python -m tests.house.draw --write` -->\n"
+OPENED = "vision.sight"  # the room whose inside is drawn too
 END = "<!-- end of the drawing -->\n"
 
 
 def drawing(house: House) -> str:
-    """Return the chart and the table, in Markdown."""
-    return f"{_chart(house)}\n{_table(house)}"
+    """Return the charts and the table, in Markdown."""
+    parts = [_chart(_without_leaves(house)), _table(house), f"In `{_short(OPENED)}/`:\n"]
+    return "\n".join([*parts, _chart(_inside(house, OPENED))])
 
 
-def _chart(house: House) -> str:
-    rooms = reduced(_without_leaves(house))
-    arrows = [f"    {_short(room)} --> {_short(n)}" for room in rooms for n in sorted(rooms[room])]
+def _inside(house: House, room: str) -> Arrows:
+    """Return which folder or module of a room imports which other one of it."""
+    depth = room.count(".") + 2
+    own = {
+        name: frozenset(n for n in there if n.startswith(f"{room}."))
+        for name, there in house.arrows.items()
+        if name.startswith(f"{room}.")
+    }
+    return joined(own, lambda name: ".".join(name.split(".")[:depth]))
+
+
+def _chart(arrows_of: Arrows) -> str:
+    nodes = reduced(arrows_of)
+    arrows = [f"    {_short(node)} --> {_short(n)}" for node in nodes for n in sorted(nodes[node])]
     return "\n".join(["```mermaid", "flowchart TD", *arrows, "```", ""])
 
 
@@ -49,7 +62,7 @@ def _without_leaves(house: House) -> Arrows:
 
 
 def _short(room: str) -> str:
-    return room.removeprefix("vision.")
+    return room.removeprefix(f"{OPENED}.").removeprefix("vision.")
 
 
 def _title(house: House, room: str) -> str:

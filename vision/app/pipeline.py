@@ -18,6 +18,7 @@ from vision.inference.load import ModelSet
 from vision.pictures import open_picture
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
+from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
@@ -65,7 +66,10 @@ def _strange_backs(models: ModelSet) -> StrangeBacks | None:
 
 
 class SightPipeline:
-    """Card events from one camera's frames; `looked` counts the frames given to the detector."""
+    """Card events from one camera's frames; `looked` counts the frames given to the detector.
+
+    `view` is what was made of the last of them, once `keep_view` was called.
+    """
 
     def __init__(self, config: TableConfig, models: ModelSet, *, decks: int) -> None:
         view = config.view.table_view()
@@ -87,7 +91,13 @@ class SightPipeline:
         self._position = CameraPosition(view, position_limits, layout_of(config))
         self._trend = ReadingTrend(trend_limits)
         self._next_look_at = 0.0
+        self._keeps_view = False
         self.looked = 0
+        self.view: SightView | None = None
+
+    def keep_view(self) -> None:
+        """From now on keep in `view` what was made of the frame looked at last."""
+        self._keeps_view = True
 
     def begin_shoe(self, order: int, read: Iterable[Card] = ()) -> None:
         """Begin a run of cards; after a restart with the next order and the faces read so far."""
@@ -122,10 +132,16 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        checked = self._face_check(frame, self._detector(frame.image))
+        found = self._detector.see(frame.image)
+        checked = self._face_check(frame, found.cards)
         tracks = self._tracker.update(checked.detections, frame.at, frame.image)
         read = self._reader.update(tracks, frame)
         for looks in (checked.looks, read.looks):
             self._trend.add_looks(looks)
         exposed = (Noticed(frame.at, "EXPOSED_IN_SHOE"),) if self._tracker.newly_exposed() else ()
-        return (*exposed, *read.events)
+        events = (*exposed, *read.events)
+        if self._keeps_view:
+            tracker, names = self._tracker.snapshot(), self._reader.names()
+            boxes = (checked.detections, found.hands)
+            self.view = SightView(frame.at, *boxes, tracker, names, events)
+        return events

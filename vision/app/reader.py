@@ -30,6 +30,8 @@ from vision.game.events import (
 )
 from vision.inference.load import ModelSet, open_models
 from vision.metrics.counters import Metrics
+from vision.sight.drawing import SightView
+from vision.sight.geometry.frame import Frame
 from vision.wire.session import Step
 
 HEALTH_EVERY_S = 1.0  # seconds; the rates and alarms of those who watch `health` expect it
@@ -43,6 +45,16 @@ class Listener(Protocol):
 
     def tick(self, metrics: Metrics) -> None:
         """Take the figures after a picture."""
+
+
+class Viewer(Protocol):
+    """Shows a run picture by picture."""
+
+    def take(self, step: Step) -> None:
+        """Take a step that is in the log."""
+
+    def show(self, frame: Frame, seen: SightView | None) -> None:
+        """Take a picture, and what sight made of it or of the last one it looked at."""
 
 
 class TableReader:
@@ -69,6 +81,7 @@ class TableReader:
             threads=config.models.threads,
             deck=path_of(config.deck.path),
         )
+        self._viewer: Viewer | None = None
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         self._identity = identify(config, models.hashes).signature
         decks = load_profile(config.profile).rules.decks
@@ -105,6 +118,11 @@ class TableReader:
     def complaint(self) -> str:
         """Why the broker has no connection, for people; empty when all is well."""
         return self._journal.complaint
+
+    def show_to(self, viewer: Viewer) -> None:
+        """Show the run to a viewer too; to be called before it begins."""
+        self._pipeline.keep_view()
+        self._viewer = viewer
 
     def run(self) -> None:
         """Read the source to its end; whatever ends it, the run is closed in order."""
@@ -146,6 +164,8 @@ class TableReader:
         events += [*self._journal.orders(self._at), *self._clock_reports()]
         events += [*self._journal.reports(self._at), *self._recorder.reports(self._at)]
         self._advance(events)
+        if self._viewer is not None and isinstance(shot, Shot):
+            self._viewer.show(shot.frame, self._pipeline.view)
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
             self.metrics.frame.add(ended_s - began_s)
@@ -205,6 +225,8 @@ class TableReader:
     def _report(self, steps: tuple[Step, ...]) -> None:
         for step in steps:
             self._listener.take(step)
+            if self._viewer is not None:
+                self._viewer.take(step)
 
 
 def _supervisor(

@@ -14,6 +14,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from vision.app.live_drawing import live_drawing
 from vision.board.desk.setup import Viewfinder
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
@@ -32,7 +33,7 @@ class TableEditor:
 
     def __init__(self, config: TableConfig, path: Path) -> None:
         self._path = path
-        self._viewfinder = Viewfinder(config.camera)
+        self._viewfinder = Viewfinder(config.camera, lambda: live_drawing(load(path)))
 
     @property
     def file(self) -> str:
@@ -42,6 +43,10 @@ class TableEditor:
     def live(self) -> bytes:
         """Return what the camera sees now, JPEG; OutsideError where it does not answer."""
         return self._viewfinder.picture()
+
+    def drawn(self) -> bytes:
+        """Return the same with what the reader makes of it drawn on; OutsideError likewise."""
+        return self._viewfinder.picture(drawn=True)
 
     def kept(self) -> bytes:
         """Return the picture of the empty layout that was kept, JPEG; OutsideError without one."""

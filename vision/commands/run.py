@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vision import logging_setup
+from vision.app.drawn_film import DrawnFilm
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.camera.source import is_live
 from vision.commands.printing.console import Console, LoggedConsole
 from vision.config.table import TableConfig, load, with_source
-from vision.errors import ConfigurationError
+from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.server import MetricsServer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -30,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--messages", type=Path, metavar="F", help="also write every message to this file"
+    )
+    parser.add_argument(
+        "--draw",
+        type=Path,
+        metavar="OUT.mp4",
+        help="also write a film of the table with what the reader makes of it drawn on: cards, "
+        "their states, explanations, events",
     )
     parser.add_argument("--no-broker", action="store_true", help="publish to no broker")
     parser.add_argument("--fast", action="store_true", help="read a file as fast as it goes")
@@ -58,19 +66,37 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("--fast: a live source cannot be hurried; leave it out")
     publish = not args.no_broker and config.broker.kind != "none"
     destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
+    if args.draw is None:
+        return _run(args, config, destinations)
+    with DrawnFilm(args.draw, config) as film:
+        code = _run(args, config, destinations, film)
+    if film.failure is not None:
+        raise OutsideError(film.failure)
+    return code
+
+
+def _run(
+    args: argparse.Namespace,
+    config: TableConfig,
+    destinations: Destinations,
+    film: DrawnFilm | None = None,
+) -> int:
+    live = is_live(config.camera.source)
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
     app = TableReader(
         config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live
     )
+    if film is not None:
+        app.show_to(film)
     console.say(f"log: {destinations.log}")
     broker = config.broker
-    if publish and broker.kind == "embedded":
+    if destinations.publish and broker.kind == "embedded":
         with EmbeddedBroker(broker.port, broker.websocket_port):
-            return _run(app, console)
-    return _run(app, console)
+            return _watch(app, console)
+    return _watch(app, console)
 
 
-def _run(app: TableReader, console: Console) -> int:
+def _watch(app: TableReader, console: Console) -> int:
     config = app.config
     labels = {"site": config.site, "table": config.table}
     try:

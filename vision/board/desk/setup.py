@@ -7,6 +7,7 @@ program for a page, `Viewfinder` gives the newest picture of a camera while some
 from __future__ import annotations
 
 import logging
+import math
 import os
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from vision.camera.source import Shot, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError, ShoeReaderError
 from vision.secrets import masked, shown
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Frame, Image
 
 ENGINEER = MAY_SEE["setup"]
 NO_STORE = {"Cache-Control": "no-store"}
@@ -66,6 +67,9 @@ class Editor(Protocol):
 
     def live(self) -> bytes:
         """Return the live picture of the camera, JPEG."""
+
+    def drawn(self) -> bytes:
+        """Return the live picture with what the reader makes of it drawn on, JPEG."""
 
     def kept(self) -> bytes:
         """Return the kept picture of the empty layout, JPEG."""
@@ -119,9 +123,9 @@ class SetupPages:
         return self._login.guard(of_table, ENGINEER, change=change)
 
     async def _picture(self, editor: Editor, request: Request, _session: Session) -> Response:
-        kinds = {"live": editor.live, "kept": editor.kept}
+        kinds = {"live": editor.live, "drawn": editor.drawn, "kept": editor.kept}
         if request.path_params["kind"] not in kinds:
-            return refusal(404, "there is a picture `live` and a picture `kept`")
+            return refusal(404, "there are the pictures `live`, `drawn` and `kept`")
         picture = await run_in_threadpool(kinds[request.path_params["kind"]])
         return Response(picture, media_type="image/jpeg", headers=NO_STORE)
 
@@ -222,30 +226,37 @@ def _listen(out: IO[str], lines: deque[str]) -> None:
 # --- live picture ---
 
 
-class Viewfinder:
-    """The newest picture of one table's camera; safe to use from several threads.
+Draw = Callable[[Frame], Image]
 
-    The camera is opened when a picture is asked for, and closed soon after the last question.
+
+class Viewfinder:
+    """The newest picture of a table's camera, plain or drawn on; safe to use from several threads.
+
+    The camera is opened when a picture is asked for, and closed soon after the last question. Only
+    while drawn ones are asked for, pictures are drawn on by what `drawing` makes.
     """
 
-    def __init__(self, camera: CameraSection) -> None:
+    def __init__(self, camera: CameraSection, drawing: Callable[[], Draw]) -> None:
         self._camera = camera
+        self._drawing = drawing
         self._news = threading.Condition()
-        self._image: Image | None = None
-        self._taken_s = self._asked_s = float("-inf")
+        # By whether they are drawn on: the newest picture, when it came, and when it was asked for.
+        self._images: dict[bool, Image] = {}
+        self._taken_s: dict[bool, float] = {}
+        self._asked_s: dict[bool, float] = {}
         self._complaint = ""
         self._thread: threading.Thread | None = None
 
-    def picture(self) -> bytes:
+    def picture(self, *, drawn: bool = False) -> bytes:
         """Return the newest picture as JPEG; OutsideError where none comes in time."""
         with self._news:
-            self._asked_s = time.monotonic()
+            self._asked_s[drawn] = time.monotonic()
             if self._thread is None:
                 self._complaint = ""
                 self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
                 self._thread.start()
-            self._news.wait_for(lambda: self._is_new or self._complaint, PICTURE_S)
-            image = self._image if self._is_new else None
+            self._news.wait_for(lambda: self._is_new(drawn=drawn) or self._complaint, PICTURE_S)
+            image = self._images[drawn] if self._is_new(drawn=drawn) else None
             complaint = self._complaint or "no picture comes"
         if image is None:
             raise OutsideError(
@@ -254,25 +265,40 @@ class Viewfinder:
             )
         return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
 
-    @property
-    def _is_new(self) -> bool:
-        return time.monotonic() - self._taken_s < NEW_S
+    def _is_new(self, *, drawn: bool) -> bool:
+        return time.monotonic() - self._taken_s.get(drawn, -math.inf) < NEW_S
+
+    def _is_wanted(self, *, drawn: bool) -> bool:
+        return time.monotonic() - self._asked_s.get(drawn, -math.inf) <= OPEN_AFTER_S
 
     def _look(self) -> None:
         complaint = ""
         try:
-            for seen in open_source(self._camera):
-                with self._news:
-                    if isinstance(seen, Shot):
-                        self._image, self._taken_s = seen.frame.image, time.monotonic()
-                    else:
-                        self._complaint = seen.reason
-                    self._news.notify_all()
-                    if time.monotonic() - self._asked_s > OPEN_AFTER_S:
-                        break
+            self._follow()
         except ShoeReaderError as error:
             complaint = masked(str(error))
         with self._news:
             self._thread = None
             self._complaint = complaint
+            self._news.notify_all()
+
+    def _follow(self) -> None:
+        """Take pictures until nobody has asked for one for a while."""
+        draw: Draw | None = None
+        for seen in open_source(self._camera):
+            if isinstance(seen, Shot):
+                self._take(seen.frame.image, drawn=False)
+                if self._is_wanted(drawn=True):
+                    draw = draw or self._drawing()
+                    self._take(draw(seen.frame), drawn=True)
+            else:
+                with self._news:
+                    self._complaint = seen.reason
+                    self._news.notify_all()
+            if not (self._is_wanted(drawn=False) or self._is_wanted(drawn=True)):
+                break
+
+    def _take(self, image: Image, *, drawn: bool) -> None:
+        with self._news:
+            self._images[drawn], self._taken_s[drawn] = image, time.monotonic()
             self._news.notify_all()

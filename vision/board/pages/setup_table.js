@@ -13,6 +13,7 @@ const base = `/api/setup/${encodeURIComponent(table)}`;
 let places = null;
 let kind = "live";
 let shown = "";
+const WORDS = { live: "Live from the camera", drawn: "Live, with what the reader makes of it", kept: "The empty layout at the calibration" };
 
 function say(id, text, bad = false) {
   setText(id, text);
@@ -25,7 +26,7 @@ async function look() {
   const asked = kind;
   const { blob, why } = await picture(`${base}/picture/${asked}`);
   if (asked === kind) showPicture(blob, why);
-  setTimeout(look, kind === "live" && blob ? LIVE_MS : 3000);
+  setTimeout(look, kind !== "kept" && blob ? LIVE_MS : 3000);
 }
 
 function showPicture(blob, why) {
@@ -35,12 +36,14 @@ function showPicture(blob, why) {
   shown = URL.createObjectURL(blob);
   $("picture").src = shown;
   if (old) URL.revokeObjectURL(old);
-  say("seen", kind === "live" ? "Live from the camera" : "The empty layout at the calibration");
+  say("seen", WORDS[kind]);
 }
 
 function choose(wanted) {
   kind = wanted;
-  for (const name of ["live", "kept"]) $(name).setAttribute("aria-pressed", name === kind);
+  for (const name in WORDS) $(name).setAttribute("aria-pressed", name === kind);
+  // The drawing has a strip below the picture, and the areas drawn in: none can be dragged there.
+  $("places").toggleAttribute("hidden", kind === "drawn");
   say("seen", "Loading …");
   if (kind === "kept") picture(`${base}/picture/kept`).then(({ blob, why }) => kind === "kept" && showPicture(blob, why));
 }
@@ -112,7 +115,7 @@ async function begin() {
   setText("table", `Set up table ${table}`);
   document.title = `Set up table ${table}`;
   $("leave").addEventListener("click", logOut);
-  for (const name of ["live", "kept"]) $(name).addEventListener("click", () => choose(name));
+  for (const name in WORDS) $(name).addEventListener("click", () => choose(name));
   for (const button of document.querySelectorAll("[data-job]")) button.addEventListener("click", () => run(button.dataset.job));
   $("save").addEventListener("click", save);
   $("undo").addEventListener("click", async () => { await load(); say("said", ""); });

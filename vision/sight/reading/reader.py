@@ -107,6 +107,14 @@ class ForeignCards:
         self._noticed.discard(order)
 
 
+class CardName(NamedTuple):
+    """A card as it is told of: its order, its face if read, and whether it was given as unread."""
+
+    order: int
+    card: Card | None
+    unread: bool
+
+
 class ReaderUpdate(NamedTuple):
     """The events of a frame, and the looks at faces that were taken for them."""
 
@@ -186,6 +194,13 @@ class CardReader:
             or (card.open_since is not None and card.read is None and not card.given_unread)
             for card in self._open.values()
         )
+
+    def names(self) -> dict[int, CardName]:
+        """Return how each card on the table is told of, by the id of its track."""
+        return {
+            number: CardName(card.order, card.read, card.given_unread)
+            for number, card in self._open.items()
+        }
 
     def update(self, tracks: Sequence[Track], frame: Frame) -> ReaderUpdate:
         """Take the tracks of a frame, in the order they left the shoe."""

@@ -135,9 +135,16 @@ def explain(
 
     With `joint` off each run is weighed alone, as if a card could be two of them.
     """
+    found = weighed(runs, scene, odds, joint=joint)
+    return [_believed(run, of_run, scene, odds) for run, of_run in zip(runs, found, strict=True)]
+
+
+def weighed(
+    runs: Sequence[Tracklet], scene: Scene, odds: Odds = ODDS, *, joint: bool = True
+) -> Sequence[Sequence[Explanation]]:
+    """Return all that each run of sightings can be, with its weight."""
     options = [tuple(e for e in _explanations(run, scene, odds) if e.weight) for run in runs]
-    weighed = _marginals(options) if joint else options
-    return [_believed(run, found, scene, odds) for run, found in zip(runs, weighed, strict=True)]
+    return _marginals(options) if joint else options
 
 
 def _believed(
@@ -169,16 +176,14 @@ def _marginals(options: Sequence[Sequence[Explanation]]) -> list[tuple[Explanati
             if choice.card is None or all(other.card is not choice.card for other in chosen)
         ]
         joints = sorted(longer, key=lambda joint: -joint[0])[:MOST_JOINT]
-    weighed = []
+    found = []
     for index, choices in enumerate(options):
         weights = (
             sum(weight for weight, chosen in joints if chosen[index] is choice)
             for choice in choices
         )
-        weighed.append(
-            tuple(replace(c, weight=w) for c, w in zip(choices, weights, strict=True))
-        )
-    return weighed
+        found.append(tuple(replace(c, weight=w) for c, w in zip(choices, weights, strict=True)))
+    return found
 
 
 def left_the_mouth(run: Tracklet, view: TableView) -> bool:

@@ -18,8 +18,16 @@ from vision.sight.mouth.signs import MouthEvent
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
-from vision.sight.tracking.explanations import LATELY_MS, Scene, explain, left_the_mouth, on_hand
+from vision.sight.tracking.explanations import (
+    LATELY_MS,
+    Scene,
+    explain,
+    left_the_mouth,
+    on_hand,
+    weighed,
+)
 from vision.sight.tracking.leaving import Finding, Leaving
+from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.still_table import StillTable
 from vision.sight.tracking.tracklet import Tracklet
 
@@ -60,9 +68,7 @@ class Uses:
 class Tracker:
     """Cards from the detections of each frame, at any frame rate."""
 
-    def __init__(
-        self, view: TableView, ground: Ground | None = None, uses: Uses = Uses()
-    ) -> None:
+    def __init__(self, view: TableView, ground: Ground | None = None, uses: Uses = Uses()) -> None:
         self._view = view
         self._ground = ground or BackgroundModel(view)
         self._uses = uses
@@ -94,7 +100,9 @@ class Tracker:
         gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame (`None`: nobody watches it),
         `hands` are polygons (n x 2 mm) of the hands over the table.
         """
-        return self.follow(sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands)
+        return self.follow(
+            sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands
+        )
 
     def follow(
         self,
@@ -152,6 +160,14 @@ class Tracker:
         if finding is not None:
             self._findings.append(finding)
 
+    def snapshot(self) -> TrackerView:
+        """Return what is held true now, for people to look at."""
+        ripe = [run for run in self._runs if self._is_ripe(run)]
+        found = zip((run.number for run in ripe), weighed(ripe, self._scene()), strict=True)
+        odds = dict(found)
+        runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
+        return tracker_view(self._view, self._cards, runs, self._at)
+
     # --- runs of sightings -----------------------------------------------------------------------
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
@@ -192,10 +208,16 @@ class Tracker:
         if not ripe:
             return
         # The others are weighed with them: a card may be about to show as one of those.
-        others = [run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS]
+        others = [
+            run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS
+        ]
         believed = explain([*ripe, *others], self._scene(), joint=self._uses.joint)
         for run, explanation in zip(ripe, believed, strict=False):
-            if explanation is None or run not in self._runs or not (explanation.new or explanation.card):
+            if (
+                explanation is None
+                or run not in self._runs
+                or not (explanation.new or explanation.card)
+            ):
                 continue
             if explanation.card is not None:
                 self._runs.remove(run)

@@ -1,0 +1,337 @@
+"""Draw what sight makes of a frame onto it, for the engineer who sets up a table or seeks a fault.
+
+Over the picture: what the detector found, each card with its order, name and state, hands, and runs
+of sightings that are not explained yet with the odds of their explanations. Under it: the time, the
+counts of the two witnesses, what was said lately, and what the colours mean.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from vision.game.events import (
+    CardOut,
+    CardPlaced,
+    CardRead,
+    CardRemoved,
+    CutCardOut,
+    Event,
+    Noticed,
+)
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.plane import TableView
+from vision.sight.reading.reader import CardName
+from vision.sight.tracking.card import Life
+from vision.sight.tracking.snapshot import CardView, Possibility, RunView, TrackerView
+
+Colour = tuple[int, int, int]
+Box = tuple[int, int, int, int]  # left, top, width, height, in pixels
+
+# Width of a drawing in pixels: the film is to be read where it stands beside other windows. Wider
+# makes larger films, narrower and the words over neighbouring cards run into one another.
+WIDTH_PX = 960
+# Height of the strip under the picture, and of a line of words in it, in pixels: eight lines.
+STRIP_PX, LINE_PX = 148, 17
+# Where the columns of that strip begin, in pixels: counts, what was said, the legend.
+COUNTS_PX, SAID_PX, LEGEND_PX = 10, 236, 712
+# Letters that fit into the column of what was said, and those of doubts: about 7 pixels each.
+SAID_LETTERS, COUNTS_LETTERS = 64, 30
+# Scale of OpenCV's letters: about 10 pixels high, the smallest that survives a film's compression.
+LETTERS = 0.42
+# Length of a dash and of the gap after it, in pixels: short enough for the short side of a card.
+DASH_PX = 5
+# The share (0 to 1) of a hand's area that its colour covers: what lies under it stays to be seen.
+TINT = 0.3
+# Explanations of a run that are drawn, and the least probability (0 to 1) of one: more is clutter.
+MOST_ODDS, LEAST_ODDS = 3, 0.01
+
+# Colours are BGR, far from one another and from felt, also for those who see red and green alike.
+WHITE, GREY, PAPER = (245, 245, 245), (150, 150, 150), (28, 26, 24)
+FOUND, RUN, HAND = (215, 215, 215), (0, 225, 255), (220, 110, 200)
+GOOD, BAD = (130, 225, 130), (80, 110, 255)
+LIVES: dict[Life, Colour] = {
+    Life.FLYING: (255, 190, 60),
+    Life.LOST: (60, 80, 255),
+    Life.LYING: (110, 235, 110),
+    Life.COVERED: (215, 120, 255),
+    Life.LIFTED: (60, 165, 255),
+    Life.GONE: GREY,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SightView:
+    """What sight made of one frame: boxes, hands, tracker, names of cards, events; `at` in ms."""
+
+    at: int
+    found: tuple[Detection, ...]
+    hands: tuple[Detection, ...]
+    tracker: TrackerView
+    names: Mapping[int, CardName]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of what was said, with its time (ms); `colour` is BGR."""
+
+    at: int
+    words: str
+    colour: Colour
+
+
+class Drawing:
+    """Draws the frames of one table, in order of time; times are counted from the first."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        self._began: int | None = None
+        self._seen: SightView | None = None
+        self._said: deque[Said] = deque(maxlen=STRIP_PX // LINE_PX)
+
+    def __call__(
+        self, frame: Frame, seen: SightView | None, said: Sequence[tuple[str, Colour]] = ()
+    ) -> Image:
+        """Return the frame, 960 px wide, with what sight last made of the table.
+
+        `seen` is of this frame or an earlier one, `None` before the first look; `said` are further
+        lines, with their colours, that were said since the last frame.
+        """
+        self._began = frame.at if self._began is None else self._began
+        if seen is not None and seen is not self._seen:
+            self._seen = seen
+            self._said += [Said(event.at, words_of(event), WHITE) for event in seen.events]
+        self._said += [Said(frame.at, words, colour) for words, colour in said]
+        height = 2 * round(frame.image.shape[0] * WIDTH_PX / frame.image.shape[1] / 2)
+        scale = (WIDTH_PX / frame.image.shape[1], height / frame.image.shape[0])
+        method = cv2.INTER_AREA if scale[0] < 1 else cv2.INTER_LINEAR
+        small = cv2.resize(frame.image, (WIDTH_PX, height), interpolation=method)
+        pen = _Pen(np.asarray(small, np.uint8), np.array(scale, np.float32))
+        self._areas(pen)
+        if seen is not None:
+            _sight(pen, seen, now=frame.at)
+        return np.vstack([pen.picture, self._strip(frame.at, seen)])
+
+    def _areas(self, pen: _Pen) -> None:
+        for slot, area in self._view.slots.items():
+            pen.area(self._view.homography.to_px(area), f"{slot.name[0]}{slot.name[-1]}")
+        pen.area(self._view.homography.to_px(self._view.mouth), "mouth")
+        if self._view.discard is not None:
+            pen.area(self._view.homography.to_px(self._view.discard), "discard")
+
+    # --- the strip under the picture -------------------------------------------------------------
+
+    def _strip(self, at: int, seen: SightView | None) -> Image:
+        paper = np.full((STRIP_PX, WIDTH_PX, 3), PAPER, np.uint8)
+        pen = _Pen(paper, np.ones(2, np.float32))
+        pen.lines(COUNTS_PX, self._counts(at, seen))
+        pen.lines(SAID_PX, [self._line(said) for said in self._said])
+        _legend(pen)
+        return pen.picture
+
+    def _line(self, said: Said) -> tuple[str, Colour]:
+        return shortened(f"{self._clock(said.at)}  {said.words}", SAID_LETTERS), said.colour
+
+    def _counts(self, at: int, seen: SightView | None) -> list[tuple[str, Colour]]:
+        if seen is None:
+            return [(self._clock(at), WHITE), ("not looked yet", GREY)]
+        found = seen.tracker
+        colour = GOOD if found.left == found.lying else RUN
+        looked = "looked at" if seen.at == at else f"as seen {self._clock(seen.at)}"
+        return [
+            (f"{self._clock(at)}  {looked}", WHITE),
+            (f"mouth   {_cards(found.left)} out", colour),
+            (f"table   {_cards(found.lying)} lying", colour),
+            (f"open    {len(found.runs)} not explained", RUN if found.runs else GREY),
+            *((shortened(doubt, COUNTS_LETTERS), BAD) for doubt in found.doubts),
+        ]
+
+    def _clock(self, at: int) -> str:
+        """Return a time as minutes, seconds and tenths since the first frame."""
+        tenths = max(0, at - (self._began or 0)) // 100
+        return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
+
+
+def words_of(event: Event) -> str:
+    """Return what a card event says, in a few words."""
+    match event:
+        case CardOut(order=order):
+            return f"card {order} out"
+        case CardPlaced(order=order, slot=slot):
+            return f"card {order} in {'no slot' if slot is None else slot.name}"
+        case CardRead(order=order, card=None):
+            return f"card {order} cannot be read"
+        case CardRead(order=order, card=card, confidence=confidence):
+            return f"card {order} is {card}, {confidence:.4f}"
+        case CardRemoved(order=order):
+            return f"card {order} gone"
+        case CutCardOut():
+            return "cut card out"
+        case Noticed(code=code, order=order, detail=detail):
+            return " ".join(filter(None, (code, f"card {order}" if order else "", detail)))
+    return type(event).__name__
+
+
+def shortened(words: str, letters: int) -> str:
+    """Return words that fit into so many letters."""
+    return words if len(words) <= letters else f"{words[: letters - 3]}..."
+
+
+# --- on the picture ------------------------------------------------------------------------------
+
+
+def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
+    """Draw what was found, under what is made of it; boxes and hands only if they are of now."""
+    if seen.at == now:
+        for hand in seen.hands:
+            pen.tint(hand.quad, HAND)
+        for box in seen.found:
+            pen.outline(box.quad, FOUND, 1)
+    for card in seen.tracker.cards:
+        colour = LIVES[card.life]
+        pen.outline(card.quad, colour, 2, dashed=not card.seen)
+        pen.label(card.quad, [_label(card, seen.names)], colour)
+    for run in seen.tracker.runs:
+        pen.outline(run.quad, RUN, 2, dashed=True)
+        pen.label(run.quad, _odds(run, seen), RUN, below=True)
+
+
+def _label(card: CardView, names: Mapping[int, CardName]) -> str:
+    """Return order and name of a card, and its state where it does not just lie there."""
+    state = "" if card.life is Life.LYING else str(card.life)
+    return " ".join(filter(None, (_called(card, names), state)))
+
+
+def _called(card: CardView, names: Mapping[int, CardName]) -> str:
+    if card.kind is Kind.CUT:
+        return "cut card"
+    name = names.get(card.id)
+    return "?" if name is None else f"{name.order} {name.card or ('unread' * name.unread)}".strip()
+
+
+def _odds(run: RunView, seen: SightView) -> list[str]:
+    """Return the likeliest explanations of a run of sightings, a line each."""
+    likely = [odd for odd in run.odds if odd.probability >= LEAST_ODDS][:MOST_ODDS]
+    return [f"{_what(odd, seen)} {odd.probability:.0%}" for odd in likely] or ["?"]
+
+
+def _what(odd: Possibility, seen: SightView) -> str:
+    if odd.card is None:
+        return "new" if odd.new else "no card"
+    name = seen.names.get(odd.card)
+    return "a card" if name is None else f"card {name.order}"
+
+
+def _cards(count: int) -> str:
+    return f"{count} card" if count == 1 else f"{count} cards"
+
+
+def _legend(pen: _Pen) -> None:
+    """Say what the colours mean, in two columns."""
+    rows = [(str(life), colour, False) for life, colour in LIVES.items() if life is not Life.GONE]
+    rows += [("not explained", RUN, True), ("detected", FOUND, False), ("hand", HAND, False)]
+    for number, (words, colour, dashed) in enumerate(rows):
+        column, row = divmod(number, 5)
+        left, top = LEGEND_PX + 105 * column, 8 + LINE_PX * row
+        box = [[left, top], [left + 16, top], [left + 16, top + 9], [left, top + 9]]
+        if colour == HAND:
+            pen.tint(np.array(box, np.float32), colour)
+        pen.outline(np.array(box, np.float32), colour, 1 if colour == FOUND else 2, dashed=dashed)
+        pen.words(words, (left + 24, top + 9), WHITE)
+    pen.words("dashed: out of sight", (LEGEND_PX, 8 + LINE_PX * 6), GREY)
+
+
+class _Pen:
+    """Draws on a picture; outlines are given in pixels of a frame that is `scale` times smaller."""
+
+    def __init__(self, picture: Image, scale: Points) -> None:
+        self.picture = picture
+        self._scale = scale
+        self._labels: list[Box] = []
+
+    def area(self, outline: Points, name: str) -> None:
+        """Draw a place of the table, thin, with its name at its lower left corner."""
+        self.outline(outline, GREY, 1)
+        points = self._scaled(outline)
+        x, y = points[np.argmin(points[:, 0] - points[:, 1])]
+        self.words(name, (round(x) + 3, round(y) - 4), GREY)
+
+    def outline(self, quad: Points, colour: Colour, width: int, *, dashed: bool = False) -> None:
+        """Draw a closed outline (n x 2 px)."""
+        corners = self._scaled(quad)
+        if not dashed:
+            whole = np.round(corners * 8).astype(np.int32)
+            cv2.polylines(self.picture, [whole], True, colour, width, cv2.LINE_AA, 3)
+            return
+        for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+            count = max(1, int(np.hypot(*(end - start)) // (2 * DASH_PX)))
+            for number in range(count):
+                a, b = (start + (end - start) * (number + s) / count for s in (0.0, 0.5))
+                self._line(a, b, colour, width)
+
+    def tint(self, quad: Points, colour: Colour) -> None:
+        """Tint what an outline (4 x 2 px) encloses, and draw the outline."""
+        corners = np.round(self._scaled(quad)).astype(np.int32)
+        layer = self.picture.copy()
+        cv2.fillConvexPoly(layer, corners, colour, cv2.LINE_AA)
+        cv2.addWeighted(layer, TINT, self.picture, 1 - TINT, 0, dst=self.picture)
+        self.outline(quad, colour, 1)
+
+    def label(
+        self, quad: Points, lines: Sequence[str], colour: Colour, *, below: bool = False
+    ) -> None:
+        """Write lines on dark ground above an outline (4 x 2 px), or below it.
+
+        Inside the picture, and clear of the labels before.
+        """
+        corners = self._scaled(quad)
+        width = max(_width(line) for line in lines) + 4
+        height = (LINE_PX - 2) * len(lines)
+        top = corners[:, 1].max() + 2 if below else corners[:, 1].min() - height - 2
+        left = corners[:, 0].mean() - width / 2
+        limits = (self.picture.shape[1] - width, self.picture.shape[0] - height)
+        x, y = (round(float(np.clip(a, 0, b))) for a, b in zip((left, top), limits, strict=True))
+        while any(_meet((x, y, width, height), other) for other in self._labels) and y > 0:
+            y = max(0, y - LINE_PX + 2)
+        self._labels.append((x, y, width, height))
+        cv2.rectangle(self.picture, (x, y), (x + width, y + height), PAPER, cv2.FILLED)
+        for number, line in enumerate(lines):
+            self.words(line, (x + 2, y + 11 + number * (LINE_PX - 2)), colour)
+
+    def lines(self, left: int, lines: Sequence[tuple[str, Colour]]) -> None:
+        """Write coloured lines under one another, as many as fit, from the top."""
+        for number, (line, colour) in enumerate(lines[: STRIP_PX // LINE_PX]):
+            self.words(line, (left, LINE_PX * (number + 1)), colour)
+
+    def words(self, text: str, corner: tuple[int, int], colour: Colour) -> None:
+        """Write words with their lower left corner there; what OpenCV has no letter for is `?`."""
+        plain = text.encode("ascii", "replace").decode()
+        cv2.putText(
+            self.picture, plain, corner, cv2.FONT_HERSHEY_SIMPLEX, LETTERS, colour, 1, cv2.LINE_AA
+        )
+
+    def _line(self, start: Points, end: Points, colour: Colour, width: int) -> None:
+        a, b = ((round(8 * float(x)), round(8 * float(y))) for x, y in (start, end))
+        cv2.line(self.picture, a, b, colour, width, cv2.LINE_AA, 3)
+
+    def _scaled(self, points: Points) -> Points:
+        """Return points of the frame in the drawing, kept where OpenCV can count."""
+        return np.asarray(np.clip(points * self._scale, -8000, 8000), np.float32)
+
+
+def _meet(one: Box, other: Box) -> bool:
+    """Whether two boxes have anything in common."""
+    return all(
+        one[side] < other[side] + other[side + 2] and other[side] < one[side] + one[side + 2]
+        for side in (0, 1)
+    )
+
+
+def _width(text: str) -> int:
+    return int(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, LETTERS, 1)[0][0])

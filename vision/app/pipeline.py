@@ -20,6 +20,11 @@ from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.plane import TableView
+from vision.sight.mouth.measurement import MouthMeter
+from vision.sight.mouth.patch import MouthPatch
+from vision.sight.mouth.signs import MouthEvent
+from vision.sight.mouth.watcher import MouthWatcher
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
@@ -65,6 +70,13 @@ def _strange_backs(models: ModelSet) -> StrangeBacks | None:
     return classifier.strange_backs if isinstance(classifier, DeckClassifier) else None
 
 
+def _mouth_watcher(models: ModelSet, view: TableView) -> MouthWatcher | None:
+    """Return the watcher of the shoe's mouth; `None` where its network is not there."""
+    if models.mouth is None:
+        return None
+    return MouthWatcher(MouthMeter(MouthPatch(view), models.mouth))
+
+
 class SightPipeline:
     """Card events from one camera's frames; `looked` counts the frames given to the detector.
 
@@ -77,6 +89,9 @@ class SightPipeline:
         self._look_every_ms = 1000 / config.models.looks_per_s
         self._detector = models.detector
         self._gate = MotionGate()
+        self._table = view
+        self._mouth = _mouth_watcher(models, view)
+        self._signs: list[MouthEvent] = []
         self._tracker = Tracker(view)
         self._face_check = FaceCheck(models.classifier, view)
         self._reader = CardReader(
@@ -119,7 +134,10 @@ class SightPipeline:
         poor = list(self._view_check.look(frame.image, frame.at))
         if not moving:
             poor += self._position.look(frame.image, frame.at)
-        seen = self._cards(frame) if moving or self._reader.waiting else ()
+        if self._mouth is not None:
+            self._signs += self._mouth.look(frame.image, frame.at)
+        wanted = moving or self._signs or self._reader.waiting
+        seen = self._cards(frame) if wanted else ()
         return (*poor, *seen, *self._trend.update(seen, frame.at))
 
     def _cards(self, frame: Frame) -> tuple[Event, ...]:
@@ -134,14 +152,28 @@ class SightPipeline:
         self.looked += 1
         found = self._detector.see(frame.image)
         checked = self._face_check(frame, found.cards)
-        tracks = self._tracker.update(checked.detections, frame.at, frame.image)
+        signs, self._signs = self._signs, []
+        tracks = self._tracker.update(
+            checked.detections,
+            frame.at,
+            frame.image,
+            mouth=signs if self._mouth else None,
+            hands=[self._table.homography.to_mm(hand.quad) for hand in found.hands],
+        )
         read = self._reader.update(tracks, frame)
         for looks in (checked.looks, read.looks):
             self._trend.add_looks(looks)
-        exposed = (Noticed(frame.at, "EXPOSED_IN_SHOE"),) if self._tracker.newly_exposed() else ()
-        events = (*exposed, *read.events)
+        events = (*self._findings(frame.at), *read.events)
         if self._keeps_view:
             tracker, names = self._tracker.snapshot(), self._reader.names()
             boxes = (checked.detections, found.hands)
             self.view = SightView(frame.at, *boxes, tracker, names, events)
         return events
+
+    def _findings(self, at: int) -> tuple[Event, ...]:
+        """Return what the tracker found besides the tracks of cards."""
+        found = [
+            Noticed(each.at, each.code, detail=each.detail) for each in self._tracker.findings()
+        ]
+        exposed = [Noticed(at, "EXPOSED_IN_SHOE")] if self._tracker.newly_exposed() else []
+        return (*found, *exposed)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import Pose, TableView, overlap
-from vision.sight.mouth.signs import MouthEvent
+from vision.sight.geometry.plane import Pose, TableView, overlap, shared_area
+from vision.sight.mouth.signs import MouthEvent, MouthSign
 from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
@@ -83,6 +83,7 @@ class Tracker:
         self._hands: Sequence[Points] = ()
         self._findings: list[Finding] = []
         self._at = 0
+        self._face_in_mouth = False
         self._exposed_at = NEVER
 
     def update(
@@ -97,8 +98,8 @@ class Tracker:
         """Take the detections of a frame; return the cards that are out, in the order they left.
 
         With the `image` absence is seen (the bare table shows); without it a card is taken for
-        gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame (`None`: nobody watches it),
-        `hands` are polygons (n x 2 mm) of the hands over the table.
+        gone after 2.5 s out of sight. `mouth` is what the shoe's mouth showed since the last frame
+        (`None`: nobody watches it), `hands` are polygons (n x 2 mm) of the hands over the table.
         """
         return self.follow(
             sightings_of(self._view, detections), at, image, mouth=mouth, hands=hands
@@ -117,6 +118,7 @@ class Tracker:
         self._hands = hands if self._uses.hands else ()
         self._link(sightings, at)
         self._watched = mouth is not None and self._uses.mouth
+        self._face_in_mouth = False
         for event in (mouth or ()) if self._watched else ():
             self._take_sign(event)
         self._sees_ground = image is not None
@@ -143,15 +145,18 @@ class Tracker:
 
     def newly_exposed(self) -> bool:
         """Whether this frame is the first to show that a card lies face up in the shoe's mouth."""
-        for run in self._runs:
-            if run.seen_at == self._at and run.kind is Kind.FACE and run.rest is not None:
-                lies = self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
-                if lies:
-                    before, self._exposed_at = self._exposed_at, self._at
-                    return self._at - before > EXPOSED_AGAIN_MS
-        return False
+        if not (self._face_in_mouth or any(self._lies_exposed(run) for run in self._runs)):
+            return False
+        before, self._exposed_at = self._exposed_at, self._at
+        return self._at - before > EXPOSED_AGAIN_MS
+
+    def _lies_exposed(self, run: Tracklet) -> bool:
+        if run.seen_at != self._at or run.kind is not Kind.FACE or run.rest is None:
+            return False
+        return self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
 
     def _take_sign(self, event: MouthEvent) -> None:
+        self._face_in_mouth |= event.sign is MouthSign.EXPOSED
         self._number += 1
         card, finding = self._leaving.take(event, self._cards, self._number)
         if card is not None:
@@ -371,6 +376,11 @@ class Tracker:
             card.patch = self._ground.remember(self._view.rectangle(card.placed))
             card.patch_at = self._at
 
+    def _is_covered(self, pose: Pose) -> bool:
+        """Whether a hand lies over part of a place."""
+        place = self._view.rectangle(pose)
+        return any(shared_area(place, hand) > 0 for hand in self._hands)
+
     def _track(self, card: TrackedCard) -> Track:
         run = card.tracklet
         return Track(
@@ -384,6 +394,7 @@ class Tracker:
             placed_at=card.placed_at,
             slot=card.slot,
             gone=card.gone,
+            covered=self._is_covered(run.lies_at),
             found=card.found,
             doubt=card.doubt,
             returned=card.returned,

@@ -69,6 +69,7 @@ class Odds:
     false_lasts_clearing_ms: float = 350.0  # ... disturbed by the clearing
     false_lasts_beside_ms: float = 700.0
     false_lasts_outside_ms: float = 300.0
+    bare_lasts_ms: float = 500.0  # the bare table showed there, and is mistaken so long (mean)
     usual_score: float = 0.7  # of the detector; what is seen more surely is less often no card
     # --- when to believe
     times_likelier: float = 12.0  # the likeliest by this factor over all others together
@@ -93,6 +94,8 @@ MOST_JOINT = 40
 BEFORE_SIGN_MS = 1500
 LATE_SIGN_MS = 200  # a sign comes so late at most; longer, and a box seen before is the card
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
+# A card last seen so soon, in ms, after it was laid may have been a box on the hand that laid it.
+HARDLY_LAID_MS = 1000
 LATELY_MS = 300  # runs seen this lately are weighed with the others, though not in sight just now
 
 
@@ -114,8 +117,7 @@ class Scene:
     """What the explanations are weighed against: the table at time `at` (ms).
 
     `sight` looks at the place of a card that is not detected; `cleared_at` is when a card last left
-    the layout; `altered` says whether something lies at a pose that was bare; `hands` are polygons
-    (mm); `signs` says that somebody watches the mouth.
+    the layout; `altered` says whether something lies at a pose that was bare; `hands` are polygons (mm); `signs` says that somebody watches the mouth.
     """
 
     view: TableView
@@ -219,9 +221,12 @@ def _no_card_at_all(run: Tracklet, scene: Scene, odds: Odds) -> float:
     rested = run.rested_ms(scene.at)
     if any(_shares(run, card, scene) for card in scene.cards if _lies_seen(card, scene)):
         return odds.false_beside * math.exp(-rested / odds.false_lasts_beside_ms)
+    if run.bare_at is not None:
+        # Print, taken for a card; a mistaken look at the place lasts a moment.
+        return math.exp(-(scene.at - run.bare_at) / odds.bare_lasts_ms)
     if scene.view.slot_of(run.lies_at) is None:
         if not scene.altered(run.lies_at):
-            return 1.0  # the bare table shows: print, taken for a card
+            return 1.0  # the same, where a card would first have to be made out
         return odds.false_outside * math.exp(-rested / odds.false_lasts_outside_ms)
     if scene.at - rested - scene.cleared_at < AFTER_CLEARING_MS:
         return odds.false_after_clearing * math.exp(-rested / odds.false_lasts_clearing_ms)
@@ -273,7 +278,8 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
-    if not from_mouth and card.slot is not None and scene.view.slot_of(run.lies_at) is card.slot:
+    hardly_laid = card.tracklet.seen_at - (card.placed_at or 0) < HARDLY_LAID_MS
+    if hardly_laid and not from_mouth and scene.view.slot_of(run.lies_at) is card.slot:
         moved = max(moved, odds.same_slot)
     sight = scene.sight(card)
     if sight is Sight.CARD:

@@ -125,12 +125,17 @@ class Leaving:
         return []
 
     def tell(
-        self, cards: Sequence[TrackedCard], at: int, open_since: Callable[[], int | None]
+        self, cards: Sequence[TrackedCard], at: int, open_since: Callable[[], int | None] | None
     ) -> None:
         """Mark the cards that are to be told of, in the order in which they left.
 
-        `open_since`: since when an empty place may hold a card that is still missing.
+        `open_since`: since when an empty place may hold a card that is still missing; `None` where
+        nobody watches the mouth, and the order is that in which the cards come into sight.
         """
+        if open_since is None:
+            for card in cards:
+                card.told |= card.is_seen
+            return
         waiting = sorted((card for card in cards if not card.told), key=lambda c: c.out_at)
         since = open_since() if waiting else None
         for card in waiting:

@@ -132,7 +132,7 @@ class Tracker:
         self._findings += self._leaving.settle(self._cards, at)
         if self._uses.still_table:
             self._still.compare(self._cards, self._hands, at)
-        self._leaving.tell(self._cards, at, self._open_since)
+        self._leaving.tell(self._cards, at, self._open_since if self._watched else None)
         told = sorted((card for card in self._cards if card.told), key=lambda card: card.out_at)
         tracks = tuple(self._track(card) for card in told)
         self._cards = [card for card in self._cards if not card.gone]
@@ -212,6 +212,9 @@ class Tracker:
         ripe = [run for run in self._runs if self._is_ripe(run)]
         if not ripe:
             return
+        for run in ripe:
+            if run.rest is not None and self._is_bare(run.rest):
+                run.bare_at = self._at
         # The others are weighed with them: a card may be about to show as one of those.
         others = [
             run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS
@@ -281,11 +284,17 @@ class Tracker:
             self._watched,
         )
 
+    def _is_bare(self, pose: Pose) -> bool:
+        """Whether the bare table is known and shows where a card would lie."""
+        if not self._sees_ground:
+            return False
+        return self._ground.sight(self._view.rectangle(pose), None) is Sight.FELT
+
     def _begin(self, run: Tracklet, *, doubted: bool = False) -> None:
         """Take a run for a card new from the shoe."""
         left = left_the_mouth(run, self._view)
         # One that was found lying left before it was first seen there.
-        out_at = self._at if left else run.born_at
+        out_at = run.born_at if self._watched and not left else self._at
         card = TrackedCard(run.number, run, out_at, unseen_out=not left)
         card.doubt = "a card that was not clearly seen to come" if doubted else ""
         if left:

@@ -33,7 +33,7 @@ class Tracklet:
     """A run of sightings; times in ms, poses in mm.
 
     `score` is the detector's, the mean of the last few; `anchor` is where a card that was laid is
-    looked for once it was lost.
+    looked for once it was lost; `bare_at` is when the bare table last showed where it rests.
     """
 
     number: int
@@ -53,6 +53,7 @@ class Tracklet:
     velocity: tuple[float, float] = (0.0, 0.0)
     anchor: Pose | None = None
     score: float = 0.0
+    bare_at: int | None = None
 
     @classmethod
     def begin(cls, number: int, sighting: Sighting, at: int, *, from_mouth: bool) -> Tracklet:

@@ -8,14 +8,26 @@ from typing import Any
 
 from vision.config.profiles import load_profile, logged_profile, profile_text
 from vision.game.cards import Card
-from vision.game.commands import AckAlert, CloseAlert, CorrectCard, FreeHand, ResultStands, VoidCoup
+from vision.game.commands import (
+    AckAlert,
+    CloseAlert,
+    Confirm,
+    CorrectCard,
+    FreeHand,
+    ResultStands,
+    UndoLast,
+    VoidCoup,
+)
 from vision.game.events import (
+    CardFound,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
+    CardWithdrawn,
     CutCardOut,
     Event,
+    Noticed,
     Role,
     ShoeStarted,
     Slot,
@@ -42,9 +54,9 @@ class Play:
         self.order = 0
         self.events: list[Event] = []
 
-    def begin(self, boot: str = "b1", shoe: str = "s1") -> Play:
-        """Start a run and a shoe."""
-        self.events += [Started(self.at, boot, "0.1", ("detector sha256:00",))]
+    def begin(self, boot: str = "b1", shoe: str = "s1", version: str = "0.1") -> Play:
+        """Start a run of that version of the program, and a shoe."""
+        self.events += [Started(self.at, boot, version, ("detector sha256:00",))]
         self.order = 0
         return self.then(ShoeStarted(self.at, shoe))
 
@@ -71,6 +83,10 @@ class Play:
         first = self.order + 1
         for word in text.split():
             self.card(word)
+        return self.clear(first)
+
+    def clear(self, first: int) -> Play:
+        """Clear the cards from that order on."""
         self.at += 3000
         for order in range(first, self.order + 1):
             self.events.append(CardRemoved(self.at, order))
@@ -127,7 +143,50 @@ def interrupted() -> Play:
     return play.card("P2:Kd").card("B2:4h").card("P3:5h").coup("").then(Stopped(play.at))
 
 
-PLAYS = {"clean": clean, "overdraw": overdraw, "ruled": ruled, "interrupted": interrupted}
+def doubted(version: str = "0.1") -> Play:
+    """Read a card in doubt, another as two faces, one otherwise after the result; restart, undo."""
+    play = Play().begin(version=version)
+    ann = ("Ann", Role.INSPECTOR)
+    play.card("P1:-").then(CardRead(play.at, 1, Card.parse("4h"), 0.8, Card.parse("9h")))
+    play.card("B1:4c").card("P2:3d").card("B2:3c").clear(1)
+    play.then(Noticed(play.at, "EXPOSED_IN_SHOE")).coup("P1:4h P2:3d B1:4c B2:3c")
+    play.card("P1:4h").card("B1:4c").card("P2:3d").card("B2:3c")
+    play.then(CardRead(play.at, 9, Card.parse("9s"), 1.0)).clear(9)
+    play.card("P1:4h").then(CardRead(play.at, 13, Card.parse("5h"), 1.0))
+    play.then(Noticed(play.at, "RESTART_CONFIRM", detail="1 gone, 0 new."))
+    play.card("B1:4c").card("P2:3d").card("B2:3c")
+    play.then(Confirm(play.at, *ann, 4), UndoLast(play.at, *ann)).clear(13)
+    return play.coup("P1:9c B1:3s P2:Kd B2:4h").then(Stopped(play.at))
+
+
+def reviewed() -> Play:
+    """Doubt a card that was none; return one to the shoe, find one, switch one."""
+    play = Play().begin(version="0.2.0").coup("P1:9c B1:3s P2:Kd B2:4h")
+    play.card("P1:4h").card("B1:4c").card("P2:3d").card("B2:3c").card("P3:-")
+    play.then(Noticed(play.at, "REVIEW", 9, Slot.PUNTO_3, "4 left the shoe, 5 lie."))
+    play.clear(5).coup("P1:9c B1:3s P2:Kd B2:4h")
+    play.then(CardWithdrawn(play.at, 9), Noticed(play.at, "REVIEW", 9, over=True))
+    play.card("P1:9s").card("B1:4d").card("P2:-")
+    play.then(Noticed(play.at, "RETURNED_TO_SHOE", 16))
+    play.card("P2:2h").card("B2:Qc").card("P3:Js").clear(14)
+    play.card("B1:9c").card("P2:8d").card("B2:2d")
+    play.order += 1
+    play.then(CardFound(play.at, play.order), CardPlaced(play.at, play.order, Slot.PUNTO_1))
+    play.then(CardRead(play.at, play.order, Card.parse("As"), 1.0))
+    play.then(Noticed(play.at, "SWITCH", play.order, Slot.PUNTO_1, "It was lifted."))
+    play.then(CardRead(play.at, play.order, Card.parse("Kh"), 1.0)).clear(20)
+    play.then(ResultStands(play.at, "Ann", Role.INSPECTOR, 5, ref="r1"))
+    return play.coup("P1:9c B1:3s P2:Kd B2:4h").then(Stopped(play.at))
+
+
+PLAYS = {
+    "clean": clean,
+    "overdraw": overdraw,
+    "ruled": ruled,
+    "interrupted": interrupted,
+    "doubted": doubted,
+    "reviewed": reviewed,
+}
 
 
 def header() -> dict[str, Any]:

@@ -56,8 +56,8 @@ class ResultState(StrEnum):
 class CardSeen(NamedTuple):
     """One card did something: `event` is `out`, `placed`, `read`, `removed` or `keyed`.
 
-    `found`: it lies on the table and nobody saw it leave the shoe. `withdrawn`: it counts no longer,
-    being in the shoe again, or none.
+    `found`: it lies on the table and nobody saw it leave the shoe. `withdrawn`: it counts no
+    longer, being in the shoe again, or none.
     For surveillance only. `coup` is 0 for a burn card; `slot` is `None` where it lies in none.
     """
 

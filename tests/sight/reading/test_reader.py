@@ -460,7 +460,7 @@ def test_card_partly_out_of_the_picture_is_no_proof() -> None:
     assert notices(desk.show(60, beside=True)) == []
 
 
-# --- cards that were none, that went back, that left unseen ----------------------------------------
+# --- cards that were none, that went back, that left unseen ---------------------------------------
 
 
 @pytest.mark.parametrize("returned", [True, False])

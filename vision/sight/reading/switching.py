@@ -77,7 +77,7 @@ class SwitchCheck:
         return enough and self.since is not None and at - self.since >= SURE_MS
 
     def end(self) -> LookFusion | None:
-        """End the check; return its looks fused, `None` where they or those before prove nothing."""
+        """End the check; return its looks fused, `None` if they or those before prove nothing."""
         self.since = None
         if self.looks_before < SURE_LOOKS or len({seen.face for seen in self.looks}) > 1:
             return None

@@ -105,9 +105,9 @@ def from_marks(marks: Mapping[str, Points], unknown: Mapping[str, str] | None = 
     """
     missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
     if missing and unknown:
-        reasons = "; ".join(f"{name}: {unknown.get(name, 'not seen')}" for name in missing)
+        reasons = ", ".join(f"{name} ({unknown.get(name, 'not seen')})" for name in missing)
         raise ConfigurationError(
-            f"the play did not show where these are: {reasons}. Mark each in the picture with "
+            f"the play did not show where these are: {reasons}; mark each in the picture with "
             "--place NAME=X,Y, or let it watch longer (--minutes)"
         )
     if missing:

@@ -104,7 +104,7 @@ class _Sheet:
 
     def missing(self, name: str, why: str, guess: Pose | None) -> None:
         """Note a place that is not known, and where it perhaps is."""
-        self.unknown[name] = why + ("" if guess is None else f"; perhaps {self._mark(name, guess)}")
+        self.unknown[name] = why + ("" if guess is None else f", perhaps {self._mark(name, guess)}")
         self.words.append(f"{name}: not known: {self.unknown[name]}")
 
     def _mark(self, name: str, guess: Pose) -> str:

@@ -211,7 +211,8 @@ def other_film(film: Path, tally: Tally) -> str:
         "DISCARD": np.array(told["discard"]["px"]),
     }
     width, height = told["video"]["size"]
-    return calibrated(film, (width, height), tuple(map(float, told["card_mm"])), truth, tally)
+    card_mm = (float(told["card_mm"][0]), float(told["card_mm"][1]))
+    return calibrated(film, (width, height), card_mm, truth, tally)
 
 
 def main() -> int:

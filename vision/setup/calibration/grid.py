@@ -143,7 +143,8 @@ def _spot(grid: Grid) -> str:
 
 def middle_of(pair: Sequence[Place]) -> Vector:
     """Return the middle of some places, mm."""
-    return np.mean([place.middle for place in pair], axis=0)
+    middle: Vector = np.mean([place.middle for place in pair], axis=0)
+    return middle
 
 
 def in_order(grid: Grid) -> tuple[Pair, Pair]:

@@ -137,11 +137,12 @@ def _leaving(path: Vector) -> Vector:
     """Return the first stretch of a way that is longer than jitter."""
     far = np.linalg.norm(path - path[0], axis=1)
     gone = np.flatnonzero(far >= WAY_MM)
-    return path[gone[0] if len(gone) else -1] - path[0]
+    return path[int(gone[0]) if len(gone) else -1] - path[0]
 
 
 def _unit(way: Vector) -> Vector:
-    return way / max(1e-6, float(np.linalg.norm(way)))
+    unit: Vector = way / max(1e-6, float(np.linalg.norm(way)))
+    return unit
 
 
 def _spot(ends: Sequence[_End]) -> Spot | None:
@@ -150,7 +151,7 @@ def _spot(ends: Sequence[_End]) -> Spot | None:
         return None
     every = np.array([end.at for end in ends])
     near = np.linalg.norm(every[:, None] - every, axis=2) < ONE_SPOT_MM
-    chosen = [ends[i] for i in np.flatnonzero(near[near.sum(axis=1).argmax()])]
+    chosen = [ends[i] for i in np.flatnonzero(near[int(near.sum(axis=1).argmax())]).tolist()]
     both = {end.hand for end in chosen} == {0, 1}
     if not both or len(chosen) < max(LEAST_CARDS, SHARE * len(ends)):
         return None

@@ -201,7 +201,10 @@ class Shot:
             rows = slice(top, bottom)
             cv2.add(total[rows], layer[rows], dst=total[rows], dtype=cv2.CV_16U)
             count[rows] += 1
-        part[:] = (total // np.maximum(count, 1)[:, None, None]).astype(np.uint8)
+        if self.readout:
+            part[:] = (total // np.maximum(count, 1)[:, None, None]).astype(np.uint8)
+        else:
+            cv2.convertScaleAbs(total, dst=part, alpha=1 / steps)
 
     def _rows(self, time: float, y0: int, y1: int, slack: float) -> tuple[int, int]:
         """Return which rows of a window are exposed at a time from the middle of the exposure."""

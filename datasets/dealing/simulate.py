@@ -189,12 +189,12 @@ def _style(args: argparse.Namespace) -> Style:
     """Return the style asked for; ConfigurationError where the split has none of that number."""
     if args.style is None:
         return PLAIN
-    known: tuple[Style, ...] = styles(args.split)
-    if not 0 <= args.style < len(known):
+    known, number = styles(args.split), int(args.style)
+    if not 0 <= number < len(known):
         raise ConfigurationError(
-            f"--style: no style {args.style} in split '{args.split}'; give 0 to {len(known) - 1}"
+            f"--style: no style {number} in split '{args.split}'; give 0 to {len(known) - 1}"
         )
-    return known[args.style]
+    return known[number]
 
 
 def _profiles() -> list[str]:

@@ -28,6 +28,7 @@ from vision.game.coup.fault_table import KINDS
 
 DEALING = ("face-up", "face-down", "punto-first")
 SPLITS = {"train": "train", "held-out": "test"}
+Json = dict[str, Any]
 # Every so many films begin late in the shoe, so that the cut card passes; and where it lies, in
 # cards, of 8 decks, and how many cards a coup takes: fewer, and the film ends before it.
 CUT_EVERY, CUT_AT, CARDS_A_COUP = 4, 402, 4.94
@@ -79,7 +80,7 @@ def options_of(number: int, arguments: argparse.Namespace) -> list[str]:
     ]  # fmt: skip
 
 
-def run_film(folder: Path, options: list[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def run_film(folder: Path, options: list[str]) -> tuple[Json, list[Json]]:
     """Render a film into a folder, read it, and return truth and messages."""
     program = [sys.executable, "-m", "vision.cli"]
     shutil.rmtree(folder, ignore_errors=True)
@@ -95,42 +96,43 @@ def run_film(folder: Path, options: list[str]) -> tuple[dict[str, Any], list[dic
     return truth, [json.loads(line) for line in messages.read_text("utf-8").splitlines()]
 
 
-def compare(truth: dict[str, Any], messages: list[dict[str, Any]], tally: Tally, name: str) -> None:
-    """Count every coup of the truth against the last result published for it."""
-    results: dict[int, dict[str, Any]] = {}
-    published: dict[int, list[dict[str, Any]]] = {}
-    alerts: Counter[tuple[int, str]] = Counter()
+def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
+    """Count every coup of the truth against the results published for it, and its alerts."""
+    published: dict[int, list[Json]] = {}
+    alerts: dict[int, set[str]] = {}
     for message in messages:
         payload = message["payload"]
         if message["topic"].endswith("/coup/result"):
-            results[payload["coup"]] = payload
             published.setdefault(payload["coup"], []).append(payload)
         elif message["topic"].endswith("/alert"):
-            alerts[payload["coup"], payload["code"]] += 1
+            alerts.setdefault(payload["coup"], set()).add(payload["code"])
     for coup in truth["coups"]:
         number = coup["coup"]
         if not coup["faults"]:
             judge(coup, published.get(number, []), tally, name)
         wanted = {f["code"] for f in truth["faults"] if f["coup"] == number}
-        raised = {code for (at, code) in alerts if at == number}
-        tally.raised.update(wanted & raised)
-        tally.missed.update(wanted - raised)
-        for code in wanted - raised:
-            tally.notes.append(f"{name} coup {number}: {code} was not raised ({raised})")
-        for code in raised - wanted - OPENLY_UNSURE:
-            if not wanted:
-                tally.false_alerts += 1
-                tally.notes.append(f"{name} coup {number}: {code} raised on a clean coup")
-    for number in set(results) - {coup["coup"] for coup in truth["coups"]}:
+        compare_alerts(wanted, alerts.get(number, set()), tally, f"{name} coup {number}")
+    for number in set(published) - {coup["coup"] for coup in truth["coups"]}:
         tally.wrong += 1
-        tally.notes.append(f"{name}: coup {number} was never dealt: {short(results[number])}")
+        tally.notes.append(f"{name}: coup {number} was never dealt: {short(published[number][-1])}")
     if truth["cut_ms"] is not None:
         tally.cuts += 1
         tally.cuts_seen += cut_seen(messages)
     compare_exits(truth["cards"], messages, tally.exits)
 
 
-def judge(coup: dict[str, Any], published: list[dict[str, Any]], tally: Tally, name: str) -> None:
+def compare_alerts(wanted: set[str], raised: set[str], tally: Tally, name: str) -> None:
+    """Count what was raised in a coup of what there was, and what was raised in a clean one."""
+    tally.raised.update(wanted & raised)
+    tally.missed.update(wanted - raised)
+    for code in wanted - raised:
+        tally.notes.append(f"{name}: {code} was not raised ({raised})")
+    for code in set() if wanted else raised - OPENLY_UNSURE:
+        tally.false_alerts += 1
+        tally.notes.append(f"{name}: {code} raised on a clean coup")
+
+
+def judge(coup: Json, published: list[Json], tally: Tally, name: str) -> None:
     """Count one coup dealt without fault by all results that were published for it.
 
     What a coup with a fault comes to is the supervisor's to rule, so only its fault is judged.
@@ -150,7 +152,7 @@ def judge(coup: dict[str, Any], published: list[dict[str, Any]], tally: Tally, n
     tally.notes.append(f"{name} coup {coup['coup']}: published {last}, truth {coup}")
 
 
-def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
+def agrees(result: Json, coup: Json) -> bool:
     """Whether winner, points and cards of a published result are those dealt."""
     return bool(
         result["winner"] == coup["winner"]
@@ -161,7 +163,7 @@ def agrees(result: dict[str, Any], coup: dict[str, Any]) -> bool:
     )
 
 
-def short(result: dict[str, Any]) -> str:
+def short(result: Json) -> str:
     """Return a result in a few words."""
     hands = (result["punto"]["cards"], result["banco"]["cards"])
     return f"{result['state']} {result.get('why') or ''} {result['winner']} {hands}"
@@ -170,17 +172,15 @@ def short(result: dict[str, Any]) -> str:
 def summary(tally: Tally) -> str:
     """Return the counts in words."""
     codes = sorted({*tally.raised, *tally.missed})
-    incidents = ", ".join(
-        f"{code} {tally.raised[code]} of {tally.raised[code] + tally.missed[code]}"
-        for code in codes
-    )
-    return "\n".join([
+    counts = {code: (tally.raised[code], tally.raised[code] + tally.missed[code]) for code in codes}
+    incidents = ", ".join(f"{code} {raised} of {there}" for code, (raised, there) in counts.items())
+    raised, missed = tally.raised.total(), tally.missed.total()
+    return (
         f"clean coups {tally.coups}: right {tally.right}, openly unread {tally.unread}, "
-        f"wrong {tally.wrong}, missing {tally.missing}; false alerts {tally.false_alerts}",
-        f"incidents raised {tally.raised.total()} of {tally.raised.total() + tally.missed.total()}: "
-        f"{incidents or 'none'}",
-        f"{tally.exits}; cut cards seen {tally.cuts_seen} of {tally.cuts}",
-    ])  # fmt: skip
+        f"wrong {tally.wrong}, missing {tally.missing}; false alerts {tally.false_alerts}\n"
+        f"incidents raised {raised} of {raised + missed}: {incidents or 'none'}\n"
+        f"{tally.exits}; cut cards seen {tally.cuts_seen} of {tally.cuts}"
+    )
 
 
 def main() -> int:
@@ -201,7 +201,7 @@ def main() -> int:
     arguments = parser.parse_args()
     tally = Tally()
 
-    def deal(number: int) -> tuple[str, dict[str, Any], list[dict[str, Any]], Path]:
+    def deal(number: int) -> tuple[str, Json, list[Json], Path]:
         options = options_of(number, arguments)
         folder = arguments.out / f"{arguments.split}-{arguments.seed}-{number:03d}"
         truth, messages = run_film(folder, options)

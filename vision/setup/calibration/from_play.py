@@ -12,8 +12,7 @@ from vision.errors import OutsideError
 from vision.inference.load import open_models
 from vision.setup.calibration.from_sheet import Found, empty, lens_words
 from vision.setup.calibration.observed_play import Play
-from vision.setup.calibration.places import Places
-from vision.setup.calibration.propose import NotEnoughError, propose
+from vision.setup.calibration.propose import NotEnoughError, Proposal, propose
 from vision.setup.calibration.solver import Fit, Size, Thing, fit_most, upright
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import Homography
@@ -31,10 +30,10 @@ MOST_CARDS = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Played:
-    """The plane found from the play, and the places proposed in its millimetres."""
+    """The plane found from the play, and what is proposed in its millimetres."""
 
     found: Found
-    places: Places
+    proposal: Proposal
 
 
 def from_play(
@@ -74,7 +73,7 @@ def from_play(
         empty(pictures),
         tuple(thing.seen_px.astype(np.float32) for thing in things),
     )
-    return Played(found, Places(proposal.slots, proposal.mouth, proposal.discard))
+    return Played(found, proposal)
 
 
 def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:

@@ -31,7 +31,6 @@ from vision.setup.calibration.from_sheet import (
 from vision.setup.calibration.marker_sheet import LINE_MM
 from vision.setup.calibration.overlay import drawn
 from vision.setup.calibration.places import (
-    Places,
     aligned,
     fresh,
     from_marks,
@@ -39,6 +38,7 @@ from vision.setup.calibration.places import (
     places_of,
     view_section,
 )
+from vision.setup.calibration.propose import Proposal
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
@@ -138,7 +138,7 @@ class Calibration:
 
     # --- the plane -------------------------------------------------------------------------------
 
-    def _found(self) -> tuple[Found, Places | None]:
+    def _found(self) -> tuple[Found, Proposal | None]:
         """Return the plane and, where play was watched, the places proposed in it."""
         request = self._request
         ways = [
@@ -159,10 +159,10 @@ class Calibration:
             self._camera_at(request.play), self._card_mm(), request.minutes, plane=plane
         )
         if found is None:
-            return played.found, played.places
+            return played.found, played.proposal
         words = (*found.words, *played.found.words)
         both = replace(found, picture=played.found.picture, words=words, layout=played.found.layout)
-        return both, played.places
+        return both, played.proposal
 
     def _plane(self) -> Found:
         request = self._request
@@ -186,10 +186,10 @@ class Calibration:
 
     # --- the view --------------------------------------------------------------------------------
 
-    def _view(self, found: Found, proposed: Places | None) -> TableView:
+    def _view(self, found: Found, proposed: Proposal | None) -> TableView:
         """Return the view: the plane in its frame, and the places that are known or proposed."""
         height, width = found.picture.shape[:2]
-        plane, places = found.plane, proposed
+        plane, places = found.plane, None
         if proposed is None and self._old is not None:
             if not self._request.points:
                 plane = self._in_old_frame(found, self._old)
@@ -197,7 +197,10 @@ class Calibration:
         elif proposed is None and not self._request.points:
             plane = fresh(plane, (width, height))
         marks = marked(self._request.marks, plane, self._card_mm())
-        places = from_marks(marks) if places is None else places | marks
+        if proposed is not None:
+            places = from_marks({**proposed.known, **marks}, proposed.unknown)
+        else:
+            places = from_marks(marks) if places is None else places | marks
         return places.view(plane, self._card_mm())
 
     def _in_old_frame(self, found: Found, old: ViewSection) -> Homography:

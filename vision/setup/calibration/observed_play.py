@@ -1,13 +1,14 @@
 """The play watched for a calibration: the way of each card through the picture, and its rests.
 
 Everything is in pixels, because the plane is not known yet: the cards that lie still are what it
-will be fitted to.
+will be fitted to. A way is easily broken under a hand; a rest is not, so that where cards lie is
+taken from all rests, and only where they begin and end from ways (`openings`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,7 @@ from vision.sight.detection.detector import Detection, Kind, short_side
 from vision.sight.geometry.frame import Image
 
 Vector = NDArray[np.float64]
+Edges = Callable[[Image, Vector], Vector | None]
 
 # The constants below were chosen on simulated films of 15 to 30 frames a second.
 # A card lies still when its middle stays within this share of its short side for so many ms. Larger
@@ -77,11 +79,12 @@ class Way:
 
 
 class Play:
-    """The ways of all cards seen so far."""
+    """The ways of all cards seen so far; `edges` makes a detection's corners exact."""
 
-    def __init__(self) -> None:
+    def __init__(self, edges: Edges = true_corners) -> None:
         self.ways: list[Way] = []
         self._live: list[Way] = []
+        self._edges = edges
 
     def see(self, image: Image, detections: Sequence[Detection], at: int) -> None:
         """Take a picture with what the detector found in it."""
@@ -141,7 +144,7 @@ class Play:
             way.rests.append(rest)
         if len(rest.corners) < SAMPLES and at - rest.sampled_at >= SAMPLE_EVERY_MS:
             rest.sampled_at = at
-            corners = true_corners(image, detection.quad.astype(np.float64))
+            corners = self._edges(image, detection.quad.astype(np.float64))
             if corners is not None:
                 rest.corners.append(corners)
 

@@ -98,9 +98,18 @@ def marked(
     return out
 
 
-def from_marks(marks: Mapping[str, Points]) -> Places:
-    """Return places that were all marked; ConfigurationError names those that were not."""
+def from_marks(marks: Mapping[str, Points], unknown: Mapping[str, str] | None = None) -> Places:
+    """Return places that are all given; ConfigurationError names those that are not.
+
+    `unknown` has the reasons for which some were not proposed.
+    """
     missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
+    if missing and unknown:
+        reasons = ", ".join(f"{name} ({unknown.get(name, 'not seen')})" for name in missing)
+        raise ConfigurationError(
+            f"the play did not show where these are: {reasons}; mark each in the picture with "
+            "--place NAME=X,Y, or let it watch longer (--minutes)"
+        )
     if missing:
         raise ConfigurationError(
             f"the table file has no places yet, and these are not given: {', '.join(missing)}; "

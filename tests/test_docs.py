@@ -146,6 +146,14 @@ def _is_there(name: str) -> bool:
     return any(any(folder.glob(name)) for folder in (ROOT, ROOT / "vision"))
 
 
+def test_pictures_of_the_pages_are_there_and_small() -> None:
+    """Every picture that a page shows is there, none lies about, and none is over 200 kB."""
+    shown = set(re.findall(r"!\[[^]]+\]\(img/([^)]+)\)", documents()))
+    kept = {path.name: path.stat().st_size for path in (ROOT / "deploy" / "img").iterdir()}
+    assert shown == set(kept)
+    assert max(kept.values()) < 200_000
+
+
 def test_rooms_are_drawn_as_they_are() -> None:
     """The drawing of the architecture page is what the command prints."""
     page = PAGE.read_text("utf-8")

@@ -105,7 +105,8 @@ def main() -> None:
         reader.run()
     arguments.out.mkdir(parents=True, exist_ok=True)
     for file, picture in chooser.best.items():
-        cv2.imwrite(str(arguments.out / file), picture, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+        encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1]
+        (arguments.out / file).write_bytes(encoded.tobytes())
         print(arguments.out / file)
 
 

@@ -32,12 +32,20 @@ from vision.game.outputs import (
 from vision.game.roads import Roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, to_json
-from vision.record.proofs import Anchored, EvidenceKept, Shelf, anchor_content, evidence_content
+from vision.record.proofs import (
+    Anchored,
+    EvidenceKept,
+    Medium,
+    Shelf,
+    anchor_content,
+    evidence_content,
+)
 
 Content = dict[str, object]
 
 SCHEMA = 1  # the version of the contract, in every message
 PREFIX = "casino/{site}/table/{table}/"
+PICTURES = tuple(f"{medium.level}/" for medium in Medium)  # how the topics of pictures begin
 
 
 @dataclass(frozen=True, slots=True)

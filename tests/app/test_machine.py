@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from vision.app.machine import GOOD_IN_A_ROW, ClockWatch, SlowDisk
+from vision.app.machine import GOOD_IN_A_ROW, REFUSED_S, ClockWatch, LinkWatch, SlowDisk
 from vision.clock import SteadyClock
 from vision.game.events import Noticed
+from vision.mqtt.lanes import SetAside
 
 
 class Hand:
@@ -58,3 +59,36 @@ def test_each_leap_of_the_clock_is_reported_and_that_the_clocks_agree_again() ->
     assert watch.reports(3, quiet=False) == ()
     assert watch.reports(4, quiet=True) == (Noticed(4, "CLOCK", over=True),)
     assert watch.reports(5, quiet=True) == ()
+
+
+def test_messages_that_do_not_get_through_are_reported_until_they_do() -> None:
+    """One report when they have waited too long, with the reason, and one when it is over."""
+    watch = LinkWatch(lambda: 0.0)
+    assert watch.reports(1, "", ()) == ()
+    assert watch.reports(2, "no broker", ()) == (Noticed(2, "LINK", detail="no broker"),)
+    assert watch.reports(3, "no broker", ()) == ()
+    assert watch.reports(4, "", ()) == (Noticed(4, "LINK", over=True),)
+
+
+def test_picture_that_the_broker_does_not_take_is_reported_for_a_while() -> None:
+    """People hear which, how large, that it is kept, and what to change."""
+    hand = Hand()
+    watch = LinkWatch(lambda: hand.now_s)
+    (report,) = watch.reports(1, "", [SetAside("clip/s1-2-a1", 5_000_000)])
+    assert isinstance(report, Noticed)
+    assert report.code == "LINK"
+    for words in ("clip/s1-2-a1 (5.0 MB)", "stays on the table's disk", "max_message_kb"):
+        assert words in report.detail
+    assert watch.reports(2, "", ()) == ()
+    hand.pass_s(REFUSED_S + 1)
+    assert watch.reports(3, "", ()) == (Noticed(3, "LINK", over=True),)
+
+
+def test_run_that_starts_behind_its_own_log_says_so() -> None:
+    """A log written under a clock that was ahead is told; small differences are not."""
+    hand = Hand()
+    clock = SteadyClock(lambda: round(1000 * hand.wall_s), lambda: hand.now_s)
+    clock.not_before(clock.now() + 3_600_000)
+    (report,) = ClockWatch(clock, lambda: False).reports(1, quiet=True)
+    assert isinstance(report, Noticed)
+    assert "3600 s ahead of this machine" in report.detail

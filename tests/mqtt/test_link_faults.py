@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,16 +14,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.table import journal_of
 from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Mosquitto, listening, wait_for
 from tests.storage.test_log import HEADER, entry
-from vision.game.events import CardOut
+from vision.game.events import CardOut, ShoeStarted
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
 from vision.wire.messages import Message
 
 PREFIX = "casino/house/table/7/"
 WILL = Message(PREFIX + "status", b'{"state":"offline"}', 1, True, 0)
+NOON = 1_700_000_000_000
 LIMIT = 200_000  # bytes of a packet that the broker of these tests takes
 LARGE, SMALL = 300_000, 20_000
 CONNACK, PUBLISH, SUBSCRIBE, PINGREQ, PUBACK = 0x20, 0x30, 0x80, 0xC0, 0x40
@@ -221,3 +224,44 @@ def test_messages_that_wait_for_no_broker_are_told(
         write(store, "coup/result", 1)
         wait_for(publisher.fault, 5)
         assert "refused" in publisher.fault()
+
+
+@pytest.mark.mosquitto
+@real
+def test_broker_that_takes_both_connections_for_one_still_gets_the_results(
+    store: Store, tmp_path: Path
+) -> None:
+    """One configured as for an earlier version: the boards stay up, and people hear what to do."""
+    passwords = tmp_path / "passwords"
+    make = ["mosquitto_passwd", "-b", "-c", str(passwords), "reader", "pw"]
+    subprocess.run(make, check=True, capture_output=True)
+    passwords.chmod(0o644)
+    tmp_path.chmod(0o755)
+    lines = ("user root", "listener PORT 127.0.0.1", f"password_file {passwords}")
+    with Mosquitto(tmp_path, *lines, "use_username_as_clientid true") as server:
+        endpoint = endpoint_at(port=server.port, username="reader", password="pw")
+        publisher = Publisher(endpoint, store, will=WILL, bulk=Bulk(4_000_000, filled))
+        publisher.start()
+        wait_for(lambda: "use_username_as_clientid" in publisher.complaint, 20)
+        write(store, "coup/result", 1)
+        publisher.wake()
+        wait_for(lambda: store.depth() == 0)
+        for _ in range(20):
+            assert publisher.connected
+            time.sleep(0.1)
+        publisher.stop(drain_s=0.5)
+
+
+def test_link_fault_is_an_alert_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LINK is in the log, and goes to the house as soon as it can hear."""
+    monkeypatch.setattr("vision.mqtt.publisher.LATE_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = int(taken.getsockname()[1])
+    with journal_of(tmp_path / "t.sqlite", port) as journal:
+        journal.start(NOON, "b1", ())
+        journal.take([ShoeStarted(NOON, "s1")])
+        wait_for(lambda: journal.take(journal.link_reports(NOON)), 5)
+        codes = [raised.alert.code for raised in journal.table.alerts]
+        assert codes == ["LINK"]

@@ -134,7 +134,6 @@ class TableReader:
                 self._watchdog.ready()
                 for shot in self._shots:
                     self._take(shot)
-                    self._watchdog.alive()
                     self._listener.tick(self.metrics)
             finally:
                 self._watchdog.stopping()
@@ -173,6 +172,7 @@ class TableReader:
                 self.metrics.event.add(ended_s - shot.taken_s)
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
+            self._watchdog.alive()
             self._publish_health()
             self._advance(self._journal.link_reports(self._at))
             self._journal.tidy(self._at)

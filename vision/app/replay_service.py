@@ -14,10 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vision.game.outputs import Replied
-from vision.mqtt.lanes import PICTURES
 from vision.storage.log import Store
 from vision.wire.commands import REPLAY, Fields, RefusedError, again, order_fields, read_range
-from vision.wire.messages import Message
+from vision.wire.messages import PICTURES, Message
 
 # Messages a second, and at most at once. Chosen, not measured at the limit: higher serves consumers
 # sooner, and keeps the processor from the pictures of the table.

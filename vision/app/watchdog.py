@@ -54,4 +54,4 @@ class Watchdog:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire:
                 wire.sendto(words.encode(), address)
         except OSError as error:
-            log.warning("systemd does not hear us: %s", error)
+            log.warning("systemd does not hear us: %s; see NotifyAccess= in the unit", error)

@@ -118,21 +118,26 @@ class Channel:
     """A connection that is made again whenever it ends.
 
     `prepare` readies each new client before it connects; `greet` is called when the broker has
-    accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
-    said last when the source fails. All are called from threads of the channel.
+    accepted it, `acknowledged` after the broker has taken something, `ended` after a connection;
+    `farewell` returns what is said last when the source fails; `hold` returns why it must not
+    connect now, in words or "", `None` where it may. All are called from threads of the channel.
     """
 
     prepare: Callable[[paho.Client], None]
     greet: Callable[[Session], None]
     acknowledged: Callable[[], None]
+    ended: Callable[[], None]
     farewell: Callable[[], Message | None]
+    hold: Callable[[], str | None]
 
     def __init__(self, name: str, endpoint: Endpoint, client_id: str, source: Source) -> None:
         """Prepare; nothing is sent before `start`. `name` is for the log and the thread."""
         self.prepare = lambda _client: None
         self.greet = lambda _session: None
         self.acknowledged = lambda: None
+        self.ended = lambda: None
         self.farewell = lambda: None
+        self.hold = lambda: None
         self._name = name
         self._endpoint = endpoint
         self._client_id = client_id
@@ -200,11 +205,18 @@ class Channel:
     def _run(self) -> None:
         delay = FIRST_DELAY_S
         while not self._stopping.is_set():
+            if (why := self.hold()) is not None:
+                if why:
+                    self._complain(why)
+                self._stopping.wait(TICK_S)
+                continue
             began = time.monotonic()
             try:
                 self._attempt()
             except Exception:  # a defect of ours must not end the connection for good
-                log.exception("the connection for %s failed", self._name)
+                log.exception(
+                    "the connection for %s failed; it is made again, report this", self._name
+                )
             # A broker that accepts us and drops us at once must not be hammered.
             if time.monotonic() - began > LAST_DELAY_S:
                 delay = FIRST_DELAY_S
@@ -237,6 +249,7 @@ class Channel:
             self._close(session)
             in_flight = [sent.message for sent in session.in_flight.values()]
             self._source.lost(in_flight)
+            self.ended()
 
     def _serve(self, session: Session) -> None:
         while True:
@@ -331,7 +344,7 @@ class Channel:
     @staticmethod
     def _cut(session: Session) -> None:
         wire = session.client.socket()
-        if wire is not None:
+        if isinstance(wire, socket.socket):
             with contextlib.suppress(OSError):
                 wire.shutdown(socket.SHUT_RDWR)
 

@@ -120,7 +120,7 @@ def private_id(endpoint: Endpoint, prefix: str, secret: str) -> str:
             own = Path(key).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(
-                f"[broker] key '{key}' cannot be read: {error}; give a file in PEM form that this "
+                f"[broker] key '{key}' is not readable: {error}; give a file in PEM form that this "
                 "user may read"
             ) from error
     text = f"{prefix}\n{endpoint.username}\n{own}\n{secret}"

@@ -19,9 +19,8 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
-from vision.record.proofs import Medium
 from vision.wire.commands import PUBLIC, REPLAY
-from vision.wire.messages import Message
+from vision.wire.messages import PICTURES, Message
 
 # Messages that may be sent and not yet acknowledged on a connection: enough to fill a slow line,
 # few enough that little is sent twice after a lost connection. 20 is also what paho keeps in
@@ -37,7 +36,6 @@ READ_AT_ONCE = 500
 # an accident of the network; more keeps other pictures waiting longer.
 TRIES_ALONE = 2
 
-PICTURES = tuple(f"{medium.level}/" for medium in Medium)
 ANNOUNCED = "evidence"  # the topic that says what a picture is
 
 

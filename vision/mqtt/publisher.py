@@ -8,6 +8,7 @@ replays. `vision.mqtt.lanes` says what goes when.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
@@ -38,6 +39,14 @@ STUCK_S = 10.0
 # Seconds that messages may wait before people are alerted: more than a broker's restart takes, and
 # less than a coup. Shorter cries wolf, longer leaves the boards dark unnoticed.
 LATE_S = 20.0
+
+# Seconds after the second connection within which the end of the first is taken for its doing, and
+# how often that must happen: brokers end the first at once, accidents seldom come twice.
+CLASH_S = 1.0
+CLASHES = 2
+# Seconds without the second connection after that. Shorter, and the boards flicker; longer, and
+# pictures come late once somebody has mended the broker.
+CLASH_PAUSE_S = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +92,7 @@ class Publisher:
         table, nobody else can guess under which name we connect.
         """
         prefix = will.topic.removesuffix("status")
+        self._endpoint = endpoint
         self._outbox = outbox
         self._will = will
         self._commands = f"{prefix}cmd/"
@@ -95,10 +105,16 @@ class Publisher:
         self._bulk = Channel("pictures", endpoint, f"{client_id}-p", self._bulk_source)
         source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
         self._live = Channel("messages", endpoint, client_id, source)
-        self._bulk.acknowledged = self._live.wake
+        self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
         self._live.greet = self._greet
+        self._live.ended = self._note_end
         self._live.farewell = lambda: self._last or self._will
+        self._bulk.greet = self._note_bulk
+        self._bulk.hold = self._why_no_bulk
+        self._bulk_since_s, self._live_ended_s = 0.0, -CLASH_S
+        self._clashes = 0
+        self._clashed_s = 0.0
 
     @property
     def connected(self) -> bool:
@@ -115,7 +131,8 @@ class Publisher:
         """Return in words that messages have waited for too long, and why; empty when not."""
         for channel, what in ((self._live, "messages"), (self._bulk, "pictures")):
             if channel.waiting_s > LATE_S:
-                why = channel.complaint or "the broker acknowledges nothing."
+                why = channel.complaint or self._live.complaint
+                why = why or "the broker acknowledges nothing."
                 return f"No {what} have got through for {LATE_S:.0f} s: {why}"
         return ""
 
@@ -170,7 +187,34 @@ class Publisher:
         for channel in channels:
             channel.join()
 
-    # --- threads of the live connection ------------------------------------------------------
+    # --- threads of the connections ----------------------------------------------------------
+
+    def _note_bulk(self, _session: Session) -> None:
+        self._bulk_since_s = time.monotonic()
+        self._note_clash()
+
+    def _note_end(self) -> None:
+        self._live_ended_s = time.monotonic()
+        self._note_clash()
+
+    def _note_clash(self) -> None:
+        """Take note when the live connection ends just as the other begins."""
+        if abs(self._live_ended_s - self._bulk_since_s) < CLASH_S:
+            self._clashes += 1
+            self._clashed_s, self._live_ended_s = time.monotonic(), -CLASH_S
+
+    def _note_picture(self) -> None:
+        if time.monotonic() - self._bulk_since_s > CLASH_S:
+            self._clashes = 0
+        self._live.wake()
+
+    def _why_no_bulk(self) -> str | None:
+        if self._clashes >= CLASHES and time.monotonic() - self._clashed_s < CLASH_PAUSE_S:
+            return (
+                f"the broker at {self._endpoint} ends our first connection when the second begins; "
+                "take use_username_as_clientid out of its configuration, or allow each user two"
+            )
+        return None if self._live.is_up else ""
 
     def _prepare(self, client: paho.Client) -> None:
         will = self._will

@@ -37,6 +37,7 @@ from vision.record.proofs import (
     Anchored,
     EvidenceKept,
     LogBegun,
+    Medium,
     Shelf,
     anchor_content,
     evidence_content,
@@ -48,6 +49,7 @@ SCHEMA = 1  # the version of the contract, in every message
 ENVELOPE = ("schema", "table", "boot", "seq", "at")  # what every message has of itself
 BEGUN = "a new log was begun"
 PREFIX = "casino/{site}/table/{table}/"
+PICTURES = tuple(f"{medium.level}/" for medium in Medium)  # how the topics of pictures begin
 
 
 @dataclass(frozen=True, slots=True)

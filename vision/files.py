@@ -15,6 +15,8 @@ from typing import IO
 
 from vision.errors import ConfigurationError, OutsideError
 
+ROOT = 0  # the user id of root
+OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
 
 
@@ -24,6 +26,25 @@ class WriteError(OutsideError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def refuse_others_file(path: Path, what: str) -> None:
+    """Refuse a file that another user than this one or root owns, or may put another in place of.
+
+    ConfigurationError with the cure; `what` names the file's role for people.
+    """
+    stat, folder = path.stat(), path.resolve().parent.stat()
+    trusted = (os.geteuid(), ROOT)
+    if stat.st_uid not in trusted:
+        raise ConfigurationError(
+            f"{what}: {path} belongs to another user, who may change it: chown it to this one"
+        )
+    is_open = folder.st_mode & OTHERS_WRITE and not folder.st_mode & STICKY
+    if is_open or folder.st_uid not in trusted:
+        raise ConfigurationError(
+            f"{what}: {path} lies in a folder in which others may put another in its place: chown "
+            f"it and chmod go-w {path.resolve().parent}"
+        )
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:

@@ -22,7 +22,7 @@ from vision.app.order_intake import OrderIntake
 from vision.app.replay_service import Replays
 from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
 from vision.app.retention import Retention
-from vision.app.signing import PruningSeal, anchor_for, open_signer
+from vision.app.signing import PruningSeal, anchor_for, key_in_log, open_signer
 from vision.app.staff import StaffRecord
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
@@ -172,7 +172,9 @@ class Journal:
     ) -> tuple[Step, ...]:
         """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
         started = Started(at, boot, __version__, models, identity)
-        steps = self.take([started, *self._staff.changes(self.gate.users, at)])
+        staff = self._staff.changes(self.gate.users, at)
+        key = key_in_log(self._signer, self._session.register, at)
+        steps = self.take([started, *staff, *key])
         if self._endpoint is not None:
             self._connect(self._endpoint, at)
         return steps

@@ -10,8 +10,11 @@ from vision.audit.verify import Trust
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.record.codec import event_from_json
+from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
-from vision.storage.anchors import LogSigner, load_public, read_anchors
+from vision.record.register import Register
+from vision.storage.anchors import LogSigner, fingerprint, load_public, read_anchors
+from vision.storage.keyring import load_ring
 from vision.storage.log import Entry, Store
 from vision.wire.messages import iso
 from vision.wire.session import Step, TableSession, advance
@@ -49,6 +52,8 @@ def open_signer(
     file = Path(settings.anchors) if settings.anchors else anchors_of(log)
     key = Path(settings.signing_key)
     signer = LogSigner(key, file, config.site, config.table, settings.anchor_every_s)
+    if settings.ring:
+        signer.trusted += [key.key for key in load_ring(Path(settings.ring)).values()]
     last = signer.last_noted(store.hash_of(0))
     if last is None:
         return signer
@@ -108,6 +113,14 @@ def anchor_for(signer: LogSigner, store: Store, session: TableSession, why: str)
         return None
     number, head = store.head
     return signer.sign(Anchored(at, store.hash_of(0), number, head, shoe, reason, ""))
+
+
+def key_in_log(signer: LogSigner | None, register: Register, at: int) -> tuple[Recorded, ...]:
+    """Return the fact that another key signs from `at` (Unix ms) on, if it does."""
+    name = "" if signer is None else fingerprint(signer.public)
+    if name == register.key:
+        return ()
+    return (Recorded(at, Fact.KEY, name, signer.public.public_bytes_raw().hex() if signer else ""),)
 
 
 class PruningSeal:

@@ -22,6 +22,7 @@ from vision.record.proofs import Anchored, EvidenceKept, LogBegun
 from vision.record.register import NOTHING, Register
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
+from vision.storage.keyring import RingKey
 from vision.wire.messages import iso
 
 READ = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun, Recorded, Started))
@@ -31,10 +32,19 @@ Opened = tuple[Record, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a log is held against: public keys, and anchors kept elsewhere, each with its table."""
+    """What a log is held against: public keys, and anchors kept elsewhere, each with its table.
+
+    `ring` says when a key counts; one that is not there counts always.
+    """
 
     keys: tuple[Ed25519PublicKey, ...] = ()
     anchors: tuple[tuple[str, str, Anchored], ...] = ()
+    ring: Mapping[str, RingKey] = field(default_factory=dict)
+
+    def counts(self, anchor: Anchored) -> bool:
+        """Whether a signature by the key that the anchor names counts at its moment."""
+        key = self.ring.get(anchor.key)
+        return key is None or key.counts(anchor.at)
 
 
 @dataclass(slots=True)
@@ -45,6 +55,8 @@ class Found:
     `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
     that was not though the log goes on. `gaps` are what was pruned (first and last record), and
     `unsealed` the records of prunings that nobody signed at once, from an earlier version at best.
+    `signers` are the keys that signed, in their order, `lapsed` counts signatures of keys that did
+    not count then: before their time, after it, or revoked.
     `begun` names the log that this one goes on from, if any.
     `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
     that counted then, `orders_unproved` those of a time at which the log does not name the keys.
@@ -66,6 +78,8 @@ class Found:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     unsealed: list[int] = field(default_factory=list)
     gone: int = 0
+    signers: list[str] = field(default_factory=list)
+    lapsed: dict[str, int] = field(default_factory=dict)
     begun: LogBegun | None = None
     orders: int = 0
     orders_unproved: int = 0
@@ -116,6 +130,7 @@ class Auditor:
         self._wanted = {anchor.number for _, _, anchor in trust.anchors}
         self._hashes: dict[int, str] = {}  # of the records that an anchor kept elsewhere names
         self._pruning: int | None = None  # the record of a pruning that is not yet signed
+        self._lapsed = 0  # the last record of a pruning signed by a key that does not count
 
     def take(self, record: Record, content: Mapping[str, Any]) -> None:
         """Take the next record; BrokenChainError or OutsideError when it is not what was signed."""
@@ -143,6 +158,10 @@ class Auditor:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
         if self._found is None:
             raise BrokenChainError(0, "is not the header of a log")
+        signed = self._found.signed
+        covered = signed is not None and self._lapsed < signed.number
+        if self._pruning is None and self._lapsed and not covered:
+            self._pruning = self._lapsed  # nobody but a key that does not count vouches for it
         if self._pruning is not None:
             self._doubt_pruning(self._found, self._pruning)
         self._compare(self._found)
@@ -202,6 +221,18 @@ class Auditor:
                 f"record {number}: the signature of record {number - 1} is not by key "
                 f"{anchor.key}; {_stretch(found, number)}"
             )
+        if not self._trust.counts(anchor):
+            found.lapsed[anchor.key] = found.lapsed.get(anchor.key, 0) + 1
+            if anchor.why == "prune" and anchor.number == self._pruning:
+                self._lapsed, self._pruning = self._pruning, None
+            return
+        if anchor.key in found.signers[:-1]:
+            raise OutsideError(
+                f"record {number} is signed by key {anchor.key}, though key {found.signers[-1]} "
+                f"had taken over before; {_stretch(found, number)}"
+            )
+        if anchor.key not in found.signers:
+            found.signers.append(anchor.key)
         found.signed, found.overdue, found.doubtful = anchor, None, None
         if anchor.why == "prune" and anchor.number == self._pruning:
             self._pruning = None
@@ -212,7 +243,7 @@ class Auditor:
         anchors = [
             anchor
             for site, table, anchor in trust.anchors
-            if anchor.log == found.log_id and _counts(anchor, site, table, trust.keys)
+            if anchor.log == found.log_id and _counts(anchor, site, table, trust)
         ]
         if trust.anchors and not anchors:
             raise OutsideError(
@@ -268,12 +299,14 @@ def _stretch(found: Found, number: int) -> str:
     return f"the first bad record lies in {since} to {number}"
 
 
-def _counts(anchor: Anchored, site: str, table: str, keys: tuple[Ed25519PublicKey, ...]) -> bool:
+def _counts(anchor: Anchored, site: str, table: str, trust: Trust) -> bool:
     """Whether an anchor from elsewhere is worth anything; without a key, each is taken at its word.
 
     A line that is not signed was put in by anybody, and proves nothing against the log.
     """
-    return not keys or any(is_signed(anchor, site, table, key) for key in keys)
+    keys = trust.keys
+    signed = not keys or any(is_signed(anchor, site, table, key) for key in keys)
+    return signed and trust.counts(anchor)
 
 
 def demand_signature(found: Found) -> None:
@@ -334,6 +367,8 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
                 f"NOT YET SIGNED: records {found.signed.number + 1} to {found.last.number}; they "
                 "are sure only once the next anchor stands"
             )
+    for key, many in found.lapsed.items():
+        yield f"{many} signatures by key {key} do NOT count: by the ring it was not good then"
     yield from _gap_words(found, trust)
     if found.orders:
         yield f"{found.orders} orders are signed by the key that their giver had then"

@@ -48,13 +48,17 @@ def path_of(text: str) -> Path | None:
 
 
 class LogSection(Section):
-    """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`."""
+    """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`.
+
+    `ring` is the file of public keys that counted earlier (shoe-reader keys rotate).
+    """
 
     path: PathText = "table.sqlite"
     keep_days: float = Field(default=400.0, ge=1, le=36_500)
     messages_days: float = Field(default=7.0, ge=0.1, le=36_500)
     max_mb: float = Field(default=20_000.0, ge=50, le=10_000_000)
     signing_key: PathText = ""
+    ring: PathText = ""
     anchors: PathText = ""
     anchor_every_s: float = Field(default=600.0, ge=1, le=86_400)
 

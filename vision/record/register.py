@@ -30,7 +30,7 @@ class Person(NamedTuple):
 
 
 class Register(NamedTuple):
-    """Users and holds as they stand; what has no case here stands in the log alone.
+    """Users, holds and the key that signs, as they stand; the rest stands in the log alone.
 
     `identified`: a run of a version that signs each pruning at once has begun. `sealed`: the log
     has been signed since, so a pruning that is not signed is a forgery from there on.
@@ -38,6 +38,7 @@ class Register(NamedTuple):
 
     users: tuple[Person, ...] = ()
     holds: tuple[Hold, ...] = ()
+    key: str = ""
     identified: bool = False
     sealed: bool = False
 
@@ -52,6 +53,8 @@ class Register(NamedTuple):
                 others = tuple(person for person in self.users if person.name != event.subject)
                 entry = (Person(event.subject, event.detail),) if event.detail else ()
                 return self._replace(users=tuple(sorted((*others, *entry))))
+            case Recorded(kind=Fact.KEY):
+                return self._replace(key=event.subject)
             case KeepEvidence() if _accepted(outputs):
                 hold = Hold(event.shoe, event.coup)
                 return self._replace(holds=tuple(sorted({*self.holds, hold})))

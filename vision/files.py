@@ -6,8 +6,10 @@ the folder goes to the disk too: a reader sees the file before or the file after
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -73,6 +75,41 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):  # what made the writing fail, and is reported, may make this fail
             draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock of a file from reading to writing it: two programs lose nothing; WriteError."""
+    try:
+        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def check_owner(path: Path) -> None:
+    """Check that no other user than this one and root owns a file, or may replace it.
+
+    ConfigurationError with the cure; OSError when it cannot be looked at.
+    """
+    folder = path.absolute().parent
+    for held in (path, folder):
+        owner = held.stat().st_uid
+        if owner not in (0, os.geteuid()):
+            raise ConfigurationError(
+                f"{held}: belongs to another user (number {owner}), who may change {path.name}; "
+                "chown it to root, or to the user of this program"
+            )
+    mode = folder.stat().st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise ConfigurationError(
+            f"{folder}: everybody may write to this folder, and so replace {path.name}; "
+            f"chmod o-w {folder}"
+        )
 
 
 def make_folder(folder: Path) -> None:

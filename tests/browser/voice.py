@@ -27,7 +27,7 @@ from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
 from vision.game.outputs import Replied
-from vision.wire.commands import RefusedError, again, read_command
+from vision.wire.commands import UNANSWERED, RefusedError, again, read_command
 from vision.wire.messages import Message, answer
 from vision.wire.session import advance
 
@@ -194,7 +194,12 @@ class Reader(Link):
             at = max(now_ms(), self.desk.table.clock)
             try:
                 fields = self._gate.admit(name, payload).fields
-                self.take(read_command(name, fields, at)[0])
+                event = read_command(name, fields, at)[0]
+                self.take(event)
+                if isinstance(event, UNANSWERED):
+                    reply = Replied(at, fields["ref"], name, fields["key"], accepted=True, why="")
+                    message = answer(self.desk.stream, reply)
+                    self.publish(message.topic, message.payload, retain=False)
             except RefusedError as error:
                 reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
                 message = answer(self.desk.stream, reply)

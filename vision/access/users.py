@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from vision.errors import ConfigurationError
-from vision.files import write_new, write_whole
+from vision.files import check_owner, write_new, write_whole
 from vision.wire.commands import signed_text
 from vision.wire.messages import iso
 
@@ -97,6 +97,7 @@ def load_users(path: Path) -> Users:
         raise ConfigurationError(
             f"{path}: others may write to it, and so make themselves users; chmod go-w {path}"
         )
+    check_owner(path)
     if len(text) > FILE_LIMIT:
         raise ConfigurationError(f"{path}: longer than {FILE_LIMIT} bytes; is it a users file?")
     try:
@@ -143,6 +144,10 @@ class Credential:
         whole = {**fields, "key": self.name, "nonce": nonce, "time": iso(at)}
         return {**whole, "sig": self.sign_text(signed_text(topic, whole))}
 
+    def vouch(self, topic: str, fields: Mapping[str, object]) -> str:
+        """Return the signature of a second person over an order that another has signed."""
+        return self.sign_text(signed_text(topic, fields))
+
     def sign_text(self, text: bytes) -> str:
         """Return the signature over a text, 128 hex digits."""
         return self._secret.sign(text).hex()
@@ -162,6 +167,7 @@ def load_credential(path: Path) -> Credential:
     try:
         if path.stat().st_mode & 0o077:
             raise ConfigurationError(f"{path}: others may read this secret; chmod 600 {path}")
+        check_owner(path)
         content = json.loads(path.read_bytes()[:FILE_LIMIT])
         return Credential.from_secret(_name(content["name"]), content["secret"])
     except OSError as error:

@@ -126,6 +126,7 @@ class Journal:
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
+            self._second_person = config.orders.second_person
             self._closing = opening.pop_all()
         log = config.log
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
@@ -239,13 +240,20 @@ class Journal:
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
-                found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
+                event = read_command(signed.name, signed.fields, at)[0]
+                self.gate.check_second(event, signed, self._second_person, self._is_settled)
+                found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)
         if self._link is not None and self._link.connected:
             for message in self._replays.due():
                 self._publish(message)
         return tuple(found)
+
+    def _is_settled(self, number: int) -> bool:
+        """Whether the wagers of a coup have been paid: it has a result, and a later one began."""
+        coup = self.table.coup_at(number)
+        return coup is not None and coup.shown is not None and coup.over_at is not None
 
     def _request_replay(self, payload: bytes, at: int) -> Replied:
         return self._replays.ask(payload, self._session.stream.seq, at)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vision.board.feed import Feed
-from vision.board.table_state import Payload, parsed
+from vision.board.table_state import MEDIA, Payload, parsed
 from vision.wire.commands import RANGE_LIMIT
 
 # Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
@@ -26,7 +26,6 @@ KEPT_REPLIES = 500
 # Bytes of pictures and clips of all tables, chosen for a server with little memory. The oldest go
 # first; the evidence folder of the table has them all.
 MEDIA_LIMIT = 256 * 1024 * 1024
-MEDIA = ("evidence/", "clip/")
 # Findings of one search: as many as a person looks through; more only slow the page.
 FOUND_LIMIT = 300
 # Message numbers that are asked for after a start. 3000 hold at least the

@@ -11,13 +11,14 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
 from vision.app.evidence import EvidenceRecorder, wanted_names
-from vision.app.machine import SlowDisk
+from vision.app.machine import Burst, SlowDisk
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -29,12 +30,14 @@ from vision.app.signing import anchor_for, open_signer
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
+from vision.game.commands import SignIn
 from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import endpoint_of
 from vision.mqtt.publisher import Publisher, as_it_is
+from vision.record.facts import Fact, Recorded
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.storage.retention import Limits
@@ -132,6 +135,8 @@ class Journal:
         self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
         self._replays = Replays(self._store, self._session.stream.prefix)
         self._disk = SlowDisk()
+        self._refused = Burst("ORDERS", "orders refused")
+        self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._link: Publisher | None = None
 
     @property
@@ -223,8 +228,9 @@ class Journal:
                 return
 
     def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the reports on the disk since the last call."""
-        return self._disk.reports(at)
+        """Return the reports on the disk and on bursts of refusals since the last call."""
+        bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
+        return (*self._disk.reports(at), *bursts)
 
     def orders(self, at: int) -> tuple[Ordered, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused.
@@ -232,6 +238,7 @@ class Journal:
         Requests for messages that a consumer missed are served on the way.
         """
         found: list[Ordered] = []
+        refused_before = self.gate.refused
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
                 self._publish(
@@ -241,19 +248,16 @@ class Journal:
             try:
                 signed = self.gate.admit(request.name, request.payload)
                 event = read_command(signed.name, signed.fields, at)[0]
-                self.gate.check_second(event, signed, self._second_person, self._is_settled)
+                self.gate.check_second(event, signed, self._second_person, partial(is_settled, self.table))
                 found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)
+        self._refused.note(self.gate.refused - refused_before, at)
+        self._not_let_in.note(sum(is_failed_log_in(order.event) for order in found), at)
         if self._link is not None and self._link.connected:
             for message in self._replays.due():
                 self._publish(message)
         return tuple(found)
-
-    def _is_settled(self, number: int) -> bool:
-        """Whether the wagers of a coup have been paid: it has a result, and a later one began."""
-        coup = self.table.coup_at(number)
-        return coup is not None and coup.shown is not None and coup.over_at is not None
 
     def _request_replay(self, payload: bytes, at: int) -> Replied:
         return self._replays.ask(payload, self._session.stream.seq, at)
@@ -315,6 +319,19 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_settled(table: Table, number: int) -> bool:
+    """Whether the wagers of a coup have been paid: it has a result, and a later one has begun."""
+    coup = table.coup_at(number)
+    return coup is not None and coup.shown is not None and coup.over_at is not None
+
+
+def is_failed_log_in(event: Event) -> bool:
+    """Whether an event says that somebody was not let in at a desk."""
+    if isinstance(event, SignIn):
+        return not event.accepted
+    return isinstance(event, Recorded) and event.kind is Fact.SIGN_IN_REFUSED
 
 
 def _gate(config: TableConfig, prefix: str) -> Gate:

@@ -20,6 +20,9 @@ START_S = 10.0
 # Seconds that the end of the server is waited for, and within it that of open requests.
 STOP_S = 5.0
 SHUTDOWN_S = 2
+# Connections that may wait to be accepted, and that are accepted in one go: those that give way are
+# closed in between, so descriptors do not run out. Fewer, and a crowd tries to connect twice.
+BACKLOG = 64
 # Bytes of a request's line and headers. Those of the board's own pages are short; a longer request
 # is refused before it is read in full.
 HEADER_LIMIT = 16 * 1024
@@ -83,6 +86,7 @@ class BoardServer:
             timeout_graceful_shutdown=SHUTDOWN_S,
             server_header=False,
             loop="asyncio",
+            backlog=BACKLOG,
             http=protocol_of(connections),
             ws="none",
             proxy_headers=bool(address.proxies),

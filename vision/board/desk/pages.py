@@ -22,7 +22,7 @@ from vision.board.desk.history import History
 from vision.board.desk.records import Records
 from vision.board.feed import Feed
 from vision.board.login.identity import Claim, NotKnownError
-from vision.board.login.pages import LoginPages, not_known, read_json, refusal
+from vision.board.login.pages import LoginPages, read_json, refusal
 from vision.board.login.sessions import Session
 from vision.board.login.tries import Throttle
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
@@ -120,7 +120,7 @@ class DeskPages:
         try:
             second = await self._second(fields.pop("second", None), request, session)
         except NotKnownError as error:
-            return not_known(error)
+            return _second_refused(error)
         except OutsideError as error:
             return refusal(503, str(error))
         by = {"by": session.name, "role": session.role}
@@ -207,3 +207,9 @@ class DeskPages:
         return FileResponse(
             folder / "archive.zip", filename=name, headers=NO_STORE, background=tidy
         )
+
+
+def _second_refused(error: NotKnownError) -> Response:
+    """Return the answer where the second person is not known: ask again, and log nobody out."""
+    said = {"accepted": False, "why": str(error), "ask": error.asks or "second"}
+    return JSONResponse(said, 403, headers=NO_STORE)

@@ -69,12 +69,18 @@ def opened(
     """Open a house in a folder; `board` and `desk` are settings of those sections."""
     users, key = house_of_people(folder)
     with EmbeddedBroker(0, 0) as broker:
-        config = with_desk(table_config(broker.port, **(board or {})), users, key, **(desk or {}))
+        config = with_desk(table_config(broker.port), users, key, **(desk or {}))
+        config = with_board(config, **(board or {}))
         reader = Reader(broker.port, "7", users)
         with reader.beating(), Boards([config], address_of(config)) as boards:
             wait_for(lambda: boards.feed.connected)
             yield Hall(folder, broker, config, boards, reader)
         reader.hang_up()
+
+
+def with_board(config: TableConfig, **board: object) -> TableConfig:
+    """Return the settings with others for [board]."""
+    return config.model_copy(update={"board": config.board.model_copy(update=board)})
 
 
 def free_port() -> int:

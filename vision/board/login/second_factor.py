@@ -38,7 +38,7 @@ def new_secret() -> str:
 
 def address_of(name: str, secret: str) -> str:
     """Return the address that an app takes the secret from, as a QR code or by hand."""
-    return pyotp.TOTP(secret).provisioning_uri(name, issuer_name=ISSUER)
+    return pyotp.TOTP(secret).provisioning_uri(name=name, issuer_name=ISSUER)
 
 
 def new_recovery_codes() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import socket
 import sys
 from datetime import UTC, datetime
 from logging.handlers import SysLogHandler
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from vision.errors import ConfigurationError
@@ -96,6 +97,8 @@ def _syslog_handler(address: str) -> SysLogHandler:
         if not address.startswith("/"):
             parts = urlsplit(f"//{address}")
             where = (parts.hostname or "", parts.port or SYSLOG_PORT)
+        elif not Path(address).is_socket():  # which the handler would not tell
+            raise ConfigurationError(f"--syslog {address}: no socket is there; {ADDRESS}")
         handler = SysLogHandler(where, SysLogHandler.LOG_DAEMON)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"--syslog {address}: {error}; {ADDRESS}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vision.app.machine import GOOD_IN_A_ROW, ClockWatch, SlowDisk
+from vision.app.machine import BURST, BURST_MS, GOOD_IN_A_ROW, Burst, ClockWatch, SlowDisk
 from vision.clock import SteadyClock
 from vision.game.events import Noticed
 
@@ -58,3 +58,17 @@ def test_each_leap_of_the_clock_is_reported_and_that_the_clocks_agree_again() ->
     assert watch.reports(3, quiet=False) == ()
     assert watch.reports(4, quiet=True) == (Noticed(4, "CLOCK", over=True),)
     assert watch.reports(5, quiet=True) == ()
+
+
+def test_burst_is_reported_once_and_once_more_when_it_has_stopped() -> None:
+    """A few refusals are nobody's business; many within minutes are, until none comes."""
+    burst = Burst("ORDERS", "orders refused")
+    burst.note(BURST - 1, 1000)
+    assert burst.reports(1000) == ()
+    burst.note(5, 2000)
+    (report,) = burst.reports(2000)
+    assert report == Noticed(2000, "ORDERS", detail="10 orders refused or more within minutes.")
+    burst.note(1, 3000)
+    assert burst.reports(3000) == ()
+    assert burst.reports(2999 + BURST_MS) == ()
+    assert burst.reports(3000 + BURST_MS) == (Noticed(3000 + BURST_MS, "ORDERS", over=True),)

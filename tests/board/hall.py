@@ -13,6 +13,7 @@ import httpx
 
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
+from vision.access.second_person import Policy
 from vision.app.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.game.events import Event
@@ -64,14 +65,18 @@ class Hall:
 
 @contextmanager
 def opened(
-    folder: Path, *, board: dict[str, Any] | None = None, desk: dict[str, Any] | None = None
+    folder: Path,
+    *,
+    board: dict[str, Any] | None = None,
+    desk: dict[str, Any] | None = None,
+    second_person: Policy = "never",
 ) -> Iterator[Hall]:
     """Open a house in a folder; `board` and `desk` are settings of those sections."""
     users, key = house_of_people(folder)
     with EmbeddedBroker(0, 0) as broker:
         config = with_desk(table_config(broker.port), users, key, **(desk or {}))
         config = with_board(config, **(board or {}))
-        reader = Reader(broker.port, "7", users)
+        reader = Reader(broker.port, "7", users, second_person)
         with reader.beating(), Boards([config], address_of(config)) as boards:
             wait_for(lambda: boards.feed.connected)
             yield Hall(folder, broker, config, boards, reader)

@@ -248,7 +248,9 @@ class Journal:
             try:
                 signed = self.gate.admit(request.name, request.payload)
                 event = read_command(signed.name, signed.fields, at)[0]
-                self.gate.check_second(event, signed, self._second_person, partial(is_settled, self.table))
+                self.gate.check_second(
+                    event, signed, self._second_person, partial(is_settled, self.table)
+                )
                 found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)

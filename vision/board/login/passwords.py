@@ -104,15 +104,15 @@ def _with_password(old: Account, new: str) -> Account:
     return Account(new, now_ms(), old.unlocked, old.secret, old.recovery)
 
 
-def _account(kept: object) -> Account:
+def _account(kept: Any) -> Account:
     """Read what is kept of a person: an object, or a hash alone; ValueError when it is neither."""
     if isinstance(kept, str):
         return Account(kept)
-    account = Account(**{**kept, "recovery": tuple(kept.get("recovery", ()))})  # type: ignore[dict-item, attr-defined]
-    texts, numbers = (account.hash, account.secret, *account.recovery), (account.since,)
+    account = Account(**{**kept, "recovery": tuple(kept.get("recovery", ()))})
+    texts = (account.hash, account.secret, *account.recovery)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("not a text")
-    if not all(isinstance(number, int) for number in (*numbers, account.unlocked)):
+    if not all(isinstance(number, int) for number in (account.since, account.unlocked)):
         raise ValueError("not a number")
     return account
 

@@ -12,7 +12,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pyotp
@@ -65,6 +65,22 @@ def step_of(secret: str, code: str, at_s: float) -> int:
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a person has used up: the last step of time, and the hashes of recovery codes."""
+
+    step: int
+    codes: tuple[str, ...]
+
+    def with_code(self, step: int, code: str, account: Account) -> Used:
+        """Return it with a code used too; the same where the code is not good, or was used."""
+        if step > self.step:
+            return replace(self, step=step)
+        if code in account.recovery and code not in self.codes:
+            return replace(self, codes=(*self.codes, code))
+        return self
+
+
 class SecondFactors:
     """Checks codes, and remembers which have been used, in a file beside the sessions."""
 
@@ -79,18 +95,15 @@ class SecondFactors:
             return False
         step = step_of(account.secret, given, self._clock())
         with locked(self._path):
-            used = _loaded(self._path)
-            if step > int(used.get(name, {}).get("step", 0)):
-                return self._use(used, name, step=step)
-            hashes = used.get(name, {}).get("codes", [])
-            if _hash(given) in account.recovery and _hash(given) not in hashes:
-                return self._use(used, name, codes=[*hashes, _hash(given)])
-        return False
-
-    def _use(self, used: dict[str, dict[str, object]], name: str, **what: object) -> bool:
-        used[name] = {**used.get(name, {}), **what}
-        write_json(self._path, used, mode=0o600)
-        return True
+            everybody = _loaded(self._path)
+            used = everybody.get(name, Used(0, ()))
+            now = used.with_code(step, _hash(given), account)
+            if now != used:
+                everybody[name] = now
+                write_json(
+                    self._path, {who: asdict(one) for who, one in everybody.items()}, mode=0o600
+                )
+        return now != used
 
 
 def _hash(code: str) -> str:
@@ -98,14 +111,14 @@ def _hash(code: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
 
 
-def _loaded(path: Path) -> dict[str, dict[str, object]]:
+def _loaded(path: Path) -> dict[str, Used]:
     try:
-        found: dict[str, dict[str, object]] = json.loads(path.read_bytes())
+        kept = json.loads(path.read_bytes())
+        return {who: Used(int(one["step"]), tuple(one["codes"])) for who, one in kept.items()}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutsideError(
             f"{path}: cannot be read: {error}; without it a code could be used twice, so none is "
             "taken: mend its rights, or remove it"
         ) from error
-    return found

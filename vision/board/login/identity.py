@@ -27,7 +27,7 @@ from vision.record.facts import Fact
 WAITING = 10
 WAITING_WITH_KNOWN = 40
 # How much the thread of the checks gives way to the reader on the same machine (`nice`).
-NICE = 10
+NICE = 5
 
 T = TypeVar("T")
 

@@ -112,6 +112,17 @@ def check_owner(path: Path) -> None:
         )
 
 
+def is_private(path: Path) -> bool:
+    """Whether no other user may read or write a file; OSError when it cannot be looked at.
+
+    What systemd hands to a service as a credential is guarded by its folder, whatever its own mode.
+    """
+    credentials = os.environ.get("CREDENTIALS_DIRECTORY")
+    if credentials and path.absolute().parent == Path(credentials):
+        return not path.stat().st_mode & 0o027
+    return not path.stat().st_mode & 0o077
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it, where it is not there yet, on the disk too; WriteError."""
     if folder.is_dir():

@@ -176,3 +176,17 @@ def test_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr("os.geteuid", lambda: own + 1)
     with pytest.raises(ConfigurationError, match="belongs to another user"):
         load_users(tmp_path / "users.json")
+
+
+def test_credential_of_a_service_may_be_read_by_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systemd shows a credential of a unit as 0440; others may still not read it, nor write it."""
+    Credential.new("desk-1").save(tmp_path / "desk.key")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    (tmp_path / "desk.key").chmod(0o440)
+    assert load_credential(tmp_path / "desk.key").name == "desk-1"
+    for mode in (0o444, 0o460):
+        (tmp_path / "desk.key").chmod(mode)
+        with pytest.raises(ConfigurationError, match="chmod 600"):
+            load_credential(tmp_path / "desk.key")

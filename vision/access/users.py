@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from vision.errors import ConfigurationError
-from vision.files import check_owner, write_new, write_whole
+from vision.files import check_owner, is_private, write_new, write_whole
 from vision.wire.commands import signed_text
 from vision.wire.messages import iso
 
@@ -165,7 +165,7 @@ def load_credential(path: Path) -> Credential:
     """Read a secret key; ConfigurationError when it is none, or others may read it."""
     cure = "give a file that shoe-reader users add has made"
     try:
-        if path.stat().st_mode & 0o077:
+        if not is_private(path):
             raise ConfigurationError(f"{path}: others may read this secret; chmod 600 {path}")
         check_owner(path)
         content = json.loads(path.read_bytes()[:FILE_LIMIT])

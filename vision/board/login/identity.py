@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -209,4 +210,5 @@ class OneAtATime:
 
 
 def _give_way() -> None:
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+    with suppress(OSError):  # a sandbox may forbid it; then the checks are as urgent as the rest
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

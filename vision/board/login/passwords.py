@@ -19,7 +19,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from vision.access.users import Users, load_users
 from vision.clock import now_ms
 from vision.errors import ConfigurationError
-from vision.files import check_owner, locked, write_json
+from vision.files import check_owner, is_private, locked, write_json
 
 # Bytes of a passwords file that are read: thousands of people at about 1 kB each.
 FILE_LIMIT = 8 * 1024 * 1024
@@ -54,7 +54,7 @@ def load_passwords(path: Path) -> dict[str, Account]:
     """
     cure = "make one with shoe-reader users password NAME"
     try:
-        if path.stat().st_mode & 0o077:
+        if not is_private(path):
             raise ConfigurationError(f"{path}: others may read the passwords; chmod 600 {path}")
         check_owner(path)
         content = json.loads(path.read_bytes()[:FILE_LIMIT])

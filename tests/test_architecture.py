@@ -53,6 +53,7 @@ ROOMS = {
         (
             "game.commands",
             "game.fold.commands",
+            "record.facts",
             "wire",
             "mqtt",
             "access",
@@ -60,7 +61,16 @@ ROOMS = {
             "config",
             "sight.geometry",
         ),
-        ("argon2", "cryptography", "cv2", "paho", "starlette", "uvicorn"),
+        (
+            "argon2",
+            "cryptography",
+            "cv2",
+            "fastjsonschema",
+            "paho",
+            "pyotp",
+            "starlette",
+            "uvicorn",
+        ),
     ),
     "vision/app": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),

@@ -6,8 +6,10 @@ the folder goes to the disk too: a reader sees the file before or the file after
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import IO
 from vision.errors import ConfigurationError, OutsideError
 
 ROOT = 0  # the user id of root
-OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
 
 
@@ -26,25 +28,6 @@ class WriteError(OutsideError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-def refuse_others_file(path: Path, what: str) -> None:
-    """Refuse a file that another user than this one or root owns, or may put another in place of.
-
-    ConfigurationError with the cure; `what` names the file's role for people.
-    """
-    stat, folder = path.stat(), path.resolve().parent.stat()
-    trusted = (os.geteuid(), ROOT)
-    if stat.st_uid not in trusted:
-        raise ConfigurationError(
-            f"{what}: {path} belongs to another user, who may change it: chown it to this one"
-        )
-    is_open = folder.st_mode & OTHERS_WRITE and not folder.st_mode & STICKY
-    if is_open or folder.st_uid not in trusted:
-        raise ConfigurationError(
-            f"{what}: {path} lies in a folder in which others may put another in its place: chown "
-            f"it and chmod go-w {path.resolve().parent}"
-        )
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -94,6 +77,52 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):  # what made the writing fail, and is reported, may make this fail
             draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock of a file from reading to writing it: two programs lose nothing; WriteError."""
+    try:
+        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def check_owner(path: Path) -> None:
+    """Check that no other user than this one and root owns a file, or may replace it.
+
+    ConfigurationError with the cure; OSError when it cannot be looked at.
+    """
+    folder = path.absolute().parent
+    for held in (path, folder):
+        owner = held.stat().st_uid
+        if owner not in (ROOT, os.geteuid()):
+            raise ConfigurationError(
+                f"{held}: belongs to another user (number {owner}), who may change {path.name}; "
+                "chown it to root, or to the user of this program"
+            )
+    mode = folder.stat().st_mode
+    if mode & OTHERS_WRITE and not mode & stat.S_ISVTX:
+        raise ConfigurationError(
+            f"{folder}: others may write to this folder, and so replace {path.name}; "
+            f"chmod go-w {folder}"
+        )
+
+
+def is_private(path: Path) -> bool:
+    """Whether no other user may read or write a file; OSError when it cannot be looked at.
+
+    What systemd hands to a service as a credential is guarded by its folder, whatever its own mode.
+    """
+    credentials = os.environ.get("CREDENTIALS_DIRECTORY")
+    if credentials and path.absolute().parent == Path(credentials):
+        return not path.stat().st_mode & 0o027
+    return not path.stat().st_mode & 0o077
 
 
 def make_folder(folder: Path) -> None:

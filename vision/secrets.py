@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from pathlib import Path
 from urllib.parse import quote
 
 from vision.errors import ConfigurationError
@@ -64,17 +63,6 @@ def masked(text: str) -> str:
 def filled(address: str) -> str:
     """Return the address with its variables filled in; ConfigurationError when one is not set."""
     return PLACE.sub(lambda place: quote(_value(place[1], address), safe=""), address)
-
-
-def is_private(path: Path) -> bool:
-    """Whether only one user may read a file: its owner, or the service it was handed to; OSError.
-
-    What systemd hands to a service (LoadCredential) has that user in an access list, whose mask
-    shows as the rights of the group.
-    """
-    folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    is_handed = folder is not None and path.resolve().parent == Path(folder).resolve()
-    return not path.stat().st_mode & (OTHERS if is_handed else OTHERS | GROUP)
 
 
 def _split(rest: str) -> tuple[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from vision.access.users import FILE_LIMIT, Credential, load_credential, load_users
-from vision.cli import main
+from vision.cli import _parser, main
 from vision.errors import ConfigurationError
 from vision.wire.commands import order_fields, signed_text
 
@@ -134,3 +136,57 @@ def test_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.key").chmod(0o644)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         load_credential(tmp_path / "a.key")
+
+
+def test_users_added_at_once_are_all_there(tmp_path: Path) -> None:
+    """Two administrators at a time lose nobody."""
+
+    def add(name: str) -> None:
+        words = ["users", "add", name, "--role", "dealer", "--through-desk"]
+        args = _parser(("users",)).parse_args([*words, "--file", str(tmp_path / "users.json")])
+        args.run(args)
+
+    names = [f"Di {number}" for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(add, names))
+    assert sorted(load_users(tmp_path / "users.json").users) == sorted(names)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757])
+def test_file_in_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    """Who may replace a file may as well write to it."""
+    users(tmp_path, "add", "Ann", "--role", "inspector")
+    tmp_path.chmod(mode)
+    for load in (
+        lambda: load_users(tmp_path / "users.json"),
+        lambda: load_credential(tmp_path / "Ann.key"),
+    ):
+        with pytest.raises(ConfigurationError, match="chmod o-w"):
+            load()
+    tmp_path.chmod(0o700)
+
+
+def test_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever owns a users file or a key may change it, whatever its mode says."""
+    users(tmp_path, "add", "Ann", "--role", "inspector")
+    own = (tmp_path / "users.json").stat().st_uid
+    if own == 0:
+        os.chown(tmp_path / "users.json", 4711, -1)
+    else:
+        monkeypatch.setattr("os.geteuid", lambda: own + 1)
+    with pytest.raises(ConfigurationError, match="belongs to another user"):
+        load_users(tmp_path / "users.json")
+
+
+def test_credential_of_a_service_may_be_read_by_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systemd shows a credential of a unit as 0440; others may still not read it, nor write it."""
+    Credential.new("desk-1").save(tmp_path / "desk.key")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    (tmp_path / "desk.key").chmod(0o440)
+    assert load_credential(tmp_path / "desk.key").name == "desk-1"
+    for mode in (0o444, 0o460):
+        (tmp_path / "desk.key").chmod(mode)
+        with pytest.raises(ConfigurationError, match="chmod 600"):
+            load_credential(tmp_path / "desk.key")

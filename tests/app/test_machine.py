@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from vision.app.machine import GOOD_IN_A_ROW, REFUSED_S, ClockWatch, LinkWatch, SlowDisk
+from vision.app.machine import (
+    BURST,
+    BURST_MS,
+    GOOD_IN_A_ROW,
+    REFUSED_S,
+    Burst,
+    ClockWatch,
+    LinkWatch,
+    SlowDisk,
+)
 from vision.clock import SteadyClock
 from vision.game.events import Noticed
 from vision.mqtt.lanes import SetAside
@@ -92,3 +101,17 @@ def test_run_that_starts_behind_its_own_log_says_so() -> None:
     (report,) = ClockWatch(clock, lambda: False).reports(1, quiet=True)
     assert isinstance(report, Noticed)
     assert "3600 s ahead of this machine" in report.detail
+
+
+def test_burst_is_reported_once_and_once_more_when_it_has_stopped() -> None:
+    """A few refusals are nobody's business; many within minutes are, until none comes."""
+    burst = Burst("ORDERS", "orders refused")
+    burst.note(BURST - 1, 1000)
+    assert burst.reports(1000) == ()
+    burst.note(5, 2000)
+    (report,) = burst.reports(2000)
+    assert report == Noticed(2000, "ORDERS", detail="10 orders refused or more within minutes.")
+    burst.note(1, 3000)
+    assert burst.reports(3000) == ()
+    assert burst.reports(2999 + BURST_MS) == ()
+    assert burst.reports(3000 + BURST_MS) == (Noticed(3000 + BURST_MS, "ORDERS", over=True),)

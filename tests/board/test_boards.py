@@ -106,6 +106,44 @@ def test_feed_is_right_again_after_its_own_restart(broker: EmbeddedBroker, voice
         found.stop()
 
 
+def test_odd_message_costs_no_other_one(
+    feed: Feed, voice: Voice, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A message that is not of the contract is dropped and counted, and the feed goes on."""
+    for topic, content in (
+        ("card", {"shoe": "s1", "order": None, "event": "out"}),
+        ("card", {"shoe": "s1", "order": float("nan"), "event": "out"}),
+        ("coup/result", {"shoe": "s1", "coup": [1]}),
+        ("coup/live", {"shoe": "s1", "coup": 1, "punto": None}),
+        ("alert/a1", {"id": {"a": 1}}),
+    ):
+        voice.say(topic, content, retain=False)
+    voice.live(3, "As 2c", "Kd 9h")
+    wait_for(lambda: state_of(feed).get("coup/live", {}).get("coup") == 3)
+    assert feed.dropped == 5
+    assert "dropped, 1 so far" in caplog.text
+    assert feed.connected
+
+
+def test_desk_outlives_a_message_that_it_cannot_take(
+    broker: EmbeddedBroker, voice: Voice, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever the history of a desk fails at, its feed goes on, and the log says so."""
+
+    def failing(_table: str, topic: str, _data: bytes) -> None:
+        if topic == "shoe":
+            raise TypeError("a defect")
+
+    found = Feed(endpoint_at(port=broker.port), {voice.table: voice.prefix}, DESK, recorder=failing)
+    found.start()
+    wait_for(lambda: found.connected)
+    voice.say("shoe", {"shoe": "s1"})
+    voice.live(4, "As 2c", "Kd 9h")
+    wait_for(lambda: state_of(found).get("coup/live", {}).get("coup") == 4)
+    assert "a defect" in caplog.text
+    found.stop()
+
+
 def test_memory_of_a_new_shoe_forgets_the_old_results() -> None:
     """Results of the last shoe do not stand among those of the new one."""
     memory = TableState("7")

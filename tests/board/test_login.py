@@ -17,9 +17,9 @@ from tests.browser.voice import Reader, table_config, wait_for
 from tests.table_log import overdraw, write_log
 from vision.access.users import load_users, save_users
 from vision.app.boards import Boards, address_of
-from vision.board.login import pages
 from vision.board.login.passwords import Accounts, load_passwords, save_password
-from vision.board.login.sessions import Sessions, Throttle
+from vision.board.login.sessions import Sessions, Visitor
+from vision.board.login.tries import TRIES_OF_NAME, Throttle
 from vision.board.rights import MAY_ORDER
 from vision.cli import main
 from vision.config.table import BoardSection
@@ -224,21 +224,21 @@ def test_wrong_passwords_have_to_wait(hall: Hall) -> None:
     with hall.client() as client:
         answers = [client.post("login", json=wrong) for _ in range(6)]
     assert [one.status_code for one in answers] == [401] * 5 + [429]
-    assert int(answers[-1].headers["retry-after"]) == round(pages.TRIES_OF_NAME[1])
+    assert int(answers[-1].headers["retry-after"]) == round(TRIES_OF_NAME[1])
 
 
 def test_session_ends_by_age_and_by_idleness() -> None:
     """A log-in lasts so long at most, and not beyond so long without anything done."""
     now = [0.0]
     sessions = Sessions(idle_s=60, length_s=100, clock=lambda: now[0])
-    token, _ = sessions.open("Bo", "dealer")
+    token, _ = sessions.open(Visitor("Bo", "dealer"))
     now[0] = 50
     assert sessions.find(token)
     now[0] = 99
     assert sessions.find(token, touch=False)
     now[0] = 100
     assert sessions.find(token) is None
-    idle, _ = sessions.open("Bo", "dealer")
+    idle, _ = sessions.open(Visitor("Bo", "dealer"))
     now[0] = 159
     assert sessions.find(idle, touch=False)
     now[0] = 160
@@ -256,8 +256,8 @@ def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
         return Sessions(idle_s=60, length_s=100, path=path, clock=lambda: now[0])
 
     before = made()
-    token, session = before.open("Bo", "dealer")
-    left, _ = before.open("Cy", "surveillance")
+    token, session = before.open(Visitor("Bo", "dealer"))
+    left, _ = before.open(Visitor("Cy", "surveillance"))
     before.close(left)
     assert token not in path.read_text("utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -277,7 +277,7 @@ def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
 def test_sessions_of_one_person_are_few() -> None:
     """The oldest of too many log-ins ends."""
     sessions = Sessions(idle_s=60, length_s=100)
-    tokens = [sessions.open("Bo", "dealer")[0] for _ in range(6)]
+    tokens = [sessions.open(Visitor("Bo", "dealer"))[0] for _ in range(6)]
     assert [sessions.find(token) is not None for token in tokens] == [False] + [True] * 5
 
 
@@ -299,7 +299,7 @@ def test_passwords_are_kept_as_argon2id_for_their_owner_alone(tmp_path: Path) ->
     users, _ = house_of_people(tmp_path)
     path = tmp_path / "passwords.json"
     assert PASSWORD not in path.read_text("utf-8")
-    assert all(one.startswith("$argon2id$") for one in load_passwords(path).values())
+    assert all(one.hash.startswith("$argon2id$") for one in load_passwords(path).values())
     assert path.stat().st_mode & 0o777 == 0o600
     people = Accounts(users, path)
     assert people.knows("Bo", PASSWORD)

@@ -408,3 +408,33 @@ def test_clip_of_an_alert_plays_at_the_desk(enter: Enter, reader: Reader) -> Non
     screen.page.wait_for_function("() => document.querySelector('.player input').value === '4'")
     screen.page.wait_for_selector(".player button:has-text('Play')")
     assert screen.complaints == []
+
+
+def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, table: str) -> None:
+    """Nobody, a wrong password, then another person: the order is given once somebody vouched."""
+    reader = Reader(hall.broker.port, table, hall.users, "auto")
+    screen = enter("Ann", "desk")
+    reader.play(faulty().events)
+    open_alert(screen, reader)
+    page = screen.page
+    page.click("button[data-order=void_coup]")
+    dialog = page.locator("dialog.second[open]")
+    dialog.wait_for(timeout=10000)
+    assert "a second, an inspector or surveillance" in dialog.inner_text()
+    page.click("dialog.second >> text=Cancel")
+    screen.says("said", "nobody vouched for it")
+    page.click("button[data-order=void_coup]")
+    for password, words in (("no such words", "wrong name or password"), (PASSWORD, "")):
+        dialog.wait_for()
+        page.fill("dialog.second input >> nth=0", "Cy")
+        page.fill("dialog.second input[type=password]", password)
+        page.click("dialog.second >> text=Vouch for it")
+        if words:
+            page.wait_for_function(
+                "(words) => document.querySelector('dialog.second .why').textContent === words",
+                arg=words,
+                timeout=90_000,
+            )
+    screen.says("said", "Void: done", 90)
+    assert page.locator("dialog.second input[type=password]").input_value() == ""
+    reader.hang_up()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
@@ -22,12 +23,14 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.table_log import header, session_of
 from vision.access.command_gate import Gate
+from vision.access.second_person import Policy
+from vision.app.journal import is_settled
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
 from vision.game.outputs import Replied
-from vision.wire.commands import RefusedError, again, read_command
+from vision.wire.commands import UNANSWERED, RefusedError, again, read_command
 from vision.wire.messages import Message, answer
 from vision.wire.session import advance
 
@@ -130,7 +133,14 @@ class Voice(Link):
 class Reader(Link):
     """Folds events as the program does, says what they come to, and obeys signed orders."""
 
-    def __init__(self, port: int, table: str = "7", users: Path | None = None) -> None:
+    def __init__(
+        self,
+        port: int,
+        table: str = "7",
+        users: Path | None = None,
+        second_person: Policy = "never",
+    ) -> None:
+        self._second_person = second_person
         self.desk = session_of({**header(), "site": SITE, "table": table})
         super().__init__(port, table)
         self.said: list[Message] = []
@@ -193,8 +203,16 @@ class Reader(Link):
         with self._mutex:
             at = max(now_ms(), self.desk.table.clock)
             try:
-                fields = self._gate.admit(name, payload).fields
-                self.take(read_command(name, fields, at)[0])
+                signed = self._gate.admit(name, payload)
+                fields = signed.fields
+                event = read_command(name, fields, at)[0]
+                settled = partial(is_settled, self.desk.table)
+                self._gate.check_second(event, signed, self._second_person, settled)
+                self.take(event)
+                if isinstance(event, UNANSWERED):
+                    reply = Replied(at, fields["ref"], name, fields["key"], accepted=True, why="")
+                    message = answer(self.desk.stream, reply)
+                    self.publish(message.topic, message.payload, retain=False)
             except RefusedError as error:
                 reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
                 message = answer(self.desk.stream, reply)

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from vision.access.second_person import NEEDED, VOUCHERS, Policy, is_wanted, needs_second
 from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
 from vision.errors import ConfigurationError
+from vision.game.events import Event
 from vision.wire.commands import (
     COMMANDS,
     HOUSE_INPUTS,
     RECORD,
+    SECOND,
     Fields,
     RefusedError,
     order_fields,
@@ -83,8 +86,19 @@ class Gate:
 
     @property
     def users(self) -> Users:
-        """Who may give orders, as the users file was read last; another object after a change."""
+        """Everybody who may give orders, as last read; another object after a change."""
         return self._users
+
+    def check_second(
+        self, event: Event, signed: Signed, policy: Policy, is_settled: Callable[[int], bool]
+    ) -> None:
+        """Check that a second person vouches for an order that needs one; RefusedError.
+
+        The signature of a second person was verified when the order was admitted.
+        """
+        missing = not _text(signed.fields, "second")
+        if missing and is_wanted(policy, self._users) and needs_second(event, is_settled):
+            raise RefusedError(NEEDED, _text(signed.fields, "ref"))
 
     def remember(self, records: Iterable[Mapping[str, object]], until: int) -> None:
         """Take note of orders of an earlier run, as the log has them: they are not taken again.
@@ -137,6 +151,7 @@ class Gate:
     def _check(self, name: str, fields: Fields) -> None:
         key, signer = self._check_proof(name, fields)
         self._check_speaker(name, fields, signer)
+        self._check_second(name, fields)
         self._check_new(key, _text(fields, "nonce"), _moment(fields))
 
     def _check_proof(self, name: str, fields: Fields) -> tuple[str, User]:
@@ -186,6 +201,22 @@ class Gate:
         for who, user in ((key, signer), (by, speaker)):
             if role and role not in user.roles:
                 raise RefusedError(f"role: {who} may not speak as {role}")
+
+    def _check_second(self, name: str, fields: Fields) -> None:
+        """Check, where a second person is named, that it is another, who may and did sign."""
+        if not any(field in fields for field in SECOND):
+            return
+        second, role, key = (_text(fields, f"second{part}") for part in ("", "_role", "_key"))
+        person, signer = self._users.users.get(second), self._users.users.get(key)
+        if person is None or second == _text(fields, "by", _text(fields, "key")):
+            raise RefusedError("second: name another person, who is a user")
+        if role not in VOUCHERS or role not in person.roles:
+            raise RefusedError("second_role: for an inspector or surveillance to vouch")
+        text = signed_text(self._prefix + name, fields)
+        if signer is None or not signer.signed(text, _text(fields, "second_sig")):
+            raise RefusedError("second_sig: the signature is not that of second_key")
+        if (key != second and not signer.may_act_for) or role not in signer.roles:
+            raise RefusedError(f"second_key: {key} may not speak for {second} as {role}")
 
     def _check_new(self, key: str, nonce: str, time: int) -> None:
         moments, fresh = self._moments(), self._fresh_ms

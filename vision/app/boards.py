@@ -5,6 +5,8 @@ Puts together what `shoe-reader board` and `demo` serve; it decides nothing of i
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,22 +16,33 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from vision.access.users import load_credential
+from vision.access.users import Credential, load_credential
 from vision.app.signing import trust_of_table
 from vision.app.table_editor import TableEditor
 from vision.audit.export import Sources, write_archive
 from vision.audit.selection import Part
-from vision.board.desk.commands import Order, Orders
+from vision.board.desk.commands import Orders
 from vision.board.desk.history import Backfill, History
-from vision.board.desk.pages import DeskPages
+from vision.board.desk.pages import DeskPages, Parts
+from vision.board.desk.records import Records
 from vision.board.desk.setup import SetupPages
 from vision.board.feed import Feed
+from vision.board.login.identity import Identities
 from vision.board.login.pages import LoginPages
 from vision.board.login.passwords import Accounts
-from vision.board.login.sessions import Sessions
+from vision.board.login.second_factor import SecondFactors
+from vision.board.login.sessions import Session, Sessions, sessions_path
+from vision.board.login.tries import Devices
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.board.server import BoardServer
-from vision.board.web import TOPICS, SafeHeaders, TableFacts, public_part, public_routes
+from vision.board.web import (
+    TOPICS,
+    LoggedFailures,
+    SafeHeaders,
+    TableFacts,
+    public_part,
+    public_routes,
+)
 from vision.config.profiles import load_profile
 from vision.config.table import BoardSection, DeskSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -37,8 +50,11 @@ from vision.game.wagers import Offer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
 from vision.record.codec import rules_hash
+from vision.record.facts import Fact
 from vision.storage.evidence import folder_of
 from vision.wire.messages import PREFIX
+
+log = logging.getLogger(__name__)
 
 
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
@@ -118,7 +134,8 @@ class Boards:
         routes = public_routes(self.feed, facts, lambda: self.server.stopping)
         if self.desk is not None:
             routes += self.desk.routes(facts, lambda: self.server.stopping)
-        self.app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)])
+        layers = [Middleware(SafeHeaders, tls=address.is_private), Middleware(LoggedFailures)]
+        self.app = Starlette(routes=routes, middleware=layers)
         self.server = BoardServer(self.app, address)
 
     def __enter__(self) -> Self:
@@ -157,35 +174,61 @@ class _DeskServer:
             reduce=desk_part,
             recorder=self._history.record,
         )
+        users, passwords, folder = people_files(config)
         self._orders = Orders(self._feed, credential)
+        # Servers that run side by side each have their own.
+        waiting = folder / f"records-{address.port}.sqlite" if address.port else None
+        self._records = Records(self._feed, self._orders, waiting)
         self._backfill = Backfill(self._feed, self._history, credential)
-        users, passwords = _people_files(config)
-        accounts = Accounts(users, passwords)
+        self._accounts = Accounts(users, passwords, days=config.desk.password_days)
+        self._login = self._login_pages(config, address, credential, folder)
+        self._records.watch(self._note_accounts)
+        editors = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
+        self._set_up = SetupPages(self._login, editors, self._records)
+
+    def _login_pages(
+        self, config: TableConfig, address: BoardSection, credential: Credential, folder: Path
+    ) -> LoginPages:
         sessions = Sessions(
             idle_s=60 * config.desk.idle_min,
             length_s=3600 * config.desk.session_h,
-            # Servers that run side by side each have their own.
-            path=passwords.with_name(f"sessions-{address.port}.json") if address.port else None,
+            path=sessions_path(folder, address.port),
+            ended=self._note_ended,
         )
-        self._login = LoginPages(accounts, sessions, self._record, secure=bool(address.certificate))
-        editors = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
-        self._set_up = SetupPages(self._login, editors)
+        devices = Devices(bytes.fromhex(credential.sign_text(b"devices known to this desk")))
+        identities = Identities(
+            self._accounts,
+            SecondFactors(folder / "used-codes.json"),
+            devices,
+            two_factors=frozenset(config.desk.second_factor),
+            recorder=self._records,
+        )
+        return LoginPages(
+            self._accounts,
+            sessions,
+            identities,
+            recorder=self._records,
+            address=address,
+        )
 
     def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of logging in and of the desks."""
-        desk = DeskPages(self._login, self._feed, self._orders, self._history, self._export)
+        parts = Parts(self._feed, self._orders, self._records, self._history)
+        desk = DeskPages(self._login, parts, self._export)
         return [*self._login.routes(), *desk.routes(facts, stopping), *self._set_up.routes()]
 
     def start(self) -> None:
         """Begin to listen."""
         self._feed.start()
         self._orders.start()
+        self._records.start()
         self._backfill.start()
 
     def stop(self) -> None:
         """Leave the broker, and end what an engineer has running."""
         self._set_up.stop()
         self._backfill.stop()
+        self._records.stop()
         self._orders.stop()
         self._feed.stop()
 
@@ -205,15 +248,31 @@ class _DeskServer:
         except BrokenChainError as error:
             raise OutsideError(f"the log is broken at {error}; keep it as evidence") from error
 
-    def _record(self, name: str, by: str, role: str, accepted: bool) -> None:
-        """Write into the log of every table who logged in, and who tried to."""
-        fields = {"by": by, "role": role}
-        more = {"accepted": accepted} if name == "sign_in" else {}
-        for table in self._feed.tables:
-            self._orders.record(Order(table, name, {**fields, **more}))
+    def _note_ended(self, session: Session, why: str) -> None:
+        who = {"by": session.name, "role": session.role}
+        try:
+            self._records.fact(Fact.SESSION_ENDED, detail=why, **who)
+        except OutsideError as error:
+            log.error("that the session of %s ended is not recorded: %s", session.name, error)
+
+    def _note_accounts(self) -> None:
+        """Record whose password or second factor is another than when it was last looked at."""
+        for name in self._accounts.users.users:
+            account = self._accounts.account(name)
+            parts = (("password", account.hash), ("second factor", account.secret))
+            for (what, part), kind in zip(parts, CHANGED, strict=True):
+                digest = hashlib.sha256(part.encode()).hexdigest() if part else ""
+                before = self._records.known(f"{what} of {name}", digest)
+                if before is not None and before != digest:
+                    how = "taken away" if not part else "changed" if before else "set up"
+                    self._records.fact(kind, subject=name, detail=how)
 
 
-def _people_files(config: TableConfig) -> tuple[Path, Path]:
+CHANGED = (Fact.PASSWORD_CHANGED, Fact.SECOND_FACTOR_CHANGED)
+
+
+def people_files(config: TableConfig) -> tuple[Path, Path, Path]:
+    """Return the users file, the passwords file, and the folder for what a desk server keeps."""
     if not config.orders.users:
         raise ConfigurationError(
             "[desk] key is set, but [orders] users is not: name the file that shoe-reader users "
@@ -221,7 +280,8 @@ def _people_files(config: TableConfig) -> tuple[Path, Path]:
         )
     users = Path(config.orders.users)
     passwords = config.desk.passwords
-    return users, Path(passwords) if passwords else users.with_name("passwords.json")
+    kept = Path(passwords) if passwords else users.with_name("passwords.json")
+    return users, kept, Path(config.desk.folder) if config.desk.folder else kept.parent
 
 
 def _check_secrecy(address: BoardSection) -> None:
@@ -229,7 +289,8 @@ def _check_secrecy(address: BoardSection) -> None:
     if not here and not address.certificate:
         raise ConfigurationError(
             f"[board] host is {address.host}, and passwords would cross the network in clear: set "
-            "[board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks TLS"
+            "[board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks TLS, "
+            "and name it with [board] public_url and proxies"
         )
 
 

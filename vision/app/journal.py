@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
 from vision.app.evidence import EvidenceRecorder
-from vision.app.machine import LinkWatch, SlowDisk
+from vision.app.machine import Burst, LinkWatch, SlowDisk
 from vision.app.order_intake import OrderIntake
 from vision.app.replay_service import Replays
 from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
@@ -28,12 +29,14 @@ from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
+from vision.game.commands import SignIn
 from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
+from vision.record.facts import Fact, Recorded
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
@@ -126,6 +129,7 @@ class Journal:
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders(), self._session.table.clock)
             self._staff = StaffRecord(self._session.register)
+            self._second_person = config.orders.second_person
             self._closing = opening.pop_all()
         begin = self._session.table.clock
         self._retention = Retention(self._store, evidence, config.log, begin)
@@ -133,6 +137,9 @@ class Journal:
         self._replays = Replays(self._store, self._session.stream.prefix, self._vouch)
         self._disk = SlowDisk()
         self._link_watch = LinkWatch()
+        self._refused_before = 0
+        self._refused = Burst("ORDERS", "orders refused")
+        self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._link: Publisher | None = None
         self._intake: OrderIntake | None = None
 
@@ -249,8 +256,9 @@ class Journal:
                     self._file.write(seal.step.messages)
 
     def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the reports on the disk since the last call."""
-        return self._disk.reports(at)
+        """Return the reports on the disk and on bursts of refusals since the last call."""
+        bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
+        return (*self._disk.reports(at), *bursts)
 
     def link_reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the link to the broker since the last call."""
@@ -264,10 +272,22 @@ class Journal:
         for signed in self._intake.take() if self._intake is not None else ():
             try:
                 found += self._staff.changes(self.gate.users, at)
-                found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
+                event = read_command(signed.name, signed.fields, at)[0]
+                self.gate.check_second(
+                    event, signed, self._second_person, partial(is_settled, self.table)
+                )
+                found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(signed.name, error, at)
+        self._note_refusals(found, at)
         return tuple(found)
+
+    def _note_refusals(self, taken: Sequence[Input], at: int) -> None:
+        """Count what the gate refused and who was not let in at a desk since the last call."""
+        refused, self._refused_before = self.gate.refused - self._refused_before, self.gate.refused
+        self._refused.note(refused, at)
+        failed = (is_failed_log_in(item.event) for item in taken if isinstance(item, Ordered))
+        self._not_let_in.note(sum(failed), at)
 
     def _vouch(self, fields: Mapping[str, object]) -> str:
         return self.gate.vouch(REPLAY, dict(fields))
@@ -340,6 +360,19 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_settled(table: Table, number: int) -> bool:
+    """Whether the wagers of a coup have been paid: it has a result, and a later one has begun."""
+    coup = table.coup_at(number)
+    return coup is not None and coup.shown is not None and coup.over_at is not None
+
+
+def is_failed_log_in(event: Event) -> bool:
+    """Whether an event says that somebody was not let in at a desk."""
+    if isinstance(event, SignIn):
+        return not event.accepted
+    return isinstance(event, Recorded) and event.kind is Fact.SIGN_IN_REFUSED
 
 
 def _gate(config: TableConfig, prefix: str) -> Gate:

@@ -1,8 +1,9 @@
-"""Faults of the machine that a table must hear of: of its disk, its clock, and its broker."""
+"""Faults of the machine that a table must hear of: its disk, its clock, its broker, intruders."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +18,10 @@ from vision.mqtt.lanes import SetAside
 # notice a second. Lower reports every hiccup, higher reports a dying disk too late.
 SLOW_S = 1.0
 GOOD_IN_A_ROW = 20  # quick writes, about one coup's, before a slow disk counts as mended
+# Refused orders, or failed log-ins, within so many milliseconds that are a burst. People who err
+# make fewer; chosen, not measured. Lower disturbs a table for nothing, higher hides guessing.
+BURST = 10
+BURST_MS = 300_000
 WRITES_KEPT = 1000  # of which `writes` gives the spread
 # Seconds for which a picture that was set aside is reported, so that people see it. Shorter makes
 # an alert a picture, longer hides that the next ones are taken.
@@ -58,6 +63,28 @@ class SlowDisk:
             self._slow_s = 0.0
         words = f"The disk is slow: {self._slow_s:.1f} s a write."
         return self._slow.take(words if self._slow_s else None, at)
+
+
+class Burst:
+    """Reports when something that should be rare comes often, and again when it has stopped."""
+
+    def __init__(self, code: str, what: str) -> None:
+        """Watch what is called `what` in the plural, to be reported as the fault `code`."""
+        self._condition = Condition(code)
+        self._what = what
+        self._times: deque[int] = deque(maxlen=BURST)
+
+    def note(self, times: int, at: int) -> None:
+        """Note that it came so many times, at `at` (Unix ms)."""
+        self._times.extend([at] * min(times, BURST))
+
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the report where a burst began, or where none came for as long as it takes."""
+        while self._times and at - self._times[0] >= BURST_MS:
+            self._times.popleft()
+        if len(self._times) == BURST:
+            return self._condition.take(f"{BURST} {self._what} or more within minutes.", at)
+        return () if self._times else self._condition.take(None, at)
 
 
 class ClockWatch:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cv2
 import numpy as np
 
+from vision.app.evidence import outline_px
 from vision.app.live_drawing import live_drawing
-from vision.board.desk.setup import Viewfinder
+from vision.board.desk.setup import Viewfinder, Written
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import open_picture
-from vision.sight.geometry.frame import Points
+from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView, polygon
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
@@ -33,7 +34,9 @@ class TableEditor:
 
     def __init__(self, config: TableConfig, path: Path) -> None:
         self._path = path
-        self._viewfinder = Viewfinder(config.camera, lambda: live_drawing(load(path)))
+        self._viewfinder = Viewfinder(
+            config.camera, lambda: live_drawing(load(path)), cover=self._covered
+        )
 
     @property
     def file(self) -> str:
@@ -41,7 +44,7 @@ class TableEditor:
         return str(self._path)
 
     def live(self) -> bytes:
-        """Return what the camera sees now, JPEG; OutsideError where it does not answer."""
+        """Return what the camera sees of the layout now, JPEG; OutsideError without an answer."""
         return self._viewfinder.picture()
 
     def drawn(self) -> bytes:
@@ -56,7 +59,7 @@ class TableEditor:
             raise OutsideError(
                 f"{self._path}: no picture of the layout is kept; shoe-reader calibrate keeps one"
             )
-        return cv2.imencode(".jpg", image)[1].tobytes()
+        return cv2.imencode(".jpg", self._covered(image))[1].tobytes()
 
     def places(self) -> dict[str, Any]:
         """Return size (width, height), places (name: n x 2 px), and the file they stand in."""
@@ -70,13 +73,14 @@ class TableEditor:
             "version": self._version(),
         }
 
-    def write(self, changed: Mapping[str, Any]) -> str:
-        """Write the places that were moved (pixels); return where the file before it is kept.
+    def write(self, changed: Mapping[str, Any]) -> Written:
+        """Write the places that were moved (pixels); return what was done.
 
         ConfigurationError where they are no places, or the file is another than they were read
         from; OutsideError where it cannot be written.
         """
-        if changed.get("version") != self._version():
+        before = self._version()
+        if changed.get("version") != before:
             raise ConfigurationError(
                 f"{self._path}: has changed meanwhile; load the page again, then move the places"
             )
@@ -93,7 +97,15 @@ class TableEditor:
             )
         file = TableFile(self._path)
         file.change("view", _section({n: view.homography.to_mm(a) for n, a in moved.items()}))
-        return str(file.write())
+        kept = str(file.write())
+        return Written(kept, before, self._version())
+
+    def _covered(self, image: Image) -> Image:
+        """Return a picture with all blacked out that lies beyond the layout: guests, and staff."""
+        hull = cv2.convexHull(outline_px(load(self._path).view)).reshape(-1, 2)
+        mask = np.zeros(image.shape[:2], np.uint8)
+        cv2.fillConvexPoly(mask, np.rint(hull).astype(np.int32), 255)
+        return cast(Image, cv2.bitwise_and(image, image, mask=mask))
 
     def _version(self) -> str:
         try:

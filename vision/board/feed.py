@@ -1,11 +1,12 @@
 """The subscription of a display to the broker: the state of its tables, and how fresh it is.
 
 It connects with the display's own account, keeps trying for as long as it takes, and passes every
-change on to its listeners.
+change on to its listeners. A message that is not of the contract is dropped, counted and logged.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
@@ -14,7 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
-from vision.board.table_state import Payload, Reduce, TableState, Update, parsed
+from vision.board.forms import fault_of
+from vision.board.table_state import MEDIA, Payload, Reduce, TableState, Update, parsed
 from vision.mqtt.endpoint import (
     KEEPALIVE_S,
     Endpoint,
@@ -31,6 +33,8 @@ JOIN_S = 3.0
 
 # Topics under which a table sends messages again that a display asked for.
 REPLAYED = ("replay/public/", "replay/restricted/")
+
+log = logging.getLogger(__name__)
 
 Listener = Callable[[Update], None]
 # Gets table, topic and bytes of every message, new or sent again.
@@ -66,6 +70,7 @@ class Feed:
         self._connected = threading.Event()
         self._complaint = ""
         self.connections = 0
+        self.dropped = 0
         self._client: paho.Client | None = None
         self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
 
@@ -99,8 +104,8 @@ class Feed:
 
     @property
     def connected(self) -> bool:
-        """Whether the broker is connected."""
-        return self._connected.is_set()
+        """Whether the broker is connected, and somebody listens to it."""
+        return self._connected.is_set() and self._thread.is_alive()
 
     @property
     def complaint(self) -> str:
@@ -140,6 +145,9 @@ class Feed:
                 client.loop_forever(retry_first_connection=False)
             except (OSError, ValueError) as error:
                 self._complaint = explain_error(error, self._endpoint)
+            except Exception as error:  # whatever it is, the next connection may be good
+                log.exception("the link of the boards to the broker failed; it is made anew")
+                self._complaint = f"the link to the broker failed: {error!r}"
             self._connected.clear()
             self._closing.wait(RETRY_S)
 
@@ -147,7 +155,7 @@ class Feed:
         client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
         client.on_connect = self._on_connect
         client.on_disconnect = lambda *_: self._connected.clear()
-        client.on_message = lambda _client, _data, message: self._on_message(message)
+        client.on_message = lambda _client, _data, message: self._hear(message)
         return client
 
     def _on_connect(
@@ -163,6 +171,19 @@ class Feed:
         self.connections += 1
         self._connected.set()
 
+    def _hear(self, message: paho.MQTTMessage) -> None:
+        """Take a message; whatever is wrong with it costs no other one."""
+        try:
+            self._on_message(message)
+        except Exception as error:  # noqa: BLE001  # logged, and counted
+            self._drop(message.topic, repr(error))
+
+    def _drop(self, topic: str, why: str) -> None:
+        """Count a message that is none of the contract; log the first, second, fourth, eighth."""
+        self.dropped += 1
+        if self.dropped & (self.dropped - 1) == 0:
+            log.warning("message on %s dropped, %d so far: %s", ascii(topic), self.dropped, why)
+
     def _on_message(self, message: paho.MQTTMessage) -> None:
         prefix, table = self._table_of(message.topic)
         if table is None:
@@ -172,12 +193,17 @@ class Feed:
         topic = message.topic.removeprefix(prefix)
         again = next((start for start in REPLAYED if topic.startswith(start)), "")
         topic = topic.removeprefix(again)
+        is_media = topic.startswith(MEDIA)
+        payload = parsed(message.payload) if message.payload and not is_media else None
+        fault = fault_of(topic, payload) if payload is not None else ""
+        if fault or (message.payload and not is_media and payload is None):
+            self._drop(message.topic, fault or "it is no JSON object")
+            return
         if self._recorder is not None:
             self._recorder(table, topic, bytes(message.payload))
         # The present state is retained; of what is sent again only old results are missing here.
         if again and topic != "coup/result":
             return
-        payload = parsed(message.payload) if message.payload else None
         if payload is not None or not message.payload:
             self._take(table, topic, payload)
 

@@ -11,6 +11,7 @@ from typing import Self
 import uvicorn
 from starlette.types import ASGIApp
 
+from vision.board.connections import Connections, Listener, protocol_of
 from vision.config.table import BoardSection
 from vision.errors import ConfigurationError, OutsideError
 
@@ -19,6 +20,9 @@ START_S = 10.0
 # Seconds that the end of the server is waited for, and within it that of open requests.
 STOP_S = 5.0
 SHUTDOWN_S = 2
+# Connections that may wait to be accepted, and that are accepted in one go: those that give way are
+# closed in between, so descriptors do not run out. Fewer, and a crowd tries to connect twice.
+BACKLOG = 64
 # Bytes of a request's line and headers. Those of the board's own pages are short; a longer request
 # is refused before it is read in full.
 HEADER_LIMIT = 16 * 1024
@@ -47,9 +51,11 @@ class BoardServer:
         ConfigurationError when the certificate cannot be used.
         """
         self._check_certificate()
+        connections = Connections(frozenset(self._address.proxies))
         listener = _listen(self._address.host, self._address.port)
+        listener.connections = connections
         self._port = listener.getsockname()[1]
-        self._server = uvicorn.Server(self._config())
+        self._server = uvicorn.Server(self._config(connections))
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="board", daemon=True
         )
@@ -69,16 +75,22 @@ class BoardServer:
         """Whether streams must end."""
         return self._server is not None and self._server.should_exit
 
-    def _config(self) -> uvicorn.Config:
+    def _config(self, connections: Connections) -> uvicorn.Config:
         address = self._address
         return uvicorn.Config(
             self._app,
+            # What the application fails at is logged by `web.Logged`, in the form of our log.
             log_level="critical",
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=SHUTDOWN_S,
             server_header=False,
-            proxy_headers=False,
+            loop="asyncio",
+            backlog=BACKLOG,
+            http=protocol_of(connections),
+            ws="none",
+            proxy_headers=bool(address.proxies),
+            forwarded_allow_ips=list(address.proxies),
             h11_max_incomplete_event_size=HEADER_LIMIT,
             ssl_certfile=address.certificate or None,
             ssl_keyfile=address.key or None,
@@ -105,10 +117,10 @@ class BoardServer:
         self.stop()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> Listener:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named TCP outright: asyncio sends small parts at once on such sockets only.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = Listener(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

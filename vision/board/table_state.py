@@ -26,6 +26,8 @@ KEPT_KEYS = 2000
 # Topics whose numbers do not count: a last will has the number of the time when the reader left it
 # with the broker, so it is always taken.
 UNNUMBERED = ("status", "health")
+# Topics of pictures, which are no JSON.
+MEDIA = ("evidence/", "clip/")
 # Topics that report an event, not a state: passed on, but not kept.
 PASSING = ("cmd/reply", "card", "alert", "evidence")
 
@@ -145,7 +147,11 @@ def parsed(data: bytes | bytearray) -> Payload | None:
     if len(data) > MESSAGE_LIMIT:
         return None
     try:
-        payload = json.loads(data)
+        payload = json.loads(data, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
     return payload if isinstance(payload, dict) else None
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON, and no browser would read it")

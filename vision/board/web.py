@@ -9,6 +9,7 @@ left never do. The feed behind these pages keeps nothing else.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -21,8 +22,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
-from vision.board.stream import Stream
+from vision.board.stream import Places, Stream
 from vision.board.table_state import Payload
+
+log = logging.getLogger(__name__)
+
+# Streams of public boards at once. The rest of the connections (`connections.IN_ALL`) is left to
+# those who log in, whatever the public does.
+STREAMS = 600
 
 TOPICS = (
     "status", "shoe", "coup/live", "coup/result", "roads", "health", "replay/public/coup/result"
@@ -85,6 +92,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# A year, as browsers' own lists ask for: a page is never fetched in clear again.
+OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 # Content types of the files in `pages`, by suffix; other files are not served.
 CONTENT_TYPES = {
     ".html": "text/html",
@@ -102,8 +111,10 @@ TableFacts = Mapping[str, Mapping[str, Any]]
 class SafeHeaders:
     """Puts the headers that isolate a page from other sites on every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, tls: bool) -> None:
+        """Prepare; with `tls` browsers are told to come by no other way again."""
         self._app = app
+        self._headers = {**HEADERS, **(OVER_TLS if tls else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the headers added."""
@@ -111,12 +122,37 @@ class SafeHeaders:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._headers.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
         await self._app(scope, receive, send_safely)
+
+
+class LoggedFailures:
+    """Logs what an answer fails at, a defect of the program, with its place; answers 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or log why not."""
+        begun = False
+
+        async def send_on(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_on)
+        except Exception:
+            path, method = ascii(scope.get("path", "")), scope.get("method", "")
+            log.exception("%s %s failed; this is a defect of the program", method, path)
+            if begun:
+                raise
+            await PlainTextResponse("this failed; the log says why", 500)(scope, receive, send)
 
 
 def page(name: str) -> Answer:
@@ -140,12 +176,15 @@ def asset_routes() -> list[Route]:
 
 def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
     """Return the routes of the results boards; `feed` must keep the public part only."""
+    places = Places(STREAMS)
 
     async def events(request: Request) -> Response:
         table = request.path_params["table"]
         if table not in feed.tables:
             return PlainTextResponse("no such table", 404)
-        stream = Stream(feed, (table,), facts=facts)
+        stream = Stream(feed, (table,), facts=facts, places=places)
+        if not places.free:
+            return PlainTextResponse("too many boards are open", 503, {"Retry-After": "5"})
         return stream.response(request.method, lambda: not stopping())
 
     async def tables(_request: Request) -> Response:

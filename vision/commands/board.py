@@ -6,6 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
+from vision import logging_setup
 from vision.app.boards import Boards, address_of
 from vision.board.feed import Feed
 from vision.config.table import TableConfig, load
@@ -18,11 +19,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
     parser.add_argument("--http-host", metavar="H", help="instead of [board] host")
+    parser.add_argument(
+        "--json-log", action="store_true", help="log as JSON, an object a line, for a service"
+    )
+    parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; a broker that is away is waited for."""
+    logging_setup.set_up(json_lines=args.json_log, service=True, syslog=args.syslog)
     configs = [_loaded(path) for path in args.table]
     _check_broker(configs, args.table)
     port = args.http_port

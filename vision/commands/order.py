@@ -39,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("fields", nargs="*", metavar="FIELD=VALUE", help="as coup=12")
     parser.add_argument("--key", type=Path, required=True, metavar="F", help="the secret key")
     parser.add_argument("--role", help="in which of the user's roles")
+    parser.add_argument(
+        "--second", type=Path, metavar="F", help="the key of a second person who vouches for it"
+    )
+    parser.add_argument("--second-role", default="inspector", metavar="R", help="in which role")
     parser.add_argument("--by", metavar="NAME", help="for whom, where the key is a desk's")
 
 
@@ -51,7 +55,13 @@ def run(args: argparse.Namespace) -> int:
         fields |= {"by": args.by or credential.name, **({"role": args.role} if args.role else {})}
     config = load(args.table)
     prefix = PREFIX.format(site=config.site, table=config.table) + "cmd/"
+    second = None if args.second is None else load_credential(args.second)
+    if second is not None:
+        named = {"second": second.name, "second_key": second.name, "second_role": args.second_role}
+        fields |= named
     signed = credential.sign(prefix + args.order, fields, now_ms())
+    if second is not None:
+        signed["second_sig"] = second.vouch(prefix + args.order, signed)
     try:
         order_fields(json.dumps(signed).encode())
     except RefusedError as error:

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say everything on stderr as JSON, an object a line, for a service",
     )
+    parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     parser.add_argument(
         "--log",
         type=Path,
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
-    logging_setup.set_up(json_lines=args.json_log)
+    logging_setup.set_up(json_lines=args.json_log, syslog=args.syslog)
     config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)

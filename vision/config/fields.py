@@ -6,6 +6,7 @@ Each refuses impossible values with a message for people.
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +46,15 @@ def _topic_level(text: str) -> str:
     return text
 
 
+def _ip(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise PydanticCustomError(
+            "ip", "'{text}' is no IP address: give one as 192.0.2.7 or 2001:db8::7", {"text": text}
+        ) from None
+
+
 def _slots_by_name(data: object) -> object:
     """Replace slot names by slots; the error names those that are missing or unknown."""
     if not isinstance(data, dict):
@@ -64,6 +74,7 @@ def _slots_by_name(data: object) -> object:
 
 
 ProfileName = Annotated[str, AfterValidator(_profile_name), Field(min_length=1)]
+IpText = Annotated[str, AfterValidator(_ip)]
 PathText = Annotated[str, AfterValidator(_from_folder)]
 TopicLevel = Annotated[str, AfterValidator(_topic_level)]
 Slots = Annotated[dict[Slot, Polygon], BeforeValidator(_slots_by_name)]

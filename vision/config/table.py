@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from vision.config.errors import explain, view_faults
 from vision.config.fields import (
+    IpText,
     PathText,
     Point,
     Polygon,
@@ -274,13 +275,15 @@ class OrdersSection(Section):
 
     The time stamp of an order may differ from the reader's clock by `fresh_s` seconds. `username`
     and `password_env` are the account at the broker from which `shoe-reader order` gives orders; an
-    empty `username` uses that of [broker].
+    empty `username` uses that of [broker]. What cannot be undone needs a second person: `always`,
+    `never`, or `auto`, where the users file has two people who may vouch for it.
     """
 
     users: PathText = ""
     username: str = ""
     password_env: str = ""
     fresh_s: float = Field(default=30.0, ge=1, le=300)
+    second_person: Literal["auto", "always", "never"] = "auto"
 
 
 class MetricsSection(Section):
@@ -293,8 +296,9 @@ class MetricsSection(Section):
 class BoardSection(Section):
     """Where the boards are served, and the results board's own account at the broker.
 
-    Port 0 takes a free port; `certificate` and `key` (PEM files) switch TLS on. An empty `username`
-    uses the account of [broker].
+    Port 0 takes a free port; `certificate` and `key` (PEM files) switch TLS on. Behind a proxy that
+    speaks TLS, `public_url` is the address that browsers use, and `proxies` are the addresses of
+    the proxy, whose word on who asks is taken. An empty `username` uses the account of [broker].
     """
 
     host: str = Field(default="127.0.0.1", min_length=1)
@@ -303,20 +307,43 @@ class BoardSection(Section):
     language: str = Field(default="en", pattern="^[a-z]{2}$")
     certificate: PathText = ""
     key: PathText = ""
+    public_url: str = Field(default="", pattern=r"^(https://[^/?#@\s]+/?)?$")
+    proxies: tuple[IpText, ...] = ()
     username: str = ""
     password_env: str = ""
+
+    @model_validator(mode="after")
+    def _proxy_is_whole(self) -> Self:
+        if bool(self.public_url) != bool(self.proxies):
+            raise PydanticCustomError(
+                "proxy",
+                "public_url, proxies: one is set without the other; give the address that browsers "
+                "use (https://...) and the addresses of the proxy, or neither",
+            )
+        return self
+
+    @property
+    def is_private(self) -> bool:
+        """Whether what browsers send is encrypted on its way."""
+        return bool(self.certificate or self.public_url)
 
 
 class DeskSection(Section):
     """The pages for people who log in; without a `key` they are not served.
 
     `key` signs the orders that the desk gives on behalf of people, who are those of [orders] users.
-    An empty `passwords` means passwords.json beside the users file. `username` and `password_env`
-    are the desk's own account at the broker; an empty `username` uses that of [broker].
+    An empty `passwords` means passwords.json beside the users file. Who is logged in, and what is
+    still to be recorded, is kept in `folder`, by default that of the passwords. People of the roles
+    in `second_factor` need a code of their telephone too; a password is good for `password_days`
+    (0: for ever). `username` and `password_env` are the desk's own account at the broker; an empty
+    `username` uses that of [broker].
     """
 
     key: PathText = ""
     passwords: PathText = ""
+    folder: PathText = ""
+    second_factor: tuple[Literal["dealer", "inspector", "surveillance", "engineer"], ...] = ()
+    password_days: int = Field(default=0, ge=0, le=3650)
     username: str = ""
     password_env: str = ""
     session_h: float = Field(default=12.0, gt=0, le=24)

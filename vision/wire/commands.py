@@ -30,7 +30,10 @@ NUMBER_LIMIT = 1_000_000  # of a number in an order: coups, cards, points are fa
 WHOLE_LIMIT = 2**53 - 1  # of a number in any payload: beyond, JavaScript does not count exactly
 TOPIC_LEVEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 FIELD_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
-PROOF = ("key", "nonce", "sig", "time")  # what vouches for an order, in every payload
+# A second person who vouches for the order: name, role, whose key signs, and the signature.
+SECOND = ("second", "second_role", "second_key", "second_sig")
+# What vouches for an order: the first four stand in every payload.
+PROOF = ("key", "nonce", "sig", "time", *SECOND)
 
 Fields = dict[str, Any]
 
@@ -83,9 +86,10 @@ def order_fields(payload: bytes) -> Fields:
 def signed_text(topic: str, fields: Mapping[str, object]) -> bytes:
     """Return what the signature of an order is made over: its topic, a line feed, its fields.
 
-    The fields are canonical JSON, `sig` left out: so a signature is good for one table, one order.
+    The fields are canonical JSON without the signatures: so one is good for one table, one order,
+    and that of a second person is made over the same text as the first.
     """
-    signed = {key: value for key, value in fields.items() if key != "sig"}
+    signed = {key: value for key, value in fields.items() if key not in ("sig", "second_sig")}
     return f"{topic}\n{canonical(signed)}".encode()
 
 

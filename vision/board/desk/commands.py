@@ -1,17 +1,14 @@
 """Orders that people give at a desk: signed with the desk's key, sent to the table, and answered.
 
-Whether an order is accepted is the reader's decision. What must get into the log whatever happens
-meanwhile, as who logged in, is sent again until it is answered.
+Whether an order is accepted is the reader's decision.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 import threading
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,16 +19,16 @@ from vision.board.table_state import Update
 from vision.clock import now_ms
 from vision.wire.commands import RefusedError, order_fields
 
-# Orders that wait to be recorded; the oldest are dropped beyond it. A table that is away for a day
-# with a log-in a minute would fill it.
-RECORDS_LIMIT = 1000
-# Seconds before an order that was not answered is sent again, and after which a silent table is not
-# asked. The reader answers within a frame.
-RETRY_S = 5.0
-# Seconds that the end of the thread is waited for.
-JOIN_S = 3.0
+# Called with each answer of a table: the `ref` of the order, and the answer.
+Listener = Callable[[str, Mapping[str, Any]], None]
 
-log = logging.getLogger(__name__)
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """A second person who vouches for an order: their name and role."""
+
+    name: str
+    role: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +39,7 @@ class Order:
     name: str
     fields: Mapping[str, Any]
     ref: str = field(default_factory=lambda: secrets.token_hex(12))
+    second: Second | None = None
 
 
 class Orders:
@@ -51,22 +49,20 @@ class Orders:
         self._feed = feed
         self._credential = credential
         self._waiting: dict[str, Future[dict[str, Any]]] = {}
-        self._records: deque[Order] = deque(maxlen=RECORDS_LIMIT)
+        self._listeners: list[Listener] = []
         self._mutex = threading.Lock()
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._insist, name="board-records", daemon=True)
 
     def start(self) -> None:
-        """Begin to listen for answers and to send what must be recorded."""
+        """Begin to listen for answers."""
         self._feed.subscribe(self._hear, self._feed.tables)
-        self._thread.start()
 
     def stop(self) -> None:
-        """Stop sending."""
-        self._closing.set()
+        """Listen no more."""
         self._feed.unsubscribe(self._hear)
-        if self._thread.is_alive():
-            self._thread.join(timeout=JOIN_S)
+
+    def listen(self, listener: Listener) -> None:
+        """Have every answer told."""
+        self._listeners.append(listener)
 
     def give(self, order: Order) -> Future[dict[str, Any]]:
         """Send an order; return the future of its answer. RefusedError when it is malformed."""
@@ -78,50 +74,40 @@ class Orders:
         self._feed.publish(order.table, f"cmd/{order.name}", data)
         return answer
 
-    def record(self, order: Order) -> None:
-        """Send an order until it is answered."""
-        with self._mutex:
-            self._records.append(order)
-        self._send(order)
+    def send(self, order: Order) -> None:
+        """Send an order and wait for nothing. RefusedError when it is malformed."""
+        self._feed.publish(order.table, f"cmd/{order.name}", self._signed(order))
 
     def _signed(self, order: Order) -> bytes:
         topic = f"{self._feed.prefix(order.table)}cmd/{order.name}"
-        fields = {**order.fields, "ref": order.ref}
-        data = json.dumps(self._credential.sign(topic, fields, now_ms())).encode()
+        fields = {**order.fields, "ref": order.ref, **self._second_fields(order)}
+        try:
+            signed = self._credential.sign(topic, fields, now_ms())
+            if order.second is not None:
+                signed["second_sig"] = self._credential.vouch(topic, signed)
+            data = json.dumps(signed).encode()
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RefusedError("a value in it is no text or number that can be sent") from error
         order_fields(data)
         return data
 
-    def _send(self, order: Order) -> None:
-        try:
-            self._feed.publish(order.table, f"cmd/{order.name}", self._signed(order))
-        except RefusedError as error:
-            log.error("%s of %s cannot be recorded: %s", order.name, order.fields.get("by"), error)
-            self._settle(order.ref)
-
-    def _insist(self) -> None:
-        while not self._closing.wait(RETRY_S):
-            with self._mutex:
-                waiting = list(self._records)
-            for order in waiting if self._feed.connected else ():
-                # A table that is silent would not answer either.
-                if self._feed.silent_s(order.table) < RETRY_S:
-                    self._send(order)
+    def _second_fields(self, order: Order) -> dict[str, str]:
+        if order.second is None:
+            return {}
+        second = order.second
+        key = self._credential.name
+        return {"second": second.name, "second_role": second.role, "second_key": key}
 
     def _hear(self, update: Update) -> None:
         if update.topic != "cmd/reply" or update.payload is None:
             return
         ref = str(update.payload.get("ref", ""))
-        self._settle(ref)
+        for listener in self._listeners:
+            listener(ref, update.payload)
         with self._mutex:
             answer = self._waiting.get(ref)
         if answer is not None and not answer.done():
             answer.set_result(update.payload)
-
-    def _settle(self, ref: str) -> None:
-        with self._mutex:
-            kept = [order for order in self._records if order.ref != ref]
-            if len(kept) < len(self._records):
-                self._records = deque(kept, maxlen=RECORDS_LIMIT)
 
     def _forget(self, ref: str) -> None:
         with self._mutex:

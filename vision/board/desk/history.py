@@ -16,7 +16,7 @@ from typing import Any
 
 from vision.access.users import Credential
 from vision.board.feed import Feed
-from vision.board.table_state import Payload, parsed
+from vision.board.table_state import MEDIA, Payload, parsed
 from vision.clock import now_ms
 from vision.wire.commands import RANGE_LIMIT, REPLAY
 
@@ -28,7 +28,6 @@ KEPT_REPLIES = 500
 # Bytes of pictures and clips of all tables, chosen for a server with little memory. The oldest go
 # first; the evidence folder of the table has them all.
 MEDIA_LIMIT = 256 * 1024 * 1024
-MEDIA = ("evidence/", "clip/")
 # Findings of one search: as many as a person looks through; more only slow the page.
 FOUND_LIMIT = 300
 # Message numbers that are asked for after a start. 3000 hold at least the

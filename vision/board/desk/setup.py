@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import cv2
 from starlette.concurrency import run_in_threadpool
@@ -24,11 +24,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from vision.board.login.pages import LoginPages, read_json, refusal
+from vision.board.login.recorder import Recorder
 from vision.board.login.sessions import Session
 from vision.board.rights import MAY_SEE
 from vision.camera.source import Shot, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError, ShoeReaderError
+from vision.record.facts import Fact
 from vision.secrets import masked, shown
 from vision.sight.geometry.frame import Frame, Image
 
@@ -45,6 +47,9 @@ KEPT_LINES = 200
 # Seconds that a command has to end in order before it is killed; it has nothing to save.
 END_S = 5.0
 
+# Seconds after which an engineer who goes on looking at a picture is recorded as doing so again.
+LOOKED_FOR_S = 600.0
+
 # Seconds that the camera stays open after the last question: the page asks every second.
 OPEN_AFTER_S = 8.0
 # Seconds that a picture counts as live; older, and the page says that none comes.
@@ -56,6 +61,14 @@ PICTURE_S = 6.0
 QUALITY = 80
 
 log = logging.getLogger(__name__)
+
+
+class Written(NamedTuple):
+    """A table file that was changed: where the old one is kept, and the hashes of both."""
+
+    kept: str
+    before: str
+    after: str
 
 
 class Editor(Protocol):
@@ -77,8 +90,8 @@ class Editor(Protocol):
     def places(self) -> dict[str, Any]:
         """Return the areas in pixels, the size of the picture, and the file that they stand in."""
 
-    def write(self, changed: Mapping[str, Any]) -> str:
-        """Write areas, in the form of `places`; return where the old file is kept."""
+    def write(self, changed: Mapping[str, Any]) -> Written:
+        """Write areas, in the form of `places`; return what was done."""
 
 
 Answer = Callable[[Editor, Request, Session], Awaitable[Response]]
@@ -87,10 +100,15 @@ Answer = Callable[[Editor, Request, Session], Awaitable[Response]]
 class SetupPages:
     """The set-up pages of the tables whose files are on this machine."""
 
-    def __init__(self, login: LoginPages, editors: Mapping[str, Editor]) -> None:
+    def __init__(
+        self, login: LoginPages, editors: Mapping[str, Editor], recorder: Recorder
+    ) -> None:
         self._login = login
         self._editors = dict(editors)
+        self._record = recorder
         self._jobs = {table: Job() for table in editors}
+        # When a session last was recorded as looking at a table's live picture.
+        self._looked_s: dict[tuple[str, str], float] = {}
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages and of their requests."""
@@ -122,35 +140,61 @@ class SetupPages:
 
         return self._login.guard(of_table, ENGINEER, change=change)
 
-    async def _picture(self, editor: Editor, request: Request, _session: Session) -> Response:
+    async def _picture(self, editor: Editor, request: Request, session: Session) -> Response:
+        kind = request.path_params["kind"]
         kinds = {"live": editor.live, "drawn": editor.drawn, "kept": editor.kept}
-        if request.path_params["kind"] not in kinds:
+        if kind not in kinds:
             return refusal(404, "there are the pictures `live`, `drawn` and `kept`")
-        picture = await run_in_threadpool(kinds[request.path_params["kind"]])
+        await run_in_threadpool(self._note_look, request.path_params["table"], kind, session)
+        picture = await run_in_threadpool(kinds[kind])
         return Response(picture, media_type="image/jpeg", headers=NO_STORE)
+
+    def _note_look(self, table: str, kind: str, session: Session) -> None:
+        """Record that somebody looks at the camera: at the beginning, and now and then after."""
+        key, now_s = (session.csrf, f"{table} {kind}"), time.monotonic()
+        if now_s - self._looked_s.get(key, float("-inf")) < LOOKED_FOR_S:
+            return
+        who = {"by": session.name, "role": session.role}
+        self._record.fact(Fact.LIVE_VIEW_SEEN, table=table, subject=f"picture {kind}", **who)
+        kept = {k: at for k, at in self._looked_s.items() if now_s - at < LOOKED_FOR_S}
+        self._looked_s = {**kept, key: now_s}
 
     async def _places(self, editor: Editor, _request: Request, _session: Session) -> Response:
         return JSONResponse(await run_in_threadpool(editor.places), headers=NO_STORE)
 
     async def _write(self, editor: Editor, request: Request, session: Session) -> Response:
-        kept = await run_in_threadpool(editor.write, await read_json(request))
+        done = await run_in_threadpool(editor.write, await read_json(request))
         log.info(
-            "%s wrote the areas of %s; the old file is kept as %s", session.name, editor.file, kept
+            "%s wrote the areas of %s, now %s; the old file is kept as %s",
+            session.name,
+            editor.file,
+            done.after,
+            done.kept,
         )
-        return JSONResponse({"kept": kept}, headers=NO_STORE)
+        table, change = request.path_params["table"], f"sha256 {done.before} -> sha256 {done.after}"
+        await run_in_threadpool(
+            self._fact, Fact.TABLE_FILE_CHANGED, table, session, (editor.file, change)
+        )
+        return JSONResponse({"kept": done.kept}, headers=NO_STORE)
+
+    def _fact(self, kind: Fact, table: str, session: Session, what: tuple[str, str]) -> None:
+        who = {"by": session.name, "role": session.role}
+        self._record.fact(kind, table=table, subject=what[0], detail=what[1], **who)
 
     async def _job(self, _editor: Editor, request: Request, _session: Session) -> Response:
         return JSONResponse(self._jobs[request.path_params["table"]].state(), headers=NO_STORE)
 
     async def _run(self, editor: Editor, request: Request, session: Session) -> Response:
-        job, name = self._jobs[request.path_params["table"]], request.path_params["name"]
+        table, name = request.path_params["table"], request.path_params["name"]
+        job = self._jobs[table]
+        if name != "stop" and name not in JOBS:
+            return refusal(404, "there is no such command to run")
+        await run_in_threadpool(self._fact, Fact.JOB_RUN, table, session, (name, editor.file))
+        log.info("%s: %s of %s", session.name, name, editor.file)
         if name == "stop":
             await run_in_threadpool(job.stop)
-        elif name not in JOBS:
-            return refusal(404, "there is no such command to run")
         elif not job.start((*JOBS[name], editor.file)):
             return refusal(409, "a command is running already; stop it first")
-        log.info("%s: %s of %s", session.name, name, editor.file)
         return JSONResponse(job.state(), headers=NO_STORE)
 
 
@@ -236,9 +280,17 @@ class Viewfinder:
     while drawn ones are asked for, pictures are drawn on by what `drawing` makes.
     """
 
-    def __init__(self, camera: CameraSection, drawing: Callable[[], Draw]) -> None:
+    def __init__(
+        self,
+        camera: CameraSection,
+        drawing: Callable[[], Draw],
+        *,
+        cover: Callable[[Image], Image],
+    ) -> None:
+        """Prepare; `cover` blacks out what lies beyond the layout."""
         self._camera = camera
         self._drawing = drawing
+        self._cover = cover
         self._news = threading.Condition()
         # By whether they are drawn on: the newest picture, when it came, and when it was asked for.
         self._images: dict[bool, Image] = {}
@@ -263,7 +315,8 @@ class Viewfinder:
                 f"{shown(self._camera.source)}: {complaint}; a camera on a cable serves one "
                 "program at a time: stop the reader, or use the calibration picture"
             )
-        return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+        covered = self._cover(image)
+        return cv2.imencode(".jpg", covered, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
 
     def _is_new(self, *, drawn: bool) -> bool:
         return time.monotonic() - self._taken_s.get(drawn, -math.inf) < NEW_S

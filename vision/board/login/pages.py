@@ -5,55 +5,60 @@ The guard finds out who sends a request and in which role, and refuses what the 
 
 from __future__ import annotations
 
+import asyncio
 import json
-import logging
+import math
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from vision.board.login.identity import Claim, Identities, NotKnownError, Source
 from vision.board.login.passwords import Accounts
-from vision.board.login.sessions import Session, Sessions, Throttle
+from vision.board.login.recorder import Recorder
+from vision.board.login.sessions import Session, Sessions, Visitor
+from vision.board.login.tries import KNOWN_S, TRIES_OF_NAME
 from vision.board.rights import HOME
 from vision.board.web import Answer, page
+from vision.config.table import BoardSection
+from vision.errors import OutsideError
 
 COOKIE = "shoe-reader"
+DEVICE_COOKIE = "shoe-reader-device"
 CSRF_HEADER = "x-shoe-reader"
 # Bytes of a request's body: an order, a log-in or the areas of a table. Longer ones count as empty.
 BODY_LIMIT = 16 * 1024
-# Failed log-ins allowed in so many seconds: of a name, from an address (a house may have one
-# address for many people), and of all together, since each check costs about 0.1 s of a core.
-# Looser limits help whoever guesses passwords, tighter ones lock people out after typing errors.
-TRIES_OF_NAME = (5, 300.0)
-TRIES_FROM_ADDRESS = (20, 300.0)
-TRIES_OF_ALL = (10, 10.0)
+# Seconds for a request's body, which is one packet. Shorter cuts off poor wireless links, longer
+# lets who sends nothing hold a connection.
+BODY_S = 10.0
 
-# Called at each log-in and log-out: order name, person, role, accepted.
-Recorder = Callable[[str, str, str, bool], None]
 Guarded = Callable[[Request, Session], Awaitable[Response]]
-
-log = logging.getLogger(__name__)
 
 
 class LoginPages:
     """Logs people in and out, and answers requests only in the roles that may send them."""
 
     def __init__(
-        self, accounts: Accounts, sessions: Sessions, recorder: Recorder, *, secure: bool
+        self,
+        accounts: Accounts,
+        sessions: Sessions,
+        identities: Identities,
+        *,
+        recorder: Recorder,
+        address: BoardSection,
     ) -> None:
-        """Prepare; `recorder` is called at each log-in, `secure` sends the cookie over TLS only."""
+        """Prepare; `recorder` keeps each log-in and log-out."""
         self._accounts = accounts
         self._sessions = sessions
+        self._identities = identities
         self._record = recorder
-        self._secure = secure
-        self._cookie = f"__Host-{COOKIE}" if secure else COOKIE
-        self._by_name = Throttle(*TRIES_OF_NAME)
-        self._by_address = Throttle(*TRIES_FROM_ADDRESS)
-        self._of_all = Throttle(*TRIES_OF_ALL)
+        self._secure = address.is_private
+        self._own = address.public_url.rstrip("/")
+        start = "__Host-" if self._secure else ""
+        self._cookie, self._device_cookie = start + COOKIE, start + DEVICE_COOKIE
 
     def routes(self) -> list[Route]:
         """Return the routes of logging in and out."""
@@ -66,10 +71,24 @@ class LoginPages:
 
     def session(self, request: Request, *, touch: bool = True) -> Session | None:
         """Return the session of a request, None where it has ended or the role was taken away."""
-        session = self._sessions.find(request.cookies.get(self._cookie, ""), touch=touch)
+        token = request.cookies.get(self._cookie, "")
+        session = self._sessions.find(token, touch=touch)
         if session is None or session.role not in self._accounts.roles(session.name):
             return None
+        if session.proof != self._accounts.proof(session.name):
+            self._sessions.end(token, "the password or the second factor has changed")
+            return None
         return session
+
+    def roles(self, name: str) -> tuple[str, ...]:
+        """Return the roles in which a person may be logged in."""
+        return self._accounts.roles(name)
+
+    async def identify(self, claim: Claim, request: Request) -> str:
+        """Return the role in which a claim holds; NotKnownError, recorded where it is a failure."""
+        address = request.client.host if request.client else ""
+        device = request.cookies.get(self._device_cookie, "")
+        return await self._identities.check(claim, Source(address, device))
 
     def guard(
         self, answer: Guarded, roles: Iterable[str] = HOME, *, change: bool = False
@@ -105,66 +124,51 @@ class LoginPages:
 
     def _is_own(self, request: Request, session: Session) -> bool:
         origin = request.headers.get("origin")
-        own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        own = self._own or f"{request.url.scheme}://{request.headers.get('host', '')}"
         return request.headers.get(CSRF_HEADER) == session.csrf and origin in (None, own)
 
     async def _log_in(self, request: Request) -> Response:
         # A page of another site cannot send JSON without asking first, which is never allowed.
         if not request.headers.get("content-type", "").startswith("application/json"):
             return refusal(415, "send JSON")
-        body = await read_json(request)
-        name, password = body.get("name"), body.get("password")
-        if not isinstance(name, str) or not isinstance(password, str) or not name:
-            return refusal(400, "name and password are needed")
-        address = request.client.host if request.client else ""
-        if not self._may_try(name, address):
-            answer = refusal(429, "too many tries; wait some minutes")
-            answer.headers["Retry-After"] = str(round(TRIES_OF_NAME[1]))
-            return answer
-        if not await run_in_threadpool(self._accounts.knows, name, password):
-            self._refused(name, address)
-            return refusal(401, "wrong name or password")
-        self._by_name.forgive(name)
-        self._by_address.take_back(address)
-        self._of_all.take_back("")
-        return self._let_in(name, str(body.get("role") or ""))
+        try:
+            claim = Claim.read(await read_json(request))
+            role = await self.identify(claim, request)
+            return self._let_in(claim.name, role, request)
+        except NotKnownError as error:
+            return not_known(error)
+        except OutsideError as error:
+            return refusal(503, f"nobody is logged in unrecorded: {error}")
 
-    def _let_in(self, name: str, role: str) -> Response:
-        roles = self._accounts.roles(name)
-        role = role or roles[0]
-        if role not in roles:
-            return refusal(403, f"you may not be logged in as {role}")
-        token, session = self._sessions.open(name, role)
-        self._record("sign_in", name, role, True)
+    def _let_in(self, name: str, role: str, request: Request) -> Response:
+        self._record.order("sign_in", {"by": name, "role": role, "accepted": True})
+        address = request.client.host if request.client else ""
+        visitor = Visitor(name, role, self._accounts.proof(name), address)
+        token, session = self._sessions.open(visitor)
         answer = JSONResponse(self._about(session), headers={"Cache-Control": "no-store"})
-        answer.set_cookie(
-            self._cookie, token, httponly=True, secure=self._secure, samesite="strict", path="/"
+        self._set_cookie(answer, self._cookie, token, None)
+        self._set_cookie(
+            answer, self._device_cookie, self._identities.new_device(name), round(KNOWN_S)
         )
         return answer
 
-    def _may_try(self, name: str, address: str) -> bool:
-        allowed = (
-            self._by_name.allows(name)
-            and self._by_address.allows(address)
-            and self._of_all.allows("")
+    def _set_cookie(self, answer: Response, name: str, value: str, max_age: int | None) -> None:
+        answer.set_cookie(
+            name,
+            value,
+            max_age=max_age,
+            httponly=True,
+            secure=self._secure,
+            samesite="strict",
+            path="/",
         )
-        if allowed:
-            # Counted before the password is checked: many tries at once are many tries.
-            for throttle, key in (
-                (self._by_name, name), (self._by_address, address), (self._of_all, "")
-            ):  # fmt: skip
-                throttle.count(key)
-        return allowed
-
-    def _refused(self, name: str, address: str) -> None:
-        log.warning("log-in refused: %r from %s", name, address)
-        roles = self._accounts.roles(name)
-        if roles:
-            self._record("sign_in", name, roles[0], False)
 
     async def _log_out(self, request: Request, session: Session) -> Response:
         self._sessions.close(request.cookies.get(self._cookie, ""))
-        self._record("sign_out", session.name, session.role, True)
+        try:
+            self._record.order("sign_out", {"by": session.name, "role": session.role})
+        except OutsideError as error:
+            return refusal(503, f"you are logged out, but it is not recorded: {error}")
         answer = JSONResponse({})
         answer.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
         return answer
@@ -186,15 +190,37 @@ def refusal(status: int, why: str) -> Response:
     return JSONResponse({"why": why}, status, headers={"Cache-Control": "no-store"})
 
 
+def not_known(error: NotKnownError) -> Response:
+    """Return the answer to somebody who is not who they say, or may not try now."""
+    said = {"why": str(error), **({"ask": error.asks} if error.asks else {})}
+    answer = JSONResponse(said, error.status, headers={"Cache-Control": "no-store"})
+    if error.status == 429:
+        answer.headers["Retry-After"] = str(round(TRIES_OF_NAME[1]))
+    return answer
+
+
 async def read_json(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request; empty where it is none, or too long."""
+    """Return the JSON object of a request; empty where it is none, too long or too slow.
+
+    Numbers that JSON does not have (NaN, Infinity, those beyond a float) make it none.
+    """
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_LIMIT:
-            return {}
     try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > BODY_LIMIT:
+                    return {}
+        content = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError, TimeoutError):
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)

@@ -1,6 +1,7 @@
-"""Sessions of people who are logged in, kept in a private file, and limits on how often to try.
+"""Sessions of people who are logged in, kept in a private file.
 
-A restart of the server logs nobody out.
+A restart of the server logs nobody out. Another program may end sessions in the file, or take the
+file away to end all: the server sees it at the next request.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import json
 import logging
 import secrets
 import time
-from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vision.errors import OutsideError
-from vision.files import write_json
+from vision.files import locked, write_json
 
 # Random bytes of a token: 256 bits cannot be guessed.
 TOKEN_BYTES = 32
@@ -24,8 +25,6 @@ TOKEN_BYTES = 32
 # oldest ends.
 SESSIONS_OF_A_PERSON = 5
 SESSIONS = 500
-# Names or addresses whose tries are remembered; bounds memory, and the oldest is forgotten.
-KEYS = 10_000
 # Seconds between two saves because somebody was active: a restart may forget so much activity.
 SAVE_EVERY_S = 60.0
 
@@ -34,13 +33,28 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Session:
-    """One log-in; its pages must send `csrf` with every request that changes something."""
+    """One log-in; its pages must send `csrf` with every request that changes something.
+
+    `proof` is that of the password it was opened with: with another password it ends.
+    """
 
     name: str
     role: str
     csrf: str
     begun_s: float
     seen_s: float
+    proof: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who logs in: the person, the role, the proof of the password, and from where."""
+
+    name: str
+    role: str
+    proof: str = ""
+    address: str = ""
 
 
 class Sessions:
@@ -53,103 +67,134 @@ class Sessions:
         length_s: float,
         path: Path | None = None,
         clock: Callable[[], float] = time.time,
+        ended: Callable[[Session, str], None] = lambda _session, _why: None,
     ) -> None:
         """Let sessions last `length_s` at most, and `idle_s` after the last request.
 
         With a `path` they are kept in that file, by the hash of their token, and go on after a
-        restart.
+        restart. `ended` is told of each that ends otherwise than by a log-out, and why.
         """
         self._idle_s = idle_s
         self._length_s = length_s
         self._path = path
         self._clock = clock
-        self._sessions = {} if path is None else _loaded(path)
+        self._ended = ended
+        self._sessions: dict[str, Session] = {}
+        self._seen: tuple[int, ...] = ()
+        self._renew()
         self._saved_s = clock()
 
-    def open(self, name: str, role: str) -> tuple[str, Session]:
+    def open(self, visitor: Visitor) -> tuple[str, Session]:
         """Begin a session; return its token, of which only a hash is kept, and the session."""
-        self._prune()
-        own = [key for key, session in self._sessions.items() if session.name == name]
-        for key in own[: max(0, len(own) - SESSIONS_OF_A_PERSON + 1)]:
-            del self._sessions[key]
-        while len(self._sessions) >= SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
         token, now = secrets.token_urlsafe(TOKEN_BYTES), self._clock()
-        session = Session(name, role, secrets.token_urlsafe(TOKEN_BYTES), now, now)
-        self._sessions[_key(token)] = session
-        self._save()
+        csrf = secrets.token_urlsafe(TOKEN_BYTES)
+        who = (visitor.proof, visitor.address)
+        session = Session(visitor.name, visitor.role, csrf, now, now, *who)
+
+        def add() -> None:
+            self._prune(visitor.name)
+            self._sessions[_key(token)] = session
+
+        self._change(add)
         return token, session
 
     def find(self, token: str, *, touch: bool = True) -> Session | None:
         """Return the session of a token, None where it has ended; `touch` keeps it from idling."""
+        self._renew()
         session = self._sessions.get(_key(token))
-        if session is None or not self._lasts(session):
-            self._sessions.pop(_key(token), None)
+        if session is not None and not self._lasts(session):
+            self.end(token, "its time was over")
             return None
-        if touch:
+        if session is not None and touch:
             session.seen_s = self._clock()
             if session.seen_s - self._saved_s > SAVE_EVERY_S:
-                self._save()
+                self._change(lambda: None)
         return session
 
     def close(self, token: str) -> None:
         """End a session."""
-        self._sessions.pop(_key(token), None)
-        self._save()
+        self._change(lambda: self._sessions.pop(_key(token), None))
+
+    def end(self, token: str, why: str) -> None:
+        """End a session for a reason that is told."""
+        session = self._sessions.get(_key(token))
+        if session is not None:
+            self.close(token)
+            self._ended(session, why)
 
     def _lasts(self, session: Session) -> bool:
         now = self._clock()
         # A clock that was set back past a log-in ends it.
         return 0 <= now - session.begun_s < self._length_s and now - session.seen_s < self._idle_s
 
-    def _save(self) -> None:
-        self._saved_s = self._clock()
-        if self._path is None:
+    def _renew(self) -> None:
+        """Take the sessions from the file where another has changed it or taken it away."""
+        found = () if self._path is None else _stat(self._path)
+        if self._path is None or found == self._seen:
             return
+        kept = _loaded(self._path) if found else {}
+        for key, session in kept.items():
+            # The same object as before: an open page compares with it.
+            known = self._sessions.get(key)
+            kept[key] = session if known is None else known
+        gone = [session for key, session in self._sessions.items() if key not in kept]
+        self._sessions, self._seen = kept, found
+        for session in gone:
+            self._ended(session, "it was ended by an administrator")
+
+    def _change(self, change: Callable[[], object]) -> None:
+        self._saved_s = self._clock()
         try:
-            sessions = {key: asdict(session) for key, session in self._sessions.items()}
-            write_json(self._path, sessions, mode=0o600)
+            with nullcontext() if self._path is None else locked(self._path):
+                self._renew()
+                change()
+                if self._path is not None:
+                    _save(self._path, self._sessions)
+                    self._seen = _stat(self._path)
         except OutsideError as error:
+            change()
             log.warning("a restart will log everybody out: %s; see to that folder", error)
 
-    def _prune(self) -> None:
-        self._sessions = {
-            k: session for k, session in self._sessions.items() if self._lasts(session)
-        }
+    def _prune(self, name: str) -> None:
+        """Drop what has ended, and the oldest where one more of that name would be too many."""
+        lasting = {k: one for k, one in self._sessions.items() if self._lasts(one)}
+        own = [key for key, session in lasting.items() if session.name == name]
+        for key in own[: max(0, len(own) - SESSIONS_OF_A_PERSON + 1)]:
+            self._ended(lasting.pop(key), "the same person has logged in too often since")
+        while len(lasting) >= SESSIONS:
+            self._ended(lasting.pop(next(iter(lasting))), "too many others have logged in since")
+        self._sessions = lasting
 
 
-class Throttle:
-    """Limits how many times each key may do something in so many seconds."""
+def sessions_path(folder: Path, port: int) -> Path | None:
+    """Return where the sessions of the server at a port are kept: each server has its own file."""
+    return folder / f"sessions-{port}.json" if port else None
 
-    def __init__(
-        self, times: int, per_s: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._times = times
-        self._per_s = per_s
-        self._clock = clock
-        self._done: dict[str, deque[float]] = {}
 
-    def allows(self, key: str) -> bool:
-        """Whether the key may do it once more now."""
-        done = self._done.get(key)
-        while done and self._clock() - done[0] >= self._per_s:
-            done.popleft()
-        return not done or len(done) < self._times
+def kept_sessions(folder: Path) -> list[Session]:
+    """Return the sessions of all board servers of a folder, the oldest first."""
+    found = [one for path in _files(folder) for one in _loaded(path).values()]
+    return sorted(found, key=lambda session: session.begun_s)
 
-    def count(self, key: str) -> None:
-        """Note that the key has done it."""
-        if key not in self._done and len(self._done) >= KEYS:
-            del self._done[next(iter(self._done))]
-        self._done.setdefault(key, deque()).append(self._clock())
 
-    def take_back(self, key: str) -> None:
-        """Forget the last time that the key did it."""
-        if self._done.get(key):
-            self._done[key].pop()
+def end_sessions(folder: Path, name: str | None) -> int:
+    """End the sessions of a person, or of everybody; return how many. WriteError."""
+    ended = 0
+    for path in _files(folder):
+        with locked(path):
+            sessions = _loaded(path)
+            left = {k: one for k, one in sessions.items() if name not in (None, one.name)}
+            ended += len(sessions) - len(left)
+            _save(path, left)
+    return ended
 
-    def forgive(self, key: str) -> None:
-        """Forget what the key has done."""
-        self._done.pop(key, None)
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("sessions-*.json"))
+
+
+def _save(path: Path, sessions: dict[str, Session]) -> None:
+    write_json(path, {key: asdict(session) for key, session in sessions.items()}, mode=0o600)
 
 
 def _loaded(path: Path) -> dict[str, Session]:
@@ -160,6 +205,15 @@ def _loaded(path: Path) -> dict[str, Session]:
         return {key: Session(**kept) for key, kept in json.loads(path.read_bytes()).items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
+
+
+def _stat(path: Path) -> tuple[int, ...]:
+    """Return what tells one state of a file from another; nothing where there is no file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
 def _key(token: str) -> str:

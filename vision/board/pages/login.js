@@ -1,4 +1,4 @@
-// Log-in: sends name and password, and opens the page of the role.
+// Log-in: sends name and password, a code where one is asked for, and opens the page of the role.
 
 import { $ } from "/live.js";
 
@@ -11,15 +11,20 @@ $("form").addEventListener("submit", async (event) => {
   event.preventDefault();
   $("enter").disabled = true;
   $("why").textContent = "";
+  let asksCode = false;
   try {
-    const body = JSON.stringify({ name: $("name").value, password: $("password").value });
+    const body = JSON.stringify({ name: $("name").value, password: $("password").value, code: $("code").value });
     const answer = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json" }, body });
     const said = await answer.json();
     if (answer.ok) return location.assign(PAGES.test(query.get("next") ?? "") ? query.get("next") : `/${said.home}`);
     $("why").textContent = said.why;
+    asksCode = said.ask === "code";
   } catch {
     $("why").textContent = "The board does not answer. Try again.";
   }
-  $("password").value = "";
+  if (!asksCode) $("password").value = "";
+  $("code").value = "";
+  $("second").hidden = !asksCode;
   $("enter").disabled = false;
+  $(asksCode ? "code" : "password").focus();
 });

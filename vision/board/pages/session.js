@@ -1,5 +1,7 @@
 // The session of who is logged in, and requests to the server; every change carries the session's token.
 
+import { forgetSecond, secondPerson } from "/second.js";
+
 let me = null;
 
 function leave(why) {
@@ -69,10 +71,17 @@ async function post(path, fields) {
   return answer.json();
 }
 
-// Give an order to a table; returns why it was refused, "" when it was accepted.
+// Give an order to a table, with a second person where it needs one; returns why it was refused, "" when it was accepted.
 export async function order(table, name, fields = {}) {
   try {
-    const said = await post(`/api/order/${encodeURIComponent(table)}/${name}`, fields);
+    const path = `/api/order/${encodeURIComponent(table)}/${name}`;
+    let said = await post(path, fields);
+    while (said.ask) {
+      const second = await secondPerson(said.why, said.ask);
+      if (!second) return "nobody vouched for it";
+      said = await post(path, { ...fields, second });
+    }
+    forgetSecond();
     return said.accepted ? "" : said.why || "refused";
   } catch {
     return "the board does not answer";

@@ -1,0 +1,151 @@
+"""What one person alone cannot order: two signatures that the reader verifies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vision.access.command_gate import Gate, Signed
+from vision.access.second_person import NEEDED, Policy, is_wanted
+from vision.access.users import Credential, RoleName, User, Users, save_users
+from vision.wire.commands import RefusedError, read_command
+
+PREFIX = "casino/lisboa/table/7/cmd/"
+NOON = 1_700_000_000_000
+
+
+class House:
+    """People with keys of their own, and a desk that speaks for those who have none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.keys = {name: Credential.new(name) for name in ("Ann", "Eve", "Bo", "desk")}
+        self.users = Users(
+            users={
+                "Ann": self.user("Ann", "inspector"),
+                "Eve": self.user("Eve", "inspector"),
+                "Bo": self.user("Bo", "dealer"),
+                "Cy": User(roles=("surveillance",)),
+                "desk": User(
+                    roles=("inspector", "surveillance"),
+                    key=self.keys["desk"].public,
+                    may_act_for=True,
+                ),
+            }
+        )
+        save_users(folder / "users.json", self.users)
+        self.gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: NOON)
+
+    def user(self, name: str, *roles: RoleName) -> User:
+        """Return somebody with a key."""
+        return User(roles=roles, key=self.keys[name].public)
+
+    def order(self, second: dict[str, str], signer: str, **changes: Any) -> dict[str, Any]:
+        """Return an order by Ann that a second person has signed too."""
+        fields = {"by": "Ann", "role": "inspector", "coup": 3, **second}
+        signed = self.keys["Ann"].sign(PREFIX + "void_coup", fields, NOON)
+        vouched = self.keys[signer].vouch(PREFIX + "void_coup", signed)
+        return {**signed, "second_sig": vouched, **changes}
+
+    def admit(self, fields: dict[str, Any]) -> Signed:
+        """Bring an order to the gate."""
+        return self.gate.admit("void_coup", json.dumps(fields).encode())
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    """Give a house."""
+    return House(tmp_path)
+
+
+EVE = {"second": "Eve", "second_role": "inspector", "second_key": "Eve"}
+CY = {"second": "Cy", "second_role": "surveillance", "second_key": "desk"}
+
+
+def test_two_people_sign_the_same_order(house: House) -> None:
+    """With keys of their own, or through a desk; the log keeps both signatures."""
+    for second, signer in ((EVE, "Eve"), (CY, "desk")):
+        fields = house.order(second, signer)
+        assert house.admit(fields).fields == fields
+
+
+@pytest.mark.parametrize(
+    ("second", "signer", "words"),
+    [
+        ({**EVE, "second": "Ann", "second_key": "Ann"}, "Ann", "another person"),
+        ({**EVE, "second": "Zed"}, "Eve", "another person"),
+        (EVE, "Ann", "not that of second_key"),
+        ({**EVE, "second_role": "dealer"}, "Eve", "for an inspector or surveillance"),
+        ({"second": "Bo", "second_role": "inspector", "second_key": "Bo"}, "Bo", "second_role"),
+        ({**CY, "second_key": "Eve"}, "Eve", "may not speak for Cy"),
+        ({"second": "Eve"}, "Eve", "second_role"),
+    ],
+)
+def test_second_person_who_may_not_vouch_is_refused(
+    house: House, second: dict[str, str], signer: str, words: str
+) -> None:
+    """The first person, a stranger, a dealer, a wrong key: none stands for the second."""
+    with pytest.raises(RefusedError, match=words):
+        house.admit(house.order(second, signer))
+
+
+@pytest.mark.parametrize("field", ["coup", "second", "second_role", "second_key", "second_sig"])
+def test_order_of_two_cannot_be_changed(house: House, field: str) -> None:
+    """Each signature covers everything but the two signatures."""
+    fields = house.order(EVE, "Eve")
+    changed = 4 if field == "coup" else "0" * 128 if field == "second_sig" else "surveillance"
+    with pytest.raises(RefusedError):
+        house.admit({**fields, field: changed})
+    with pytest.raises(RefusedError):
+        house.admit({key: value for key, value in fields.items() if key != field})
+
+
+@pytest.mark.parametrize(
+    ("name", "settled", "needed"),
+    [
+        ("void_coup", False, True),
+        ("result_stands", False, True),
+        ("undo_last", False, True),
+        ("correct_card", True, True),
+        ("correct_card", False, False),
+        ("move_card", True, True),
+        ("confirm", True, False),
+        ("hold_result", True, False),
+    ],
+)
+def test_orders_that_cannot_be_undone_need_a_second_person(
+    house: House, name: str, settled: bool, needed: bool
+) -> None:
+    """A correction does once the wagers have been paid; the refusal says what is missing."""
+    more = {
+        "correct_card": {"slot": "PUNTO_1", "card": "As"},
+        "move_card": {"source": "PUNTO_1", "target": "BANCO_1"},
+    }.get(name, {})
+    coup = {} if name == "undo_last" else {"coup": 3}
+    fields = house.keys["Ann"].sign(
+        PREFIX + name, {"by": "Ann", "role": "inspector", **coup, **more}, NOON
+    )
+    signed = house.gate.admit(name, json.dumps(fields).encode())
+    event, _ = read_command(name, fields, NOON)
+
+    def refused(policy: Policy) -> bool:
+        try:
+            house.gate.check_second(event, signed, policy, lambda _: settled)
+        except RefusedError as error:
+            return str(error) == NEEDED
+        return False
+
+    assert refused("auto") is needed
+    assert refused("always") is needed
+    assert not refused("never")
+
+
+def test_house_of_one_is_asked_for_no_second_person() -> None:
+    """`auto` goes by how many people could vouch: desks and dealers are none."""
+    one = {"Ann": User(roles=("inspector",)), "Bo": User(roles=("dealer",))}
+    desk = User(roles=("inspector",), key="0" * 64, may_act_for=True)
+    assert not is_wanted("auto", Users(users={**one, "desk": desk}))
+    assert is_wanted("auto", Users(users={**one, "Cy": User(roles=("surveillance",))}))
+    assert is_wanted("always", Users(users=one))

@@ -1,0 +1,115 @@
+"""What must stand in the tables' logs gets there, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.board.hall import free_port, opened, with_board
+from tests.browser.people import PASSWORD, house_of_people, with_desk
+from tests.browser.voice import Reader, table_config, wait_for
+from vision.access.users import load_users, save_users
+from vision.app.boards import Boards, address_of
+from vision.board.desk import records
+from vision.board.login.passwords import save_password
+from vision.game.commands import SignIn
+from vision.mqtt.embedded_broker import EmbeddedBroker
+
+PICTURE = "evidence/s1-1-P1-deadbeef"
+
+
+def test_log_in_while_the_reader_is_off_outlives_a_restart_of_the_board(tmp_path: Path) -> None:
+    """The record is on the disk before the page is handed out, and gets there in the end."""
+    users, key = house_of_people(tmp_path)
+    with EmbeddedBroker(0, 0) as broker:
+        config = with_board(with_desk(table_config(broker.port), users, key), port=free_port())
+        with Boards([config], address_of(config)) as boards:
+            body = {"name": "Ann", "password": PASSWORD}
+            assert httpx.post(f"{boards.server.url}login", json=body).status_code == 200
+        reader = Reader(broker.port, "7", users)
+        with reader.beating(), Boards([config], address_of(config)):
+            wait_for(lambda: [one for one in reader.events if isinstance(one, SignIn)])
+        reader.hang_up()
+    assert [(one.by, one.accepted) for one in reader.events if isinstance(one, SignIn)] == [
+        ("Ann", True)
+    ]
+
+
+def test_record_that_is_refused_is_kept_and_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A users file that is broken for a while loses no log-in."""
+    monkeypatch.setattr(records, "REFUSED_RETRY_S", 0.5)
+    with opened(tmp_path) as hall:
+        desk = load_users(hall.folder / "users.json")
+        file = hall.folder / "reader-users.json"
+        save_users(file, desk.without("desk-1"))
+        hall.reader._gate._path = file  # the reader's own copy of the users
+        with hall.client("Ann"):
+            wait_for(lambda: "refused by its table" in caplog.text)
+            assert hall.recorded("SignIn") == []
+            save_users(file, desk)
+            wait_for(lambda: hall.recorded("SignIn"))
+
+
+def test_nobody_is_logged_in_unrecorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a record cannot be kept, there is no page."""
+    monkeypatch.setattr(records, "LIMIT", 0)
+    with opened(tmp_path) as hall, hall.client() as client:
+        answer = hall.log_in(client, "Ann")
+        assert (answer.status_code, "unrecorded" in answer.text) == (503, True)
+        assert client.get("me").status_code == 401
+
+
+def test_picture_is_recorded_as_seen_once_in_a_session(tmp_path: Path) -> None:
+    """Who looked at which picture stands in the log of its table."""
+    with opened(tmp_path) as hall:
+        hall.reader.show(PICTURE, b"\xff\xd8 a picture")
+        with hall.client("Cy") as client:
+            wait_for(lambda: client.get(f"api/media/7/{PICTURE}").status_code == 200)
+            client.get(f"api/media/7/{PICTURE}")
+            wait_for(lambda: hall.recorded("picture_seen"))
+            with hall.client("Ann") as other:
+                other.get(f"api/media/7/{PICTURE}")
+            wait_for(lambda: len(hall.recorded("picture_seen")) == 2)
+    seen = [(one.by, one.role, one.subject) for one in hall.recorded("picture_seen")]
+    assert seen == [("Cy", "surveillance", PICTURE), ("Ann", "inspector", PICTURE)]
+
+
+def test_password_changed_beside_the_server_is_recorded(tmp_path: Path) -> None:
+    """Whose password it is stands in the log; a restart in between changes nothing."""
+    with opened(tmp_path, board={"port": free_port()}) as hall:
+        with hall.client():
+            wait_for(lambda: _knows(hall.boards))
+        save_password(hall.passwords, "Bo", PASSWORD + " anew")
+        wait_for(lambda: hall.recorded("password_changed"))
+    assert [(one.subject, one.detail) for one in hall.recorded("password_changed")] == [
+        ("Bo", "changed")
+    ]
+
+
+def _knows(boards: Boards) -> bool:
+    """Whether the server has taken note of the passwords as they are."""
+    assert boards.desk is not None
+    found = boards.desk._records._store.execute("SELECT count(*) FROM known").fetchone()
+    return bool(found[0] >= 8)
+
+
+def test_fact_about_who_is_no_user_any_more_names_them_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader refuses names that are no users; the fact gets there all the same."""
+    monkeypatch.setattr(records, "REFUSED_RETRY_S", 0.2)
+    with opened(tmp_path) as hall:
+        hall.reader.show(PICTURE, b"\xff\xd8 a picture")
+        everybody = load_users(hall.folder / "users.json")
+        file = hall.folder / "reader-users.json"
+        save_users(file, everybody.without("Cy"))
+        hall.reader._gate._path = file
+        with hall.client("Cy") as client:
+            wait_for(lambda: client.get(f"api/media/7/{PICTURE}").status_code == 200)
+            wait_for(lambda: hall.recorded("picture_seen"))
+    seen = hall.recorded("picture_seen")[0]
+    assert (seen.by, seen.detail) == ("", "Cy (surveillance, no user any more)")

@@ -1,0 +1,111 @@
+"""What an engineer does to a table from a page is recorded, and shows nobody but the table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+
+from tests.browser.people import PASSWORD, house_of_people, with_desk
+from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
+from vision.app.boards import Boards, address_of
+from vision.app.evidence import outline_px
+from vision.config.table import load
+from vision.mqtt.embedded_broker import EmbeddedBroker
+
+API = "api/setup/7/"
+
+
+class Workshop:
+    """A table file, its reader, and the engineer's browser."""
+
+    def __init__(self, file: Path, reader: Reader, client: httpx.Client) -> None:
+        self.file = file
+        self.reader = reader
+        self.client = client
+
+    def facts(self, kind: str) -> list[tuple[str, str, str]]:
+        """Return person, subject and detail of the facts of a kind in the table's log."""
+        found = [one for one in self.reader.events if getattr(one, "kind", "") == kind]
+        return [(one.by, one.subject, one.detail) for one in found]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    """Serve a table whose camera shows a bright picture, and log the engineer in."""
+    users, key = house_of_people(tmp_path)
+    (tmp_path / "pictures").mkdir()
+    bright = np.full((1080, 1920, 3), 200, np.uint8)
+    cv2.imwrite(str(tmp_path / "pictures" / "1.jpg"), bright)
+    file = tmp_path / "table.toml"
+    text = EXAMPLE.read_text("utf-8").replace('source = "0"', 'source = "pictures"')
+    with EmbeddedBroker(0, 0) as broker:
+        file.write_text(text.replace("port = 1883", f"port = {broker.port}"), "utf-8")
+        config = load(file)
+        seen = {"camera": config.camera, "view": config.view}
+        served = with_desk(table_config(broker.port).model_copy(update=seen), users, key)
+        reader = Reader(broker.port, "7", users)
+        with (
+            reader.beating(),
+            Boards([served], address_of(served), {"7": file}) as boards,
+            httpx.Client(base_url=boards.server.url, timeout=30) as client,
+        ):
+            answer = client.post("login", json={"name": "Di", "password": PASSWORD})
+            client.headers["X-Shoe-Reader"] = answer.json()["csrf"]
+            yield Workshop(file, reader, client)
+        reader.hang_up()
+
+
+def sha256(file: Path) -> str:
+    """Return the hash of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_changed_table_file_is_recorded_with_both_hashes(
+    workshop: Workshop, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who moved which places stands in the log of the table, and in that of the board."""
+    caplog.set_level("INFO", "vision")
+    before = sha256(workshop.file)
+    places = workshop.client.get(f"{API}places").json()
+    moved = {"PUNTO_1": [[x + 4, y + 4] for x, y in places["places"]["PUNTO_1"]]}
+    body = {"version": places["version"], "places": moved}
+    assert workshop.client.post(f"{API}places", json=body).status_code == 200
+    after = sha256(workshop.file)
+    assert after != before
+    wait_for(lambda: workshop.facts("table_file_changed"))
+    change = f"sha256 {before} -> sha256 {after}"
+    assert workshop.facts("table_file_changed") == [("Di", str(workshop.file), change)]
+    assert f"Di wrote the areas of {workshop.file}" in caplog.text
+
+
+def test_command_that_is_run_is_recorded(workshop: Workshop) -> None:
+    """By whom, and which."""
+    assert workshop.client.post(f"{API}job/check").status_code == 200
+    workshop.client.post(f"{API}job/stop")
+    wait_for(lambda: len(workshop.facts("job_run")) == 2)
+    assert [(by, what) for by, what, _ in workshop.facts("job_run")] == [
+        ("Di", "check"),
+        ("Di", "stop"),
+    ]
+
+
+def test_live_picture_shows_the_layout_alone_and_is_recorded(workshop: Workshop) -> None:
+    """Guests beyond the layout are black; that somebody looked is recorded once in a while."""
+    pictures = [workshop.client.get(f"{API}picture/live") for _ in range(2)]
+    assert [one.status_code for one in pictures] == [200, 200]
+    image = cv2.imdecode(np.frombuffer(pictures[0].content, np.uint8), cv2.IMREAD_GRAYSCALE)
+    assert image is not None
+    hull = cv2.convexHull(outline_px(load(workshop.file).view))
+    inside = cv2.fillConvexPoly(np.zeros_like(image), np.rint(hull).astype(np.int32), 255) > 0
+    near = cv2.dilate(inside.astype(np.uint8), np.ones((9, 9))) > 0  # JPEG smears an edge
+    assert np.median(image[inside]) > 190
+    assert (~near).mean() > 0.02
+    assert image[~near].max() < 30
+    wait_for(lambda: workshop.facts("live_view_seen"))
+    assert workshop.facts("live_view_seen") == [("Di", "picture live", "")]

@@ -1,0 +1,221 @@
+"""What must stand in the tables' logs: who logged in, who looked, who changed what.
+
+A record is on the board's own disk before the page that it is about is handed out, and stays there
+until its table has accepted it: a reader that is off, refuses, or a restart of the board lose none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from vision.board.desk.commands import Order, Orders
+from vision.board.feed import Feed
+from vision.errors import OutsideError
+from vision.record.facts import Fact
+from vision.wire.commands import RECORD, TEXT_LIMIT, RefusedError
+
+# Records that wait, of all tables: about 40 MB. Beyond it nobody is let in until a table answers.
+# A house with sixty tables off for a day comes to a tenth of it.
+LIMIT = 100_000
+# Seconds before a record that was not answered is sent again: the reader answers within a frame.
+# And before one that was refused is: a clock or a users file must be put right by somebody first.
+RETRY_S = 5.0
+REFUSED_RETRY_S = 60.0
+# Records sent at once: a reader takes a few orders a frame.
+AT_ONCE = 20
+# Records of a table looked at for what is due; those refused stand behind the others.
+LOOKED_AT = 1000
+# Seconds that the end of the thread is waited for, and between two looks at what waits.
+JOIN_S = 3.0
+LOOK_S = 0.5
+
+log = logging.getLogger(__name__)
+
+
+class Records:
+    """The records of a desk server; safe to use from several threads."""
+
+    def __init__(self, feed: Feed, orders: Orders, path: Path | None) -> None:
+        """Open the file of what waits, or keep it in memory without one; OutsideError."""
+        self._feed = feed
+        self._orders = orders
+        self._path = path
+        self._store = _opened(path)
+        self._due_s: dict[str, float] = {}
+        self._refused: dict[str, int] = {}
+        self._mutex = threading.RLock()
+        self._closing = threading.Event()
+        self._watched: list[Callable[[], None]] = []
+        self._thread = threading.Thread(target=self._run, name="board-records", daemon=True)
+        orders.listen(self._hear)
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop sending; what waits stays on the disk."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=JOIN_S)
+        with self._mutex:
+            self._store.close()
+
+    def watch(self, look: Callable[[], None]) -> None:
+        """Have something looked at every half second, in the thread of the records."""
+        self._watched.append(look)
+
+    def order(self, name: str, fields: Mapping[str, Any], table: str = "") -> None:
+        """Keep an order for a table, or for all; on the disk when it returns. OutsideError."""
+        tables = (table,) if table else self._feed.tables
+        orders = [Order(one, name, fields) for one in tables]
+        rows = [(o.ref, o.table, o.name, json.dumps(dict(o.fields))) for o in orders]
+        try:
+            with self._mutex, self._store:
+                if self._count() + len(rows) > LIMIT:
+                    raise OutsideError(
+                        f"{LIMIT} records wait for tables that do not answer; start their readers"
+                    )
+                self._store.executemany("INSERT INTO record VALUES (?, ?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise OutsideError(
+                f"{self._path}: {error}; see to the rights and the room of that folder"
+            ) from error
+        for order in orders:
+            self._send(order)
+
+    def fact(self, kind: Fact, *, table: str = "", **fields: str) -> None:
+        """Keep a fact for a table, or for all: subject, detail, by, role. OutsideError."""
+        short = {key: _printable(value) for key, value in fields.items() if value}
+        self.order(RECORD, {"kind": kind.value, **short}, table)
+
+    def known(self, name: str, state: str) -> str | None:
+        """Return the state of something as it was known, None where it was not; keep the new."""
+        with self._mutex, self._store:
+            row = self._store.execute("SELECT state FROM known WHERE name = ?", (name,)).fetchone()
+            if row is None or row[0] != state:
+                self._store.execute("INSERT OR REPLACE INTO known VALUES (?, ?)", (name, state))
+        return None if row is None else str(row[0])
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait."""
+        with self._mutex:
+            return self._count()
+
+    def _count(self) -> int:
+        return int(self._store.execute("SELECT count(*) FROM record").fetchone()[0])
+
+    # --- the thread of the records -----------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._closing.wait(LOOK_S):
+            try:
+                for look in self._watched:
+                    look()
+                self._send_due()
+            except Exception:  # whatever it is, the next look may be good
+                log.exception("records could not be sent; they are tried again")
+
+    def _send_due(self) -> None:
+        # A table that is silent would not answer either.
+        awake = [t for t in self._feed.tables if self._feed.silent_s(t) < RETRY_S]
+        for table in awake if self._feed.connected else ():
+            for order in self._first(table):
+                self._send(order)
+
+    def _first(self, table: str) -> list[Order]:
+        now_s = time.monotonic()
+        with self._mutex:
+            found = self._store.execute(
+                "SELECT ref, name, fields FROM record WHERE tbl = ? ORDER BY rowid LIMIT ?",
+                (table, LOOKED_AT),
+            ).fetchall()
+        due = [row for row in found if self._due_s.get(row[0], 0.0) <= now_s]
+        return [Order(table, name, json.loads(text), ref) for ref, name, text in due[:AT_ONCE]]
+
+    def _send(self, order: Order) -> None:
+        self._due_s.setdefault(order.ref, time.monotonic() + RETRY_S)
+        if self._due_s[order.ref] <= time.monotonic():
+            self._due_s[order.ref] = time.monotonic() + RETRY_S
+        try:
+            self._orders.send(order)
+        except RefusedError as error:
+            self._note_refusal(order.ref, str(error))
+
+    def _hear(self, ref: str, answer: Mapping[str, Any]) -> None:
+        if ref not in self._due_s:
+            return
+        if not answer.get("accepted"):
+            self._note_refusal(ref, str(answer.get("why")))
+            return
+        with self._mutex, self._store:
+            self._store.execute("DELETE FROM record WHERE ref = ?", (ref,))
+        self._due_s.pop(ref, None)
+        self._refused.pop(ref, None)
+
+    def _note_refusal(self, ref: str, why: str) -> None:
+        """Log the first, second, fourth, eighth refusal of a record, and keep it for later."""
+        self._due_s[ref] = time.monotonic() + REFUSED_RETRY_S
+        self._refused[ref] = times = self._refused.get(ref, 0) + 1
+        self._put_last(ref, why)
+        if times & (times - 1) == 0:
+            log.error(
+                "record %s was refused by its table, %d times so far: %s; it is kept and sent "
+                "again: compare the clocks, the desk's key and the users file",
+                ref,
+                times,
+                why,
+            )
+
+    def _put_last(self, ref: str, why: str) -> None:
+        """Put a record behind the others; a fact about who is no user any more names them so."""
+        with self._mutex, self._store:
+            found = "SELECT tbl, name, fields FROM record WHERE ref = ?"
+            row = self._store.execute(found, (ref,)).fetchone()
+            if row is None:
+                return
+            table, name, text = row
+            if name == RECORD and why.startswith(("by:", "role:")):
+                text = json.dumps(_without_speaker(json.loads(text)))
+            new = (ref, table, name, text)
+            self._store.execute("INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?)", new)
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    try:
+        if path is not None:
+            path.touch(mode=0o600)
+        store = sqlite3.connect(":memory:" if path is None else path, check_same_thread=False)
+        with closing(store.cursor()) as cursor:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            cursor.execute("PRAGMA synchronous = FULL")
+            cursor.execute("CREATE TABLE IF NOT EXISTS record (ref PRIMARY KEY, tbl, name, fields)")
+            cursor.execute("CREATE TABLE IF NOT EXISTS known (name PRIMARY KEY, state)")
+    except (OSError, sqlite3.Error) as error:
+        raise OutsideError(
+            f"{path}: cannot be used for what is still to be recorded: {error}; give a folder that "
+            "this user may write to with [desk] folder"
+        ) from error
+    return store
+
+
+def _without_speaker(fields: dict[str, Any]) -> dict[str, Any]:
+    by, role = fields.pop("by", ""), fields.pop("role", "")
+    detail = f"{by} ({role}, no user any more) {fields.get('detail', '')}".strip()
+    return {**fields, **({"detail": _printable(detail)} if by else {})}
+
+
+def _printable(text: str) -> str:
+    """Return the text as an order can have it: what prints, and not too long."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    safe = shown.encode("utf-8", "replace").decode()
+    return safe if len(safe) <= TEXT_LIMIT else safe[: TEXT_LIMIT - 1] + "…"

@@ -1,0 +1,214 @@
+"""Who somebody is: the check of password and second factor, one at a time and never in a hurry.
+
+A check costs 64 MiB and about 0.1 s of some cores on purpose. So one runs at a time, at low
+priority, and few wait; devices on which the person has logged in before wait apart from the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from vision.board.connections import network_of
+from vision.board.login.passwords import Accounts
+from vision.board.login.recorder import Recorder
+from vision.board.login.second_factor import SecondFactors
+from vision.board.login.tries import BURST, TRIES_OF_NAME, Devices, Throttle, Tries
+from vision.record.facts import Fact
+
+# Checks that may wait, of devices that are not known and of all: at 0.1 s each, who is let wait at
+# all waits for seconds at most. Fewer turn people away when a shift begins.
+WAITING = 10
+WAITING_WITH_KNOWN = 40
+# How much the thread of the checks gives way to the reader on the same machine (`nice`).
+NICE = 5
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What somebody says of themselves; an empty role stands for the first they have."""
+
+    name: str
+    password: str = field(repr=False)
+    code: str = field(default="", repr=False)
+    role: str = ""
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> Claim:
+        """Read a claim that a page sent; NotKnownError where it is none."""
+        values = [fields.get(name) or "" for name in ("name", "password", "code", "role")]
+        if not all(isinstance(value, str) for value in values) or not all(values[:2]):
+            raise NotKnownError(400, "name and password are needed")
+        return cls(*values)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a claim comes from: the address, and the cookie of the device, "" where it has none."""
+
+    address: str
+    device: str
+
+
+class NotKnownError(Exception):
+    """Somebody is not who they say, or may not try; `asks` is set where a code is missing."""
+
+    def __init__(self, status: int, why: str, *, asks: str = "") -> None:
+        super().__init__(why)
+        self.status = status
+        self.asks = asks
+
+
+class Identities:
+    """Checks claims against the accounts."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        factors: SecondFactors,
+        devices: Devices,
+        *,
+        two_factors: frozenset[str],
+        recorder: Recorder,
+    ) -> None:
+        """Prepare; people in a role of `two_factors` need a code too, as does who has one set up.
+
+        `recorder` keeps each failure.
+        """
+        self._accounts = accounts
+        self._factors = factors
+        self._devices = devices
+        self._two_factors = two_factors
+        self._record = recorder
+        self._tries = Tries()
+        self._checks = OneAtATime()
+        self._untried = 0
+        self._told = Throttle(1, TRIES_OF_NAME[1])
+
+    def new_device(self, name: str) -> str:
+        """Return a cookie by which the device of a person who has got in is known again."""
+        return self._devices.cookie(name)
+
+    async def check(self, claim: Claim, source: Source) -> str:
+        """Return the role in which the claim holds; NotKnownError with the reason."""
+        name, address = claim.name, network_of(source.address)
+        device = self._devices.known(name, source.device)
+        self._tries.unlock(name, self._accounts.account(name).unlocked)
+        if not self._tries.may(name, address, device):
+            self._note_untried(claim, source)
+            raise NotKnownError(429, "too many tries; wait some minutes")
+        try:
+            known = await self._checks.run(
+                lambda: self._accounts.knows(name, claim.password), known=bool(device)
+            )
+        except NotKnownError:
+            self._tries.take_back(name, address, device)
+            self._note_untried(claim, source)
+            raise
+        if not known:
+            self._fail(claim, source)
+            raise NotKnownError(401, "wrong name or password")
+        try:
+            role = self._role(claim)
+            await self._check_code(claim, source, role)
+        except NotKnownError as error:
+            if error.status != 401 or error.asks:  # no wrong code was given
+                self._tries.take_back(name, address, device)
+            raise
+        self._tries.forgive(name, address, device)
+        return role
+
+    def _role(self, claim: Claim) -> str:
+        roles = self._accounts.roles(claim.name)
+        role = claim.role or next(iter(roles), "")
+        if role not in roles:
+            raise NotKnownError(403, f"you may not be logged in as {role}")
+        if self._accounts.is_expired(claim.name):
+            raise NotKnownError(
+                403, "your password is too old; have a new one set: shoe-reader users password NAME"
+            )
+        return role
+
+    async def _check_code(self, claim: Claim, source: Source, role: str) -> None:
+        account = self._accounts.account(claim.name)
+        if not account.secret:
+            if role in self._two_factors:
+                raise NotKnownError(
+                    403,
+                    f"as {role} you need a second factor; have one set up: shoe-reader users "
+                    "second-factor NAME",
+                )
+            return
+        if not claim.code:
+            raise NotKnownError(401, "give the code that your telephone shows", asks="code")
+        if not await self._checks.run(
+            lambda: self._factors.passes(claim.name, account, claim.code), known=True
+        ):
+            self._fail(claim, source)
+            raise NotKnownError(401, "that code is wrong, or was used before; wait for the next")
+
+    def _fail(self, claim: Claim, source: Source) -> None:
+        """Log and record a refusal; a name that is nobody's may be a password, and is kept out."""
+        roles = self._accounts.roles(claim.name)
+        who = repr(claim.name) if roles else "a name that is not known"
+        log.warning("log-in refused: %s from %s", who, source.address)
+        if roles:
+            fields = {"by": claim.name, "role": roles[0], "accepted": False}
+            self._record.order("sign_in", fields)
+        else:
+            self._record.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {source.address}")
+        self._tell_of_burst()
+
+    def _note_untried(self, claim: Claim, source: Source) -> None:
+        """Log the first, second, fourth, eighth refusal without a try: a flood fills no log."""
+        self._untried += 1
+        name = claim.name if self._accounts.roles(claim.name) else ""
+        if self._untried & (self._untried - 1) == 0:
+            words = "log-in of %r not tried, %d so far: too many at once, from %s"
+            log.warning(words, name, self._untried, source.address)
+        if name and self._told.allows(name):
+            self._told.count(name)
+            self._record.fact(
+                Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {source.address}"
+            )
+        self._tell_of_burst()
+
+    def _tell_of_burst(self) -> None:
+        if self._tries.fail():
+            words = f"{BURST[0]} log-ins or more failed within {BURST[1] / 60:.0f} minutes"
+            log.error("%s: somebody may be guessing passwords; see the addresses", words)
+            self._record.fact(Fact.SIGN_IN_LOCKED, detail=words)
+
+
+class OneAtATime:
+    """Runs slow checks one after another in a thread that gives way to others."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "passwords", initializer=_give_way)
+        self._waiting = 0
+
+    async def run(self, work: Callable[[], T], *, known: bool) -> T:
+        """Return what the work comes to; NotKnownError where too many wait already."""
+        if self._waiting >= (WAITING_WITH_KNOWN if known else WAITING):
+            raise NotKnownError(429, "many people log in at once; try again in a moment")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            self._waiting -= 1
+
+
+def _give_way() -> None:
+    with suppress(OSError):  # a sandbox may forbid it; then the checks are as urgent as the rest
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

@@ -1,0 +1,63 @@
+// The second person: asks for one who vouches for an order that cannot be undone by one person alone.
+
+import { make } from "/live.js";
+
+let box = null;
+
+function field(text, attributes) {
+  const label = make("label", "", text);
+  const input = make("input");
+  Object.assign(input, attributes);
+  label.append(input);
+  return [label, input];
+}
+
+function build() {
+  const dialog = make("dialog", "second");
+  const form = make("form");
+  const title = make("h2", "", "A second person");
+  const why = make("p", "why");
+  why.setAttribute("role", "alert");
+  const [nameBox, name] = field("Name", { required: true, maxLength: 64, autocomplete: "off" });
+  const [passwordBox, password] = field("Password", { required: true, maxLength: 200, type: "password", autocomplete: "off" });
+  const [codeBox, code] = field("Code of the telephone", { maxLength: 40, autocomplete: "off" });
+  const row = make("div", "row");
+  const cancel = make("button", "", "Cancel");
+  cancel.type = "button";
+  row.append(make("button", "first", "Vouch for it"), cancel);
+  form.append(title, why, nameBox, passwordBox, codeBox, row);
+  dialog.append(form);
+  title.id = "second-title";
+  dialog.setAttribute("aria-labelledby", title.id);
+  document.body.append(dialog);
+  return { dialog, form, why, name, password, codeBox, code, cancel };
+}
+
+// Returns name, password and code of the second person, or null where nobody vouches.
+export function secondPerson(why, asks) {
+  box ??= build();
+  box.why.textContent = why;
+  box.codeBox.hidden = asks !== "code";
+  box.code.value = "";
+  if (asks !== "code") box.password.value = "";
+  return new Promise((done) => {
+    let given = null;
+    box.form.onsubmit = (event) => {
+      event.preventDefault();
+      given = { name: box.name.value, password: box.password.value, code: box.code.value };
+      box.dialog.close();
+    };
+    box.cancel.onclick = () => box.dialog.close();
+    box.dialog.onclose = () => {
+      if (!given) box.name.value = box.password.value = "";
+      done(given);
+    };
+    box.dialog.showModal();
+    (asks === "code" ? box.code : box.name).focus();
+  });
+}
+
+// Forget who vouched, once the order is answered.
+export function forgetSecond() {
+  if (box) box.name.value = box.password.value = box.code.value = "";
+}

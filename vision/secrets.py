@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from urllib.parse import quote
 
 from vision.errors import ConfigurationError
@@ -23,7 +22,7 @@ NAMED = re.compile(
     r"(?i)(?:pass\w*|pwd|psw|pw|loginpas\w*|secret|token|auth\w*|\w*key|pin)=[^&;/\0]"
 )
 SIGNS = frozenset("@?=&;")  # what an address of a page of ours does not have
-GROUP, OTHERS = stat.S_IRWXG, stat.S_IRWXO
+
 FILLED = "\0"  # stands for a variable, which no address contains
 
 

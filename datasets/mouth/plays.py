@@ -143,7 +143,9 @@ class Play:
         found: list[float] = []
         ends = [*(time for time, _, _ in self.rests[1:]), self.length]
         for (begin, kind, number), end in zip(self.rests, ends, strict=True):
-            free = [t for t in np.arange(begin, end, 0.05) if not self.moment(float(t)).hands]
+            free = [
+                t for t in np.arange(max(begin, 0.0), end, 0.05) if not self.moment(float(t)).hands
+            ]
             clear = kind is Kind.FACE and self.shoe.shows_rest and number not in self._told
             if clear and len(free) * 0.05 > LONG_ENOUGH_S:
                 self._told.add(number)
@@ -187,7 +189,8 @@ class Play:
 
     def _next(self, kind: Kind) -> None:
         self.number += 1
-        self.rests.append((self.time, kind, self.number))
+        # What is there at first has always been there.
+        self.rests.append((self.time if self.rests else -1.0, kind, self.number))
 
     def _any_kind(self) -> Kind:
         return Kind(int(self.rng.choice([0, 1, 2], p=[0.4, 0.35, 0.25])))

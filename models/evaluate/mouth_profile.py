@@ -53,11 +53,12 @@ def profile(tensor: Tensor) -> Tensor:
 def _edges(patch: Tensor) -> Tensor:
     """Return how much the colour changes along the exit, the most of the three channels."""
     smooth = [cv2.GaussianBlur(channel, (1, 5), 0) for channel in patch]
-    return np.max([np.abs(cv2.Sobel(c, cv2.CV_32F, 1, 0, ksize=1)) for c in smooth], axis=0)
+    slopes = [np.abs(cv2.Sobel(c, cv2.CV_32F, 1, 0, ksize=1)) for c in smooth]
+    return np.asarray(np.max(slopes, axis=0), np.float32)
 
 
 def _columns(edge: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Tensor:
     """Return the share of a card's width that is an edge, column by column, two together."""
     rows = edge[HEIGHT // 2 - HALF : HEIGHT // 2 + HALF]
     near = rows | np.roll(rows, 1, axis=1)
-    return near.mean(axis=0, dtype=np.float32)
+    return np.asarray(near.mean(axis=0), np.float32)

@@ -90,12 +90,12 @@ class MouthMeter:
     def __call__(self, image: Image, at: int) -> Measurement:
         """Measure the mouth in a picture taken at a time (ms, not before the last one)."""
         now = as_tensor(self._patch(image))
-        if self._rest is None:
-            self._rest = now
+        rest = now if self._rest is None else self._rest
         before = self._earlier(at, BEFORE_MS, now)
-        values = self._infer(np.concatenate([self._rest, before, now])[None])[0]
+        values = self._infer(np.concatenate([rest, before, now])[None])[0]
         found = measurement(values)
-        self._learn(now, at, found)
+        share = np.float32(LEARN_SHARE if self._is_rest(now, at, found) else 0)
+        self._rest = rest + share * (now - rest)
         self._past.append((at, now))
         return found
 
@@ -106,20 +106,20 @@ class MouthMeter:
                 return patch
         return self._past[0][1] if self._past else otherwise
 
-    def _learn(self, now: Tensor, at: int, found: Measurement) -> None:
-        """Learn the rest from a mouth that has been still for long enough."""
+    def _is_rest(self, now: Tensor, at: int, found: Measurement) -> bool:
+        """Whether to learn from this patch: the mouth has been still for long enough."""
         moved = float(np.abs(now - self._earlier(at, STILL_MS, now)).mean())
         while self._past and at - self._past[0][0] > 2 * STILL_MS:
             self._past.popleft()
         if moved > STILL_DIFFERENCE or not self._past:
             self._still_since = None
-            return
+            return False
         if self._still_since is None:
             self._still_since = at
         if at - self._still_since < _patience(found) or at - self._learnt < LEARN_EVERY_MS:
-            return
+            return False
         self._learnt = at
-        self._rest = self._rest + np.float32(LEARN_SHARE) * (now - self._rest)
+        return True
 
 
 def _patience(found: Measurement) -> int:

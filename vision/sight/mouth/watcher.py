@@ -104,7 +104,8 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     (Stage.OUT, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
     (Stage.OUT, Seen.REST): (Stage.RESTING, MouthSign.LEFT),
     (Stage.OUT, Seen.NEARLY): (Stage.NEARLY, None),
-    (Stage.OUT, Seen.LITTLE): (Stage.DRAWN_BACK, None),
+    # No card goes from wholly out to nearly in at once: this is the next one.
+    (Stage.OUT, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEFT),
     # Out and told: it goes, the next one comes, or it is pushed back.
     (Stage.AWAY, Seen.REST): (Stage.RESTING, None),
     (Stage.AWAY, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
@@ -261,12 +262,14 @@ class MouthWatcher:
         phases = self.belief.phases
         if phases.rest > SURE:
             return Seen.REST
+        # A card that is pushed back is half in before the filter believes it.
+        pushed = self.stage in {Stage.OUT, Stage.AWAY} and found.phases.partly > 0.5
+        if pushed and found.shift > NEARLY:
+            return Seen.NEARLY
         if phases.wholly > SURE:
             return Seen.SETTLED if self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
         if phases.partly <= SURE:
-            # A card pushed back is half in before the filter believes it.
-            pushed = self.stage is Stage.AWAY and found.phases.partly > 0.5
-            return Seen.NEARLY if pushed and found.shift > NEARLY else None
+            return None
         if found.shift < LITTLE:
             return Seen.LITTLE
         return Seen.NEARLY if found.shift > NEARLY else Seen.HALF

@@ -314,11 +314,12 @@ class Journal:
         """Return the figures of the link: what waits, since when, and what was refused."""
         since = self.unsent_since
         age_ms = at - unix_ms(since) if "T" in since else 0
+        dropped = self._intake.dropped if self._intake is not None else 0
         return {
             "outbox": self._store.depth(),
             "outbox_age_s": max(0.0, round(age_ms / 1000, 1)),
             "connected": self._link is not None and self._link.connected,
-            "orders_refused": self.gate.refused,
+            "orders_refused": self.gate.refused + dropped,
         }
 
     def publish_health(self, at: int, values: dict[str, object]) -> None:

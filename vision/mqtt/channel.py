@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import socket
 import threading
 import time
@@ -118,15 +119,14 @@ class Channel:
     """A connection that is made again whenever it ends.
 
     `prepare` readies each new client before it connects; `greet` is called when the broker has
-    accepted it, `acknowledged` after the broker has taken something, `ended` after a connection;
-    `farewell` returns what is said last when the source fails; `hold` returns why it must not
-    connect now, in words or "", `None` where it may. All are called from threads of the channel.
+    accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
+    said last when the source fails; `hold` returns why it must not connect now, in words or "",
+    `None` where it may. All are called from threads of the channel.
     """
 
     prepare: Callable[[paho.Client], None]
     greet: Callable[[Session], None]
     acknowledged: Callable[[], None]
-    ended: Callable[[], None]
     farewell: Callable[[], Message | None]
     hold: Callable[[], str | None]
 
@@ -135,7 +135,6 @@ class Channel:
         self.prepare = lambda _client: None
         self.greet = lambda _session: None
         self.acknowledged = lambda: None
-        self.ended = lambda: None
         self.farewell = lambda: None
         self.hold = lambda: None
         self._name = name
@@ -147,6 +146,7 @@ class Channel:
         self._drain_until = 0.0
         self._complaint = ""
         self._moved_s = time.monotonic()
+        self.ended_s = -math.inf  # the monotonic instant at which the last connection ended
         self._thread = threading.Thread(target=self._run, name=f"mqtt-{name}", daemon=True)
 
     @property
@@ -245,11 +245,10 @@ class Channel:
             if last is not None:
                 session.publish(last, last.payload)
         finally:
-            self._session = None
+            self._session, self.ended_s = None, time.monotonic()
             self._close(session)
             in_flight = [sent.message for sent in session.in_flight.values()]
             self._source.lost(in_flight)
-            self.ended()
 
     def _serve(self, session: Session) -> None:
         while True:

@@ -43,7 +43,10 @@ LATE_S = 20.0
 # Seconds after the second connection within which the end of the first is taken for its doing, and
 # how often that must happen: brokers end the first at once, accidents seldom come twice.
 CLASH_S = 1.0
-CLASHES = 2
+CLASHES = 3
+# Seconds before the first is back within which the second may have ended, by that: less than the
+# shortest pause before a new connection.
+STAYED_S = 0.15
 # Seconds without the second connection after that. Shorter, and the boards flicker; longer, and
 # pictures come late once somebody has mended the broker.
 CLASH_PAUSE_S = 60.0
@@ -108,11 +111,10 @@ class Publisher:
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
         self._live.greet = self._greet
-        self._live.ended = self._note_end
         self._live.farewell = lambda: self._last or self._will
         self._bulk.greet = self._note_bulk
         self._bulk.hold = self._why_no_bulk
-        self._bulk_since_s, self._live_ended_s = 0.0, -CLASH_S
+        self._bulk_since_s = 0.0
         self._clashes = 0
         self._clashed_s = 0.0
 
@@ -191,17 +193,16 @@ class Publisher:
 
     def _note_bulk(self, _session: Session) -> None:
         self._bulk_since_s = time.monotonic()
-        self._note_clash()
-
-    def _note_end(self) -> None:
-        self._live_ended_s = time.monotonic()
-        self._note_clash()
 
     def _note_clash(self) -> None:
-        """Take note when the live connection ends just as the other begins."""
-        if abs(self._live_ended_s - self._bulk_since_s) < CLASH_S:
-            self._clashes += 1
-            self._clashed_s, self._live_ended_s = time.monotonic(), -CLASH_S
+        """Take note when a live connection ended just as the other had begun, which stayed.
+
+        A broker that is restarted ends both, and the live one is back only after a pause.
+        """
+        now = time.monotonic()
+        stayed = self._bulk.is_up or now - self._bulk.ended_s < STAYED_S
+        if stayed and abs(self._live.ended_s - self._bulk_since_s) < CLASH_S:
+            self._clashes, self._clashed_s = self._clashes + 1, now
 
     def _note_picture(self) -> None:
         if time.monotonic() - self._bulk_since_s > CLASH_S:
@@ -222,6 +223,7 @@ class Publisher:
         client.on_message = lambda _client, _data, message: self._receive(message)
 
     def _greet(self, session: Session) -> None:
+        self._note_clash()
         session.client.subscribe(f"{self._commands}+", qos=1)
         # The broker may have lost its retained messages in a restart.
         for message in (self._last,) if self._last else self._outbox.retained():

@@ -22,7 +22,7 @@ from vision.app.replay_service import Replays
 from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
 from vision.app.retention import Retention
 from vision.app.signing import PruningSeal, anchor_for, key_in_log, open_signer
-from vision.app.staff import StaffRecord
+from vision.app.staff import StaffRecord, refuse_second_call
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -249,8 +249,10 @@ class Journal:
                 continue
             try:
                 signed = self.gate.admit(request.name, request.payload)
+                event = read_command(signed.name, signed.fields, at)[0]
+                refuse_second_call(self.table, [event_of(item) for item in found], event)
                 found += self._staff.changes(self.gate.users, at)
-                found.append(Ordered(read_command(signed.name, signed.fields, at)[0], signed))
+                found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)
         if self._link is not None and self._link.connected:

@@ -1,4 +1,4 @@
-"""Signing while a table runs: nobody takes records out who has not the key, and no old copy runs."""
+"""Signing while a table runs: nobody without the key takes records out, and no old copy runs."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_log_is_not_begun_beside_a_reader_or_over_unsent_messages(house: House) 
             begin_log(house.config, at)
         journal._link = None
         journal.take(list(play(1, start=at)))
-    with pytest.raises(ConfigurationError, match="messages .* are not sent"):
+    with pytest.raises(ConfigurationError, match=r"messages .* are not sent"):
         begin_log(house.config, at)
     assert begin_log(house.config, at, lose_unsent=True)[1].unsent > 0
     with pytest.raises(ConfigurationError, match="there is no"):

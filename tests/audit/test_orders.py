@@ -1,4 +1,4 @@
-"""Who gave an order can be shown: the log has the keys, and an audit holds each order against them."""
+"""Who gave an order can be shown: the log has the keys against which an audit holds it."""
 
 from __future__ import annotations
 
@@ -136,3 +136,28 @@ def test_deed_without_an_order_is_found(log: Path, capsys: pytest.CaptureFixture
     write(log, {record["n"]: record})
     assert main(["audit", str(log)]) == 3
     assert "was signed by nobody" in capsys.readouterr().err
+
+
+def test_second_call_is_refused_while_one_is_open(tmp_path: Path) -> None:
+    """Each call is filmed: thirty calls in ten seconds make one film, not ninety files."""
+    users = tmp_path / "users.json"
+    save_users(users, Users(users={"Ann": User(roles=("inspector",), key=ANN.public)}))
+    config = config_of(1)
+    config = config.model_copy(
+        update={"orders": config.orders.model_copy(update={"users": str(users)})}
+    )
+    journal, wire = Journal(config, Destinations(tmp_path / "t.sqlite", publish=False)), Wire()
+    with journal:
+        journal.start(NOON, "b1", ())
+        journal._link = wire  # type: ignore[assignment]
+        for _ in range(30):
+            wire.give("call_inspector", ANN)
+        journal.take(journal.orders(NOON))
+        called = [a for a in journal.table.alerts if a.alert.code == "CALLED"]
+        assert len(called) == 1
+        wire.give("call_inspector", ANN)
+        assert journal.orders(NOON) == ()
+        wire.give("close_alert", ANN, alert=called[0].alert.id)
+        journal.take(journal.orders(NOON))
+        wire.give("call_inspector", ANN)
+        assert len(journal.orders(NOON)) == 1

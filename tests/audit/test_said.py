@@ -42,8 +42,8 @@ def result_of(log: Path, coup: int) -> int:
     """Return the number of the message that published the result of a coup of the last shoe."""
     with sqlite3.connect(log) as db:
         rows = db.execute(
-            "SELECT seq FROM message WHERE topic LIKE '%coup/result' AND CAST(payload AS TEXT) LIKE ? "
-            "ORDER BY seq DESC",
+            "SELECT seq FROM message WHERE topic LIKE '%coup/result' "
+            "AND CAST(payload AS TEXT) LIKE ? ORDER BY seq DESC",
             (f'%"coup":{coup},%',),
         ).fetchall()
     return int(rows[0][0])

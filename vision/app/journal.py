@@ -24,7 +24,7 @@ from vision.app.replay_service import Replays
 from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
 from vision.app.retention import Retention
 from vision.app.signing import PruningSeal, anchor_for, key_in_log, open_signer
-from vision.app.staff import StaffRecord
+from vision.app.staff import StaffRecord, refuse_second_call
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -273,6 +273,7 @@ class Journal:
             try:
                 found += self._staff.changes(self.gate.users, at)
                 event = read_command(signed.name, signed.fields, at)[0]
+                refuse_second_call(self.table, [event_of(item) for item in found], event)
                 self.gate.check_second(
                     event, signed, self._second_person, partial(is_settled, self.table)
                 )

@@ -1,4 +1,4 @@
-"""`shoe-reader backup`: copy a table's log while it is written, verify the copy, and its evidence."""
+"""`shoe-reader backup`: copy a table's log while it is written, and verify the copy."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from vision.mqtt.endpoint import endpoint_of, probe
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
 from vision.sight.quality.view import blind_reason
+from vision.storage.anchors import load_key
 
 # Bytes of a picture of a clip on a grainy cloth, 960 pixels wide: measured clips of 48 pictures had
 # 3.8 to 4.2 MB. Only a note hangs on it; lower, and it comes too late.
@@ -113,6 +114,17 @@ def _log(config: TableConfig) -> Iterator[str]:
             "give another [log] path"
         )
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
+    if config.log.signing_key:
+        load_key(Path(config.log.signing_key))
+    else:
+        yield (
+            "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
+            "shoe-reader keys make, and name it in [log] signing_key"
+        )
+    if config.log.signing_key and not config.log.anchors:
+        yield "its anchors lie beside it: name a file on another machine in [log] anchors"
+    if config.evidence.keep and not config.evidence.copy_to:
+        yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
 
 
 def _evidence(config: TableConfig) -> Iterator[str]:

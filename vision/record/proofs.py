@@ -88,7 +88,7 @@ class Anchored(Event):
 
 @dataclass(frozen=True, slots=True)
 class LogBegun(Event):
-    """This log goes on where another ended: the first event of a log that `log begin` made.
+    """The log goes on where another ended: the first event of a log that `log begin` made.
 
     `boot` names the act in its messages. `log` is the hash of record 0 of the other log, `number`
     and `hash` are of its last record, and `seq` is the number after which messages go on. `alerts`

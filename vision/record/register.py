@@ -44,6 +44,7 @@ class Register(NamedTuple):
 
     def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
         """Return the register after an event; an order counts only where it was accepted."""
+        held = self._after_hold(event, outputs)
         match event:
             case Started() if event.identity:
                 return self._replace(identified=True)
@@ -55,13 +56,15 @@ class Register(NamedTuple):
                 return self._replace(users=tuple(sorted((*others, *entry))))
             case Recorded(kind=Fact.KEY):
                 return self._replace(key=event.subject)
-            case KeepEvidence() if _accepted(outputs):
-                hold = Hold(event.shoe, event.coup)
-                return self._replace(holds=tuple(sorted({*self.holds, hold})))
-            case ReleaseEvidence() if _accepted(outputs):
-                hold = Hold(event.shoe, event.coup)
-                return self._replace(holds=tuple(h for h in self.holds if h != hold))
-        return self
+        return self if held == self.holds else self._replace(holds=held)
+
+    def _after_hold(self, event: Event, outputs: tuple[Output, ...]) -> tuple[Hold, ...]:
+        """Return the holds after an order that was accepted."""
+        if not isinstance(event, KeepEvidence | ReleaseEvidence) or not _accepted(outputs):
+            return self.holds
+        hold = Hold(event.shoe, event.coup)
+        others = {kept for kept in self.holds if kept != hold}
+        return tuple(sorted(others | ({hold} if isinstance(event, KeepEvidence) else set())))
 
     def entry_of(self, name: str) -> str:
         """Return what the users file had of that person, "" where it had nothing."""

@@ -42,6 +42,8 @@ class ElapsedTime:
         with db.transaction() as connection:
             connection.execute(TABLE)
         rows = db.read(READ)
+        self._at: int
+        self._allowance: int
         self._at, self._allowance = rows[0] if rows else (begin, ALLOWANCE_MS)
         self._asked_s = monotonic_s()
         self.ahead_ms = 0

@@ -70,9 +70,11 @@ STANDING = (
 )
 
 
-AGAIN = "(SELECT seq FROM unsent UNION SELECT seq FROM standing)"
-TOLD_AGAIN = f"{MESSAGES} WHERE seq IN {AGAIN} AND seq > ? ORDER BY seq LIMIT ?"
-SEQS_AGAIN = f"SELECT seq FROM message WHERE seq IN {AGAIN} ORDER BY seq"
+TOLD_AGAIN = (
+    MESSAGES + " WHERE seq IN (SELECT seq FROM unsent UNION SELECT seq FROM standing) "
+    "AND seq > ? ORDER BY seq LIMIT ?"
+)
+SEQS_AGAIN = "SELECT seq FROM unsent UNION SELECT seq FROM standing ORDER BY seq"
 
 
 class DamagedMessageError(Exception):
@@ -176,8 +178,8 @@ class Store:
     def origins(self) -> Iterator[dict[str, Any]]:
         """Yield the content of the segments of which messages would be published again.
 
-        The last one is always among them. The chain is verified from the first of them to the end. OutsideError naming the first
-        record that was changed.
+        The last one is always among them. The chain is verified from the first of them to the end.
+        OutsideError naming the first record that was changed.
         """
         seqs = [seq for (seq,) in self._db.read(SEQS_AGAIN)]
         segments = self._db.read("SELECT n, seq, pruned FROM segment ORDER BY n")

@@ -91,15 +91,13 @@ def certificate(
 ) -> dict[str, object]:
     """Return the record that lists every gap, that of this segment included, and why it goes."""
     (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (segment.last,)).fetchone()
-    first, before = segment.first, []
-    for gap in _listed(db):
-        if gap[1] == segment.first - 1:
-            first = gap[0]
-        else:
-            before.append(gap)
+    listed = _listed(db)
+    joins = [gap for gap in listed if gap[1] == segment.first - 1]
+    first = joins[0][0] if joins else segment.first
+    before = [gap for gap in listed if gap not in joins]
     is_old = segment.until < now - limits.keep_days * DAY_MS
     return {
-        "pruned": sorted([*before, [first, segment.last, digest]]),
+        "pruned": [*before, [first, segment.last, digest]],
         "went": {
             "first": segment.first,
             "last": segment.last,

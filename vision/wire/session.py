@@ -135,8 +135,8 @@ def with_messages(
     if isinstance(event, EvidenceKept | Anchored):
         return _advance_proof(session, event)
     if isinstance(event, LogBegun):
-        stream, messages = begun_messages(session.stream, event)
-        return Step(replace(session, stream=stream), (), messages)
+        stream, closing = begun_messages(session.stream, event)
+        return Step(replace(session, stream=stream), (), closing)
     if isinstance(event, Recorded):
         return Step(replace(session, register=session.register.after(event)), (), ())
     stream, drawn = session.stream, session.drawn

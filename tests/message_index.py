@@ -237,9 +237,13 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the model file is damaged or of another kind",
         "copy it again from the release, or leave the key empty",
     ),
-    "cannot be recorded": (
-        "a board's log-in or order did not get into the log",
-        "look at the reader and its broker; give the order again",
+    "message on … dropped": (
+        "a reader of another version, or a program that is none, publishes there",
+        "nothing is harmed; see who may publish in the broker's access list",
+    ),
+    "is not recorded": (
+        "the board's folder is full or not for its user",
+        "mend [desk] folder, or give it room",
     ),
     "old evidence cannot be deleted": (
         _FILE,

@@ -98,7 +98,9 @@ def _syslog_handler(address: str) -> SysLogHandler:
             parts = urlsplit(f"//{address}")
             where = (parts.hostname or "", parts.port or SYSLOG_PORT)
         elif not Path(address).is_socket():  # which the handler would not tell
-            raise ConfigurationError(f"--syslog {address}: no socket is there; {ADDRESS}")
+            raise ConfigurationError(
+                f"--syslog {address}: no socket is there; give another, or HOST:PORT for UDP"
+            )
         handler = SysLogHandler(where, SysLogHandler.LOG_DAEMON)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"--syslog {address}: {error}; {ADDRESS}") from error

@@ -421,14 +421,14 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
     dialog = page.locator("dialog.second[open]")
     dialog.wait_for(timeout=10000)
     assert "a second, an inspector or surveillance" in dialog.inner_text()
-    page.click("dialog.second >> text=Cancel")
+    page.click("dialog.second button[type=button]")
     screen.says("said", "nobody vouched for it")
     page.click("button[data-order=void_coup]")
     for password, words in (("no such words", "wrong name or password"), (PASSWORD, "")):
         dialog.wait_for()
         page.fill("dialog.second input >> nth=0", "Cy")
         page.fill("dialog.second input[type=password]", password)
-        page.click("dialog.second >> text=Vouch for it")
+        page.click("dialog.second button.first")
         if words:
             page.wait_for_function(
                 "(words) => document.querySelector('dialog.second .why').textContent === words",
@@ -437,4 +437,5 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
             )
     screen.says("said", "Void: done", 90)
     assert page.locator("dialog.second input[type=password]").input_value() == ""
+    assert [type(one).__name__ for one in reader.events].count("VoidCoup") == 1
     reader.hang_up()

@@ -153,7 +153,7 @@ def main() -> None:
     card = {
         "name": "detector",
         "task": "cards with oriented boxes",
-        "network": "YOLO11n, oriented boxes, 3 classes",
+        "network": "YOLO11n, oriented boxes, 4 classes",
         "licence": LICENCE,
         "recipe": "python -m models.train.detector",
         "trained": arguments.trained,

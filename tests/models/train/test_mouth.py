@@ -1,0 +1,92 @@
+"""The recipe of the network that watches the shoe's mouth, run for a moment."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.evaluate.mouth import Score, Truth, judge, other_truth, watch_plays
+from models.evaluate.mouth_profile import profile
+from models.networks.classifier import onnx_runner
+from models.networks.mouth import MouthNet, example
+from models.train import mouth as train_mouth
+from vision.sight.mouth.measurement import LABELS
+from vision.sight.mouth.signs import MouthEvent, MouthSign
+
+
+@pytest.mark.train
+@pytest.mark.slow
+def test_mouth_network_trained_a_little_exports_to_the_same_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Train, export: the loss falls, and torch and ONNX give the same values."""
+    monkeypatch.setattr(train_mouth, "RUNS", tmp_path)
+    arguments = argparse.Namespace(
+        minutes=0.3, steps=40, bank=112, held_out=28, batch=32, rate=2e-3, makers=1, every=600.0,
+        resume=None, seed=1,
+    )  # fmt: skip
+    train_mouth.make("test", train_mouth.bank_of("held_out", 28), 0, 1)
+    training = train_mouth.Training(arguments)
+    train_mouth.make("train", training.bank, 0, 1)
+    first = training.step(0.1)
+    checkpoint = training.run(tmp_path / "mouth.pt")
+    assert training.step(0.99) < first
+    assert "phases" in training.measured()
+    exported = train_mouth.export(checkpoint, tmp_path / "mouth.onnx")
+    net = MouthNet()
+    net.load_state_dict(torch.load(checkpoint, weights_only=True))
+    net.eval()
+    seen = torch.rand(4, *example().shape[1:], generator=torch.Generator().manual_seed(2))
+    _, run = onnx_runner(exported, threads=1)
+    for one in seen.split(1):
+        with torch.no_grad():
+            assert np.allclose(net(one).numpy(), run(one.numpy()), atol=1e-4)
+
+
+def test_mouth_network_has_an_output_for_each_label() -> None:
+    """Values and labels are as many."""
+    assert MouthNet().eval()(example()).shape == (1, len(LABELS))
+
+
+def test_judge_counts_on_time_early_late_missed_and_false() -> None:
+    """Every departure told is that of one card, or false."""
+    truth = Truth([(float(at), MouthSign.LEFT) for at in (1000, 3000, 5000, 7000)])
+    times = (1200, 2900, 5600, 9000)
+    score = Score()
+    judge([MouthEvent(at, MouthSign.LEFT, 0.9) for at in times], truth, score, "film")
+    assert (score.on_time, score.early, score.late) == (1, 1, 1)
+    assert (score.missed, score.false, score.cards) == (1, 1, 4)
+
+
+def test_judge_counts_a_departure_told_as_something_else() -> None:
+    """A cut card told as a card is not seen, and a card told as the cut card is a false one."""
+    truth = Truth([(1000.0, MouthSign.CUT), (3000.0, MouthSign.LEFT)])
+    score = Score()
+    told = [MouthEvent(1100, MouthSign.LEFT, 0.9), MouthEvent(3100, MouthSign.CUT, 0.9)]
+    judge(told, truth, score, "film")
+    assert score.signs[MouthSign.CUT] == [0, 1, 1]
+    assert score.missed == 0
+
+
+def test_other_truth_has_a_card_drawn_twice_twice() -> None:
+    """A card that was pushed back left the shoe two times."""
+    card = {"t_out": 9.0, "kind": "card"}
+    fault = {
+        "code": "RETURNED_TO_SHOE",
+        "t": 7.0,
+        "detail": "card 3 left the shoe at 6.50 s and was pushed back",
+    }
+    truth = other_truth({"cards": [card], "faults": [fault]})
+    assert truth.departures == [(6500.0, MouthSign.LEFT), (9000.0, MouthSign.LEFT)]
+    assert truth.others == [(7000.0, MouthSign.RETURNED)]
+
+
+@pytest.mark.slow
+def test_watch_plays_counts_every_card_once() -> None:
+    """Whatever the watcher says, each card of the plays is on time, early, late or missed."""
+    score = watch_plays(1, profile)
+    assert score.on_time + score.early + score.late + score.missed == score.cards

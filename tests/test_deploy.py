@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from vision.config.table import BrokerSection
 from vision.errors import ConfigurationError
 from vision.storage.anchors import load_key, make_keys
 
@@ -53,6 +54,7 @@ def test_container_installs_by_hash_and_runs_as_nobody_special() -> None:
     assert "PASSWORD:" not in compose
 
 
+ROOM_FOR_TOPIC = 100_000  # bytes, far more than a topic has
 UNITS = ("shoe-reader.service", "shoe-reader-board.service")
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="needs systemd-analyze"
@@ -107,3 +109,13 @@ def test_key_that_systemd_hands_over_is_taken(
     key.chmod(0o444)
     with pytest.raises(ConfigurationError, match="read by others"):
         load_key(key)
+
+
+def test_broker_as_shipped_takes_the_largest_message_of_a_table() -> None:
+    """The default of the table file and the limit of mosquitto.conf are set for one another."""
+    text = (DEPLOY / "mosquitto" / "mosquitto.conf").read_text("utf-8")
+    limit = re.search(r"^max_packet_size (\d+)$", text, re.MULTILINE)
+    assert limit is not None
+    assert BrokerSection().max_message + ROOM_FOR_TOPIC <= int(limit[1])
+    # What is above message_size_limit is acknowledged and thrown away.
+    assert not re.search(r"^message_size_limit", text, re.MULTILINE)

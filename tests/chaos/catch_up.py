@@ -36,7 +36,7 @@ WIRE = 2_000_000  # bytes a second
 SIZE = 40_000  # bytes of a picture
 MESSAGES = 3_000  # asked for again, of which half are pictures
 FRAME_S = 0.033
-# Seconds that a result may be later, which is what the issue on trust asks for.
+# Seconds that a result may be later: deploy/resilience.md promises it, people hardly notice it.
 MOST_LATER_S = 0.3
 
 

@@ -10,7 +10,15 @@ import pytest
 from tests.config.test_table import table_file
 from tests.metrics.sight import SightCounts
 from vision.access.users import User, Users, save_users
-from vision.commands.check import STALE_S, _clock, _health, _log, _orders, health_lines
+from vision.commands.check import (
+    STALE_S,
+    _clock,
+    _evidence,
+    _health,
+    _log,
+    _orders,
+    health_lines,
+)
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
 from vision.metrics.counters import Metrics
@@ -76,6 +84,20 @@ def test_orders_tells_who_may_give_them(tmp_path: Path) -> None:
     save_users(path, Users(users={"Cy": User(roles=("dealer",)), "desk": desk}))
     told = next(_orders(config_of(tmp_path, orders={"users": str(path)})))
     assert "2 users, 1 of them desks" in told
+
+
+def test_clips_that_do_not_fit_into_a_message_are_told(tmp_path: Path) -> None:
+    """What is set for clips is compared with what the broker takes, before anything is lost."""
+    config = load(table_file(tmp_path))
+    longer = {"before_s": 6.0, "after_s": 6.0}
+    long = config.model_copy(update={"evidence": config.evidence.model_copy(update=longer)})
+    (line, note) = _evidence(long)
+    assert "clips of 96 pictures" in line
+    assert "about 50 pictures fit" in note
+    assert "max_message_kb" in note
+    short = {**longer, "clip_fps": 3.0}
+    fitting = config.model_copy(update={"evidence": config.evidence.model_copy(update=short)})
+    assert len(list(_evidence(fitting))) == 1
 
 
 def test_clock_is_told(tmp_path: Path) -> None:

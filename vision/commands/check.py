@@ -29,7 +29,7 @@ from vision.storage.anchors import load_key
 
 # Bytes of a picture of a clip on a grainy cloth, 960 pixels wide: measured clips of 48 pictures had
 # 3.8 to 4.2 MB. Only a note hangs on it; lower, and it comes too late.
-CLIP_PICTURE_BYTES = 85_000
+CLIP_PICTURE_BYTES = 80_000
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 HELP = "check a table file, the rules, the models, the camera, the log and the broker"
 

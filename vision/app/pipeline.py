@@ -150,15 +150,15 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        found = self._detector.see(frame.image)
-        checked = self._face_check(frame, found.cards)
+        seen = self._detector.see(frame.image)
+        checked = self._face_check(frame, seen.cards)
         signs, self._signs = self._signs, []
         tracks = self._tracker.update(
             checked.detections,
             frame.at,
             frame.image,
             mouth=signs if self._mouth else None,
-            hands=[self._table.homography.to_mm(hand.quad) for hand in found.hands],
+            hands=[self._table.homography.to_mm(hand.quad) for hand in seen.hands],
         )
         read = self._reader.update(tracks, frame)
         for looks in (checked.looks, read.looks):
@@ -166,7 +166,7 @@ class SightPipeline:
         events = (*self._findings(frame.at), *read.events)
         if self._keeps_view:
             tracker, names = self._tracker.snapshot(), self._reader.names()
-            boxes = (checked.detections, found.hands)
+            boxes = (checked.detections, seen.hands)
             self.view = SightView(frame.at, *boxes, tracker, names, events)
         return events
 

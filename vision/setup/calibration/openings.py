@@ -84,8 +84,8 @@ def mouth_spot(play: Play, plane: Homography, hands: Sequence[Pair]) -> Spot | N
     for way in play.ways:
         begun = way.middles[0][0]
         until = way.rests[0].since if way.rests else way.last[0]
-        path = plane.to_mm(np.array([spot for at, spot in way.middles if at <= until]))
-        path = path.astype(np.float64)
+        seen = np.array([spot for at, spot in way.middles if at <= until])
+        path = plane.to_mm(seen).astype(np.float64)
         hand = next((n for at, n in laid if begun < at <= begun + FLIGHT_MS), None)
         if hand is not None and _is_flight(path) and not _is_near(path[0], hands):
             ends.append(_End(path[0], _unit(_leaving(path)), hand))
@@ -157,7 +157,8 @@ def _leaving(path: Vector) -> Vector:
     """Return the first stretch of a way that is longer than jitter."""
     far = np.linalg.norm(path - path[0], axis=1)
     gone = np.flatnonzero(far >= WAY_MM)
-    return path[int(gone[0]) if len(gone) else -1] - path[0]
+    stretch: Vector = path[int(gone[0]) if len(gone) else -1] - path[0]
+    return stretch
 
 
 def _unit(way: Vector) -> Vector:

@@ -40,7 +40,7 @@ from vision.setup.calibration.from_play import from_play
 from vision.setup.calibration.observed_play import Play
 from vision.setup.calibration.propose import NotEnoughError, Proposal, propose
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.geometry.plane import Homography, shared_area
+from vision.sight.geometry.plane import Homography
 
 Pixels = NDArray[np.floating[Any]]
 # A place is right within this, mm: a fifth of a card's width, so that its cards lie in it.
@@ -154,7 +154,8 @@ def sighted(show: Show, seed: int) -> Play:
             quad = card_quad(pose, shot.pack.size_mm, shot.camera)
             quad = (quad + rng.normal(0, CORNER_PX, (4, 2))).astype(np.float32)
             size = float(cv2.contourArea(quad))
-            covered = sum(shared_area(quad, hand) for hand in hands) / size
+            shared = sum(cv2.intersectConvexConvex(quad, hand)[0] for hand in hands)
+            covered = shared / size
             if covered > HIDDEN:
                 continue
             if covered < TOUCHED:

@@ -20,9 +20,12 @@ from vision.sight.geometry.plane import Homography, Pose, card_rectangle, shared
 # A card this near the middle of a place lies in it, mm: a card's long side. Larger, the mouth
 # beside a slot is taken for the slot; smaller, a card pushed aside in it begins anew.
 NEAR_MM = 90.0
-# Cards that begin, or end, within this of one another do so at one spot, mm; so many of them at
-# least, some of each hand. Larger or fewer, and chance makes a spot.
-ONE_SPOT_MM, LEAST_CARDS = 70.0, 4
+# Cards that begin, or end, within this of one another do so at one spot, mm, and they lie no wider
+# about its middle (root mean square) than the second figure. Larger, cards that come out from under
+# a hand on one way begin at a spot.
+ONE_SPOT_MM, SPREAD_MM = 70.0, 32.0
+# So many cards at least make a spot, this share of them of each hand. Fewer, and chance makes one.
+LEAST_CARDS, OF_EACH = 4, 0.25
 # The share of the cards that begin, or end, away from the slots which must do so at the spot.
 SHARE = 0.3
 # The way of a card is taken over this length, mm: shorter, it is the detector's jitter.
@@ -33,6 +36,12 @@ MOUTH_BACK_MM, MOUTH_AHEAD_MM, MOUTH_HALF_MM = 170, 40, 65
 # A stretch of a way of which one step is more than this share is a leap to another thing: a card
 # lost under a hand, then a chip. Larger, chips are the discard; smaller, few pictures are none.
 MOST_LEAP = 0.6
+# A card out of the shoe lies in its place within this, ms: dealers turn or show it on its
+# way. Longer, the hand that moves between two cards counts; shorter, slow dealers have no mouth.
+FLIGHT_MS = 3000
+# Of cards that begin at one spot, the ways agree to this share (1: all the same way): they fan out
+# to the slots. Lower, a spot that hands only pass is a mouth.
+SAME_WAY = 0.6
 # The first card on the pile comes to rest within this of the end of a coup, ms.
 CLEARING_MS = 6000
 # The discard lies at least this far from the mouth, mm: what ends there went back into the shoe.
@@ -64,11 +73,21 @@ class _End:
 
 
 def mouth_spot(play: Play, plane: Homography, hands: Sequence[Pair]) -> Spot | None:
-    """Return where cards come into sight that then lie in the hands."""
+    """Return where cards come into sight just before one is laid in a hand.
+
+    The track need not hold until then: which hand it was for is told by which was laid next.
+    """
+    laid = sorted(
+        (card.since, n) for n, pair in enumerate(hands) for place in pair for card in place.lying
+    )
     ends = []
-    for way, path, hand in _ways(play, plane, hands):
-        before = sum(at < way.rests[0].since for at, _ in way.middles)
-        if _is_flight(path[: before + 1]) and not _is_near(path[0], hands):
+    for way in play.ways:
+        begun = way.middles[0][0]
+        until = way.rests[0].since if way.rests else way.last[0]
+        seen = np.array([spot for at, spot in way.middles if at <= until])
+        path = plane.to_mm(seen).astype(np.float64)
+        hand = next((n for at, n in laid if begun < at <= begun + FLIGHT_MS), None)
+        if hand is not None and _is_flight(path) and not _is_near(path[0], hands):
             ends.append(_End(path[0], _unit(_leaving(path)), hand))
     return _spot(ends)
 
@@ -110,7 +129,8 @@ def pile(places: Sequence[Place], grid: Grid) -> Place | None:
 def _is_flight(path: Vector) -> bool:
     """Whether a stretch of a way is one motion and no leap of the track to another thing."""
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    return len(steps) > 1 and float(steps.max()) < MOST_LEAP * float(steps.sum())
+    far = float(np.linalg.norm(path - path[0], axis=1).max())
+    return len(steps) > 1 and far > WAY_MM and float(steps.max()) < MOST_LEAP * float(steps.sum())
 
 
 def _ways(play: Play, plane: Homography, hands: Sequence[Pair]) -> list[tuple[Way, Vector, int]]:
@@ -137,7 +157,8 @@ def _leaving(path: Vector) -> Vector:
     """Return the first stretch of a way that is longer than jitter."""
     far = np.linalg.norm(path - path[0], axis=1)
     gone = np.flatnonzero(far >= WAY_MM)
-    return path[int(gone[0]) if len(gone) else -1] - path[0]
+    stretch: Vector = path[int(gone[0]) if len(gone) else -1] - path[0]
+    return stretch
 
 
 def _unit(way: Vector) -> Vector:
@@ -152,14 +173,17 @@ def _spot(ends: Sequence[_End]) -> Spot | None:
     every = np.array([end.at for end in ends])
     near = np.linalg.norm(every[:, None] - every, axis=2) < ONE_SPOT_MM
     chosen = [ends[i] for i in np.flatnonzero(near[int(near.sum(axis=1).argmax())]).tolist()]
-    both = {end.hand for end in chosen} == {0, 1}
-    if not both or len(chosen) < max(LEAST_CARDS, SHARE * len(ends)):
+    each = min(sum(end.hand == hand for end in chosen) for hand in (0, 1))
+    if len(chosen) < max(LEAST_CARDS, SHARE * len(ends)) or each < OF_EACH * len(chosen):
         return None
     at = np.array([end.at for end in chosen])
     middle = np.median(at, axis=0)
     spread = float(np.sqrt(((at - middle) ** 2).sum(axis=1).mean()))
-    along = _unit(np.sum([end.along for end in chosen], axis=0))
-    return Spot(middle, spread / float(np.sqrt(len(chosen))), len(chosen), len(ends), along)
+    along = np.mean([end.along for end in chosen], axis=0)
+    if float(np.linalg.norm(along)) < SAME_WAY or spread > SPREAD_MM:
+        return None
+    unsure = spread / float(np.sqrt(len(chosen)))
+    return Spot(middle, unsure, len(chosen), len(ends), _unit(along))
 
 
 def mouth_area(spot: Spot, slots: Sequence[Points]) -> Points:

@@ -124,6 +124,13 @@ def test_everything_named_in_an_alert_was_published_before_it(dealt: Table) -> N
     assert loud >= 1
 
 
+def test_doubt_about_the_reader_has_its_picture_and_clip(tmp_path: Path) -> None:
+    """`REVIEW` is only advisory, and is judged by its pictures."""
+    play = Play().begin(version="0.2.0").card("P1:9c")
+    table = Table(tmp_path).play(play.then(Noticed(play.at, "REVIEW", 1)).events)
+    assert {kept.medium for kept in table.kept() if kept.alert} == {Medium.STILL, Medium.CLIP}
+
+
 def test_every_card_read_has_its_still_before_it_is_told(dealt: Table) -> None:
     """The picture of a reading is on the disk and numbered before the reading."""
     orders = [json.loads(m.payload) for m in dealt.messages if level(m) in ("card", "evidence")]

@@ -122,7 +122,8 @@ class CardFound(Event):
 class CardWithdrawn(Event):
     """What was taken for a card out of the shoe is none, as sight has come to know.
 
-    Its number is not used again. (For a card that went back into the shoe: `Noticed`.)
+    Its number is not used again. A card that went back into the shoe is `Noticed` instead. A doubt
+    about the card ends by its own `over`.
     """
 
     order: int
@@ -144,7 +145,8 @@ class Noticed(Event):
     `REVIEW`: sight is in doubt about that card, or, without an order, about the coup; until sight
     says `over` or a person rules, no fault that rests on it is alleged and no result published.
     `RETURNED_TO_SHOE` with an order takes that card out of its coup; drawn again, it is the next
-    number. `SWITCH` comes before the `CardRead` with the other face.
+    number. `TWO_CARDS_OUT` comes after both are out, `SWITCH` before the `CardRead` with the other
+    face.
     """
 
     code: str

@@ -78,6 +78,18 @@ def test_card_of_the_first_four_found_at_any_time_raises_nothing(missed: int) ->
         assert [str(card) for card in dealer.result.punto.cards] == ["4h", "3d"]
 
 
+def test_first_card_read_late_makes_the_codes_right() -> None:
+    """A natural that is known only when its card is keyed in makes the third card one too many."""
+    dealer = Dealer().start()
+    order = dealer.lay(P1)
+    dealer.read(order, None)
+    for slot, face in ((B1, "9c"), (P2, "8d"), (B2, "2d"), (B3, "Td")):
+        dealer.deal(slot, face)
+    assert "OVER_NATURAL" not in dealer.raised
+    dealer.read(order, "As")
+    assert dealer.open == ["OVER_NATURAL"]
+
+
 def test_third_card_found_after_bancos_is_not_out_of_turn() -> None:
     """Where Punto's third card was seen last but not seen to leave, nobody drew out of turn."""
     dealer = Dealer().start()

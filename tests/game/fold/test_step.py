@@ -31,10 +31,12 @@ from vision.game.coup.fault_table import KINDS
 from vision.game.coup.state import HandLayout, lay_out, new_table
 from vision.game.events import (
     BetsClosed,
+    CardFound,
     CardOut,
     CardPlaced,
     CardRead,
     CardRemoved,
+    CardWithdrawn,
     CutCardOut,
     Event,
     Noticed,
@@ -78,6 +80,9 @@ SEEN = st.one_of(
     st.builds(CardPlaced, AT, ORDER, st.none() | SLOT),
     st.builds(CardRead, AT, ORDER, st.none() | CARD, st.floats(0, 1), st.none() | CARD),
     st.builds(CardRemoved, AT, ORDER),
+    st.builds(CardFound, AT, ORDER),
+    st.builds(CardWithdrawn, AT, ORDER),
+    st.builds(Noticed, AT, st.sampled_from(["REVIEW", "SWITCH", "RETURNED_TO_SHOE"]), ORDER),
 )
 SAID = st.one_of(
     st.builds(CutCardOut, AT),
@@ -85,7 +90,7 @@ SAID = st.one_of(
     st.builds(ViewLost, AT, st.just("dark")),
     st.builds(ViewBack, AT),
     st.builds(TimePassed, AT),
-    st.builds(Started, AT, st.just("b")),
+    st.builds(Started, AT, st.just("b"), st.sampled_from(["", "0.1.0"])),
     st.builds(Stopped, AT),
     st.builds(ShoeStarted, AT, st.sampled_from(["x", "y", ""]), st.booleans()),
     st.builds(ShoeEnded, AT, st.integers(-1, 500)),

@@ -213,6 +213,8 @@ class Journal:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
+        if self._retention.monotonic_s() < self._retention.next_look_s:
+            return
         facts = self._retention.look(self._session, at, self.unsent_since[:10])
         if facts:
             self.take(facts)

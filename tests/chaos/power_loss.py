@@ -96,10 +96,10 @@ class Disk:
 
     def _sync_folder(self, folder: str) -> None:
         """Have the names in a folder on the disk."""
-        for name in [name for name in self.kept if os.path.dirname(name) == folder]:
+        for name in [name for name in self.kept if str(Path(name).parent) == folder]:
             del self.kept[name]
         here = {
-            name: inode for name, inode in self.names.items() if os.path.dirname(name) == folder
+            name: inode for name, inode in self.names.items() if str(Path(name).parent) == folder
         }
         self.kept.update(here)
 
@@ -163,7 +163,7 @@ def _changes(trace: bytes) -> Iterator[tuple[str, str, int, bytes]]:
 
 
 def check(folder: Path, left: dict[str, bytes], taken: int) -> None:
-    """Put a disk there and open it; AssertionError where anything taken is not there or not good."""
+    """Put a disk there and open it; AssertionError where anything taken is missing or bad."""
     disk = folder / "disk"
     shutil.rmtree(disk, ignore_errors=True)
     for name, content in left.items():

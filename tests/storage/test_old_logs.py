@@ -1,7 +1,7 @@
 """Logs that earlier versions wrote are opened, verified, replayed to the same bytes, and go on.
 
-`old_logs/0.1.0.sqlite` was written by version 0.1.0: two runs of nine coups in shoes of four, signed,
-the first shoes pruned, the last 41 messages unsent.
+`old_logs/0.1.0.sqlite` was written by version 0.1.0: two runs of nine coups in shoes of four,
+signed, the first shoes pruned, the last 41 messages unsent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_old_log_replays_to_the_same_bytes(log: Path, tmp_path: Path) -> None:
 
 
 def test_old_log_goes_on(log: Path) -> None:
-    """This version takes it up from its checkpoint, and changes no record of it."""
+    """It is taken up from its checkpoint, and no record of it is changed."""
     before = list(read_log(log))
     with journal_of(log, 1) as journal:
         pending = len(journal._store.pending(0, 1000))

@@ -237,6 +237,8 @@ class Journal:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
+        if self._retention.monotonic_s() < self._retention.next_look_s:
+            return
         facts = self._retention.look(self._session, at, self.unsent_since[:10])
         if facts:
             self.take(facts)
@@ -245,8 +247,9 @@ class Journal:
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
         for _ in range(SEGMENTS_AT_ONCE):
-            log_id, signer = self._store.hash_of(0), self._signer
-            seal = signer and PruningSeal(signer, log_id, self._session)
+            signer, seal = self._signer, None
+            if signer is not None:
+                seal = PruningSeal(signer, self._store.hash_of(0), self._session)
             if not self._retention.prune(self._session, now, seal):
                 return
             if signer and seal and seal.anchor and seal.step:

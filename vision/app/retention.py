@@ -40,8 +40,8 @@ class Retention:
         self._evidence = evidence
         self._limits = Limits(section.keep_days, section.messages_days, section.max_mb)
         self._elapsed = store.elapsed_time(begin, monotonic_s)
-        self._monotonic_s = monotonic_s
-        self._looked_s = -TIDY_EVERY_S
+        self.monotonic_s = monotonic_s
+        self.next_look_s = monotonic_s()
         self._told = False
         self._doomed: tuple[Doomed, ...] = ()
 
@@ -51,14 +51,13 @@ class Retention:
         return self._store.prune(self._limits, self._elapsed.at(now), marked, seal)
 
     def look(self, session: TableSession, at: int, before_day: str) -> tuple[Event, ...]:
-        """Once a minute, choose the evidence to delete; return what the log is to say of it first.
+        """Choose the evidence to delete; return what the log is to say of it first.
 
-        Nothing of `before_day` (2026-11-21) or later.
+        Nothing of `before_day` (2026-11-21) or later. The next look is due at `next_look_s`.
         """
-        asked_s = self._monotonic_s()
-        if self._evidence is None or asked_s - self._looked_s < TIDY_EVERY_S:
+        self.next_look_s = self.monotonic_s() + TIDY_EVERY_S
+        if self._evidence is None:
             return ()
-        self._looked_s = asked_s
         confirmed = self._elapsed.at(at)
         wanted = wanted_names(session)
         self._doomed = self._evidence.doomed(confirmed, wanted=wanted, before_day=before_day)

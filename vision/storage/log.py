@@ -71,8 +71,8 @@ STANDING = (
 
 
 TOLD_AGAIN = (
-    MESSAGES + " WHERE seq IN (SELECT seq FROM unsent UNION SELECT seq FROM standing) "
-    "AND seq > ? ORDER BY seq LIMIT ?"
+    "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m WHERE seq IN "
+    "(SELECT seq FROM unsent UNION SELECT seq FROM standing) AND seq > ? ORDER BY seq LIMIT ?"
 )
 SEQS_AGAIN = "SELECT seq FROM unsent UNION SELECT seq FROM standing ORDER BY seq"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from vision.game.commands import Command
 from vision.game.coup.results import published_results
 from vision.game.coup.state import Table, new_table
 from vision.game.events import Event, Started
@@ -151,7 +152,9 @@ def with_messages(
     shelf = session.shelf
     if any(isinstance(output, AlertChanged) for output in outputs):
         shelf = shelf.after(outputs)
-    register = session.register.after(event, outputs)
+    register = session.register
+    if isinstance(event, Command | Started):  # no other event of the rules is in the register
+        register = register.after(event, outputs)
     return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
 
 

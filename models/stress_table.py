@@ -25,7 +25,13 @@ from vision.sight.tracking.tracker import Uses
 
 TIMES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)  # multiples of the measured noise in the curve
 # Alerts that allege no fault of the dealer; raised on a clean coup, they put it in doubt at most.
-NO_ALLEGATION = OPENLY_UNSURE | {"REVIEW", "CARD_UNACCOUNTED", "LAST_COUP", "CUT_MISSING", "CUT_CARD"}
+NO_ALLEGATION = OPENLY_UNSURE | {
+    "REVIEW",
+    "CARD_UNACCOUNTED",
+    "LAST_COUP",
+    "CUT_MISSING",
+    "CUT_CARD",
+}
 
 
 @dataclass(slots=True)
@@ -154,7 +160,11 @@ def main() -> int:
         tally = tally_of(replace(bench, noise=Noise().times(times)), seeds, arguments.jobs)
         took = time.perf_counter() - began
         wrong += tally.clean["wrong"]
-        print(row(f"x{times:g}", tally), f"  {1000 * took / arguments.coups:.0f} ms a coup", flush=True)
+        print(
+            row(f"x{times:g}", tally),
+            f"  {1000 * took / arguments.coups:.0f} ms a coup",
+            flush=True,
+        )
         print(*tally.notes[: arguments.notes], sep="\n", flush=True)
         print("   false:", dict(tally.codes), "missed:", dict(tally.missed), flush=True)
     return 1 if wrong else 0

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from datasets.dealing.deal import Coup, Drawn
 from models.stress.styles import Style
-from models.stress.world import Layout, Piece, Prop, Reach, World
+from models.stress.world import Piece, Prop, Reach, World
 from vision.game.events import Slot
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Pose
@@ -52,7 +52,7 @@ class Dealer:
     rng: random.Random
     pace: float
     now: float = 2.0
-    dealt: Dealt | None = None
+    dealt: Dealt | None = None  # the coup that is being dealt
     at_place: dict[str, Prop] = field(default_factory=dict)
 
     def deal(self, coup: Coup, trick: Trick | None) -> Dealt:
@@ -116,7 +116,9 @@ class Dealer:
             home = self.world.layout.places[drawn.slot]
         gauss = self.rng.gauss
         over = self.rng.uniform(20, 32) if self.style.half_over else 0.0
-        return Pose(home.x + gauss(0, 5), home.y + gauss(0, 5) + over, (home.angle + gauss(0, 4)) % 180)
+        return Pose(
+            home.x + gauss(0, 5), home.y + gauss(0, 5) + over, (home.angle + gauss(0, 4)) % 180
+        )
 
     def _leave(self, drawn: Drawn, sign: MouthSign) -> Prop:
         """Slide a card out of the mouth under the fingers."""
@@ -193,7 +195,9 @@ class Dealer:
             self._wait(0.3 * style.stays_s, style.stays_s, hand=self._beside(place, 30))
         return up
 
-    def _travel(self, card: Prop, to: Pose, kind: Kind, *, grip: float | None, speed: float) -> None:
+    def _travel(
+        self, card: Prop, to: Pose, kind: Kind, *, grip: float | None, speed: float
+    ) -> None:
         """Move a card, under a hand that holds it `grip` mm from its middle."""
         before = card.last_pose()
         took = max(0.15, before.distance(to) / (speed * self.pace * self.rng.uniform(0.8, 1.2)))
@@ -247,7 +251,9 @@ class Dealer:
 
     def _square_up(self, card: Prop) -> None:
         lies, gauss = card.last_pose(), self.rng.gauss
-        straight = Pose(lies.x + gauss(0, 7), lies.y + gauss(0, 7), (lies.angle + gauss(0, 3)) % 180)
+        straight = Pose(
+            lies.x + gauss(0, 7), lies.y + gauss(0, 7), (lies.angle + gauss(0, 3)) % 180
+        )
         kind = card.kind
         self._hand(0.25, self._beside(lies, 25), self._beside(straight, 25))
         card.move(self.now, self.now + 0.25, straight, kind)
@@ -314,8 +320,8 @@ class Dealer:
     # --- hands and time --------------------------------------------------------------------------
 
     def _sign(self, at: float, sign: MouthSign) -> None:
-        assert self.dealt is not None
-        self.dealt.signs.append((at, sign))
+        if self.dealt is not None:
+            self.dealt.signs.append((at, sign))
 
     def _outside(self, far: float) -> Pose:
         """Return the pose of a card that was slid so far out of the mouth, mm."""

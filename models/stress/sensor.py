@@ -42,7 +42,9 @@ class Noise:
     missed_most: float = 0.95  # four of five; judgement
     missed_moving: float = 0.08  # a card on the move, besides what a hand hides; judgement
     missed_edge: float = 0.9  # a card on its edge; judgement
-    jitter_mm: float = 1.2  # of the middle, standard deviation; measured 0.04, but films lie stiller
+    jitter_mm: float = (
+        1.2  # of the middle, standard deviation; measured 0.04, but films lie stiller
+    )
     jitter_degrees: float = 1.0  # of the long axis; measured 0.14, likewise
     jitter_touched_mm: float = 7.0  # the middle of a card partly under a hand; judgement
     doubled: float = 0.004  # a second box over the same card, 15 to 40 mm off; measured 0.0037
@@ -63,7 +65,14 @@ class Noise:
 
     def times(self, factor: float) -> Noise:
         """Return this noise made `factor` times as strong; probabilities stay below 0.97."""
-        whole = ("jitter_mm", "jitter_degrees", "jitter_touched_mm", "false_lasts_s", "print_lasts_s", "sign_late_s")
+        whole = (
+            "jitter_mm",
+            "jitter_degrees",
+            "jitter_touched_mm",
+            "false_lasts_s",
+            "print_lasts_s",
+            "sign_late_s",
+        )
         changed = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -116,7 +125,7 @@ class Sensor:
         for x, y, _ in self.palms:
             if self.rng.random() >= self.noise.hand_missed:
                 shape = [[-1, -2.5], [1, -2.5], [1, 1], [-1, 1]]  # a palm and the wrist behind it
-                found.append(np.asarray(shape, np.float32) * PALM_MM + np.float32((x, y)))
+                found.append(np.asarray(shape, np.float32) * PALM_MM + np.array((x, y), np.float32))
         return found
 
     def _card(self, pose: Pose, kind: Kind | None, speed: float) -> list[Sighting]:
@@ -208,7 +217,7 @@ class TrueTable:
     wrong: dict[tuple[int, int, int], Sight | None] = field(default_factory=dict)
     moved_at: int = 0
 
-    def observe(self, image: Image, at: int) -> bool:
+    def observe(self, image: Image, at: int) -> bool:  # noqa: ARG002
         """Take a frame; there is nothing to learn."""
         if self.sensor.palms:
             self.moved_at = at
@@ -239,7 +248,7 @@ class TrueTable:
         share, card, _ = self._at(rectangle)
         return self._mistaken(rectangle) is not Sight.FELT and (share >= 0.4 or bool(card))
 
-    def steady_ms(self, rectangle: Points, at: int) -> int:
+    def steady_ms(self, rectangle: Points, at: int) -> int:  # noqa: ARG002
         """Return for how long nothing has moved there."""
         return at - self.moved_at
 

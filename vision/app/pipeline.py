@@ -128,4 +128,7 @@ class SightPipeline:
         for looks in (checked.looks, read.looks):
             self._trend.add_looks(looks)
         exposed = (Noticed(frame.at, "EXPOSED_IN_SHOE"),) if self._tracker.newly_exposed() else ()
-        return (*exposed, *read.events)
+        found = (
+            Noticed(frame.at, each.code, detail=each.detail) for each in self._tracker.findings()
+        )
+        return (*exposed, *found, *read.events)

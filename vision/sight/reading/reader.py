@@ -253,7 +253,9 @@ class CardReader:
         notice = self._foreign.look(frame.at, card.order, track.slot, look.strange)
         if notice is not None:
             return [notice, *self._make_unread(card, frame.at)]
-        return [] if self._foreign.noticed(card.order) else self._conclude(card, frame.at, track.slot)
+        return (
+            [] if self._foreign.noticed(card.order) else self._conclude(card, frame.at, track.slot)
+        )
 
     def _end(self, track: Track) -> Points:
         """Return the card's quad, begun at either end in turn.
@@ -300,7 +302,7 @@ class CardReader:
             card.open_since = at
 
     def _note_hidden(self, track: Track, at: int) -> None:
-        """Look afresh at a card that was read, and then lay out of sight: is it still the same?"""
+        """Look afresh at a card that was read and then lay out of sight: it may be another."""
         card = self._open.get(track.id)
         if card is None or card.read is None:
             return

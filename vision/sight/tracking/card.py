@@ -102,8 +102,8 @@ class Track:
     `quad` is 4 x 2 pixels of the card's true rectangle, to rectify; `seen` says that it was
     detected in this frame, `resting` that it lies still. `placed_at` and `slot` tell where it was
     laid (`slot` is `None` outside the slots), `gone` that it has left the table for good: a
-    track is returned once with `gone` set and then no more. `found`: it came to
-    light after cards that left later, or may have: its place in the order is not known. `doubt`: why sight is not sure of it, for people.
+    track is returned once with `gone` set and then no more. `found`: it came to light after cards
+    that left later, so its place in the order is not known. `doubt`: why sight is not sure of it.
     `returned`: gone because it went back into the shoe. `withdrawn`: gone because there was none.
     """
 

@@ -90,7 +90,10 @@ class Session:
         self.rng.shuffle(shoe)
         dealer = Dealer(self.world, self.style, self.rng, self.rng.uniform(0.8, 1.5))
         for number in range(1, self.bench.coups + 1):
-            faulty = self.bench.fault_every and number % self.bench.fault_every == FAULT_AT % self.bench.fault_every
+            faulty = (
+                self.bench.fault_every
+                and number % self.bench.fault_every == FAULT_AT % self.bench.fault_every
+            )
             self.dealt.append(dealer.deal(*self._coup(number, shoe, faulty=bool(faulty))))
 
     def _coup(self, number: int, shoe: list[Card], *, faulty: bool) -> tuple[Coup, Trick | None]:

@@ -41,8 +41,8 @@ BARE_UNTURNED_MS = 4000  # one lying on its face may be in a hand that turns it
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
 NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table went off it
-# Of the detector (0 to 1): below it a sighting of a card that lies is checked against the bare table.
-# Lower, and print keeps a cleared card alive; higher costs a comparison for each card and look.
+# Of the detector (0 to 1): below it a sighting of a card that lies is checked against the bare
+# table. Lower, and print keeps a cleared card alive; higher costs a comparison for each card.
 DUBIOUS_SCORE = 0.75
 PATCH_MS = 200  # how often the look of a card's place is renewed
 EXPOSED_MS = 400  # a card turned over as it is drawn shows its face in the mouth for less

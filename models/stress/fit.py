@@ -72,12 +72,12 @@ def detections_of(film: Path, truth: Json) -> list[tuple[float, list[Detection]]
     kept = film.with_suffix(".detections.jsonl")
     if not kept.exists():
         with kept.open("w", encoding="utf-8") as file:
-            for line in _detect(film, truth):
-                file.write(json.dumps(line) + "\n")
+            for look in _detect(film, truth):
+                file.write(json.dumps(look) + "\n")
     rows = []
     for line in kept.read_text("utf-8").splitlines():
         at, found = json.loads(line)
-        rows.append((at, [Detection(np.float32(q), Kind(k), s) for k, s, q in found]))
+        rows.append((at, [Detection(np.array(q, np.float32), Kind(k), s) for k, s, q in found]))
     return rows
 
 
@@ -87,7 +87,7 @@ def _detect(film: Path, truth: Json) -> Iterator[tuple[float, list[Any]]]:
     table.write_text(table_file(truth, film.resolve(), film.with_suffix(".sqlite")), "utf-8")
     config = load(table)
     table.unlink()
-    models = open_models()
+    models = open_models(threads=1)
     check = FaceCheck(models.classifier, config.view.table_view())
     due = 0.0
     for shot in open_source(config.camera, speed=0, start_ms=0):
@@ -112,12 +112,12 @@ def measure(film: Path, measured: Measured) -> None:
         measured.looks += 1
         about = [card for card in cards if card.about(at)]
         _look(at, sightings, about, measured)
-        table = [
+        away = [
             s
             for s in sightings
             if not view.in_mouth(s.pose, MOUTH_MM) and not view.in_discard(s.pose)
         ]
-        falses += _elsewhere(at, table, about, measured)
+        falses += _elsewhere(at, away, about, measured)
     for card in cards:
         measured.offsets += card.spread()
         measured.turns += card.turns()
@@ -138,7 +138,7 @@ class _Card:
         self.looks = 0
         quad = truth.get("rest_quad_px")
         self.known = quad is not None
-        self.lies = Pose(0, 0, 0) if quad is None else view.locate(np.float32(quad))[0]
+        self.lies = Pose(0, 0, 0) if quad is None else view.locate(np.array(quad, np.float32))[0]
 
     def when(self, at: float) -> str:
         """Return `rests`, `moves`, or an empty string where neither is sure."""

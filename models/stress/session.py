@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from datasets.dealing.deal import CUT, Coup, Drawn
+from datasets.dealing.deal import CUT, Coup, Drawn, Mistake
 from datasets.dealing.dealer_mistakes import BY_CHANCE, MOST, lay_out
 from datasets.dealing.scenario import Dealing, Slip
 from models.stress.dealer import Dealer, Dealt, Trick
@@ -116,9 +116,8 @@ class Session:
             shoe.remove(card)
         if number == self.bench.coups and self.rng.random() < 0.3:
             drawn.insert(self.rng.randrange(len(drawn)), Drawn(0, None, CUT))
-        mistakes = tuple(code for code, _, _ in laid[1])
-        coup = Coup(number, Dealing.FACE_UP, tuple(drawn), ())
-        return replace(coup, mistakes=mistakes), trick  # type: ignore[arg-type]
+        mistakes = tuple(Mistake(code, None, moment) for code, _, moment in laid[1])
+        return Coup(number, Dealing.FACE_UP, tuple(drawn), mistakes), trick
 
     # --- seeing ----------------------------------------------------------------------------------
 
@@ -244,7 +243,9 @@ class Session:
         raised: dict[int, set[str]],
     ) -> Verdict:
         codes = set().union(*(raised.get(coup, set()) for coup in mine)) if mine else set()
-        wanted = set(dealt.coup.mistakes) | ({dealt.trick.value} if dealt.trick else set())
+        wanted = {mistake.code for mistake in dealt.coup.mistakes} | (
+            {dealt.trick.value} if dealt.trick else set()
+        )
         if any(drawn.place == CUT for drawn in dealt.coup.drawn):
             wanted.add("CUT_CARD")
         if any(isinstance(e, CutCardOut) and dealt.covers(e.at - START_MS) for e in self.events):

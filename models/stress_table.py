@@ -45,6 +45,8 @@ class Tally:
     raised: int = 0
     codes: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
+    cpu_s: float = 0.0
+    film_s: float = 0.0
     notes: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -54,12 +56,15 @@ class Tally:
         self.false += other.false
         self.faults += other.faults
         self.raised += other.raised
+        self.cpu_s += other.cpu_s
+        self.film_s += other.film_s
         self.notes += other.notes
 
 
 def judge(seed: int, bench: Bench) -> Tally:
     """Run one session and count its coups."""
     cv2.setNumThreads(1)
+    began_s = time.process_time()
     session, tally = Session(seed, bench), Tally()
     for verdict in session.run():
         wanted, raised = verdict.wanted, verdict.raised
@@ -81,6 +86,8 @@ def judge(seed: int, bench: Bench) -> Tally:
                 f"{[str(c) for c in verdict.dealt.coup.hand('PUNTO')]} "
                 f"{[str(c) for c in verdict.dealt.coup.hand('BANCO')]}"
             )
+    tally.cpu_s = time.process_time() - began_s
+    tally.film_s = session.dealt[-1].ended
     return tally
 
 
@@ -156,15 +163,10 @@ def main() -> int:
     print(HEAD, flush=True)
     wrong = 0
     for times in arguments.times:
-        began = time.perf_counter()
         tally = tally_of(replace(bench, noise=Noise().times(times)), seeds, arguments.jobs)
-        took = time.perf_counter() - began
         wrong += tally.clean["wrong"]
-        print(
-            row(f"x{times:g}", tally),
-            f"  {1000 * took / arguments.coups:.0f} ms a coup",
-            flush=True,
-        )
+        cost = f"{1000 * tally.cpu_s / (bench.coups * len(seeds)):.0f} ms a coup of one core"
+        print(row(f"x{times:g}", tally), f" {cost}, {tally.film_s / tally.cpu_s:.0f} x film")
         print(*tally.notes[: arguments.notes], sep="\n", flush=True)
         print("   false:", dict(tally.codes), "missed:", dict(tally.missed), flush=True)
     return 1 if wrong else 0

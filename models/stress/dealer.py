@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from datasets.dealing.deal import Coup, Drawn
 from models.stress.styles import Style
-from models.stress.world import Layout, Piece, Prop, Reach, World
+from models.stress.world import Piece, Prop, Reach, World
 from vision.game.events import Slot
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Pose
@@ -52,7 +52,7 @@ class Dealer:
     rng: random.Random
     pace: float
     now: float = 2.0
-    dealt: Dealt | None = None
+    dealt: Dealt | None = None  # the coup that is being dealt
     at_place: dict[str, Prop] = field(default_factory=dict)
 
     def deal(self, coup: Coup, trick: Trick | None) -> Dealt:
@@ -320,8 +320,8 @@ class Dealer:
     # --- hands and time --------------------------------------------------------------------------
 
     def _sign(self, at: float, sign: MouthSign) -> None:
-        assert self.dealt is not None
-        self.dealt.signs.append((at, sign))
+        if self.dealt is not None:
+            self.dealt.signs.append((at, sign))
 
     def _outside(self, far: float) -> Pose:
         """Return the pose of a card that was slid so far out of the mouth, mm."""

@@ -29,6 +29,7 @@ SETTLED_S = 0.4  # seconds after a card was laid, turned or before it is taken: 
 NEAR_MM = 14.0  # a sighting this near to where a card lies is of that card
 DOUBLE_MM = 45.0  # and one further off, but nearer than this, is a second box of it
 ELSEWHERE_MM = 75.0  # a sighting further from all cards than this is a false one
+MOUTH_MM = 60.0  # what is seen this near to the mouth is the next card in the shoe
 SAME_BURST_S = 0.25  # false sightings nearer in time and place are one burst
 LOOKS_PER_S = 15.0  # the default of `models.looks_per_s`
 
@@ -71,12 +72,12 @@ def detections_of(film: Path, truth: Json) -> list[tuple[float, list[Detection]]
     kept = film.with_suffix(".detections.jsonl")
     if not kept.exists():
         with kept.open("w", encoding="utf-8") as file:
-            for line in _detect(film, truth):
-                file.write(json.dumps(line) + "\n")
+            for look in _detect(film, truth):
+                file.write(json.dumps(look) + "\n")
     rows = []
     for line in kept.read_text("utf-8").splitlines():
         at, found = json.loads(line)
-        rows.append((at, [Detection(np.float32(q), Kind(k), s) for k, s, q in found]))
+        rows.append((at, [Detection(np.array(q, np.float32), Kind(k), s) for k, s, q in found]))
     return rows
 
 
@@ -86,7 +87,7 @@ def _detect(film: Path, truth: Json) -> Iterator[tuple[float, list[Any]]]:
     table.write_text(table_file(truth, film.resolve(), film.with_suffix(".sqlite")), "utf-8")
     config = load(table)
     table.unlink()
-    models = open_models()
+    models = open_models(threads=1)
     check = FaceCheck(models.classifier, config.view.table_view())
     due = 0.0
     for shot in open_source(config.camera, speed=0, start_ms=0):
@@ -109,7 +110,14 @@ def measure(film: Path, measured: Measured) -> None:
     for at, found in rows:
         sightings = sightings_of(view, [d for d in found if d.kind is not Kind.HAND])
         measured.looks += 1
-        _look(at, sightings, cards, view, measured, falses)
+        about = [card for card in cards if card.about(at)]
+        _look(at, sightings, about, measured)
+        away = [
+            s
+            for s in sightings
+            if not view.in_mouth(s.pose, MOUTH_MM) and not view.in_discard(s.pose)
+        ]
+        falses += _elsewhere(at, away, about, measured)
     for card in cards:
         measured.offsets += card.spread()
         measured.turns += card.turns()
@@ -129,14 +137,15 @@ class _Card:
         self.poses: list[Pose] = []
         self.looks = 0
         quad = truth.get("rest_quad_px")
-        self.lies = None if quad is None else view.locate(np.float32(quad))[0]
+        self.known = quad is not None
+        self.lies = Pose(0, 0, 0) if quad is None else view.locate(np.array(quad, np.float32))[0]
 
     def when(self, at: float) -> str:
         """Return `rests`, `moves`, or an empty string where neither is sure."""
         truth = self.truth
         out, placed = truth.get("t_draw"), truth.get("t_placed")
         face, removed = truth.get("t_face"), truth.get("t_removed")
-        if self.lies is None or out is None or placed is None or removed is None:
+        if not self.known or out is None or placed is None or removed is None:
             return ""
         if truth["t_out"] <= at <= placed:
             return "moves"
@@ -167,19 +176,12 @@ class _Card:
         return [self.poses[0].turn(p) for p in self.poses[1:]]
 
 
-def _look(  # noqa: PLR0913
-    at: float,
-    sightings: Sequence[Sighting],
-    cards: Sequence[_Card],
-    view: TableView,
-    measured: Measured,
-    falses: list[tuple[float, Pose]],
+def _look(
+    at: float, sightings: Sequence[Sighting], about: Sequence[_Card], measured: Measured
 ) -> None:
-    about = [card for card in cards if card.about(at)]
+    """Count what one look shows of the cards that lie still."""
     resting = [card for card in about if card.when(at) == "rests"]
-    moving = [card for card in about if card.when(at) == "moves"]
     for card in resting:
-        assert card.lies is not None
         near = [s for s in sightings if s.pose.distance(card.lies) <= NEAR_MM]
         card.looks += 1
         if not near:
@@ -192,17 +194,24 @@ def _look(  # noqa: PLR0913
         measured.doubled += sum(
             NEAR_MM < s.pose.distance(card.lies) <= DOUBLE_MM for s in sightings
         )
-    unclaimed = [
+
+
+def _elsewhere(
+    at: float, found: Sequence[Sighting], about: Sequence[_Card], measured: Measured
+) -> list[tuple[float, Pose]]:
+    """Return the false sightings of a look, and count a card that alone is on its way."""
+    free = [
         s
-        for s in sightings
-        if not view.in_mouth(s.pose, 60) and not view.in_discard(s.pose)
-        if all(c.lies is None or s.pose.distance(c.lies) > ELSEWHERE_MM for c in about)
+        for s in found
+        if all(not c.known or s.pose.distance(c.lies) > ELSEWHERE_MM for c in about)
     ]
-    if len(moving) == 1 and len(about) - len(resting) == 1:
+    resting = sum(card.when(at) == "rests" for card in about)
+    if len(about) == resting:
+        return [(at, s.pose) for s in free]
+    if len(about) - resting == 1 and any(card.when(at) == "moves" for card in about):
         measured.moving += 1
-        measured.moving_missed += not unclaimed
-    elif len(about) == len(resting):
-        falses += [(at, s.pose) for s in unclaimed]
+        measured.moving_missed += not free
+    return []
 
 
 def _bursts(falses: Sequence[tuple[float, Pose]]) -> list[float]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from datasets.dealing.deal import CUT, Coup, Drawn
+from datasets.dealing.deal import CUT, Coup, Drawn, Mistake
 from datasets.dealing.dealer_mistakes import BY_CHANCE, MOST, lay_out
 from datasets.dealing.scenario import Dealing, Slip
 from models.stress.dealer import Dealer, Dealt, Trick
@@ -27,7 +27,7 @@ from vision.game.fold.step import step
 from vision.game.outputs import AlertChanged, CardSeen, CoupResult, Output
 from vision.game.rules import Dealing as RuleDealing
 from vision.game.rules import Rules
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import Classify, Look
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.mouth.signs import MouthEvent
@@ -37,19 +37,26 @@ from vision.sight.tracking.tracker import Tracker, Uses
 FPS = (5, 8, 10, 12, 15, 20, 25, 30, 60)  # frames a second of the cameras that take part
 LOOKS_PER_S = 15.0  # the default of `models.looks_per_s`
 STILL_S = 1.3  # frames are looked at for so long after a movement: a face is read by then
+FAULT_AT = 5  # the first coup with a fault, where every tenth has one; any but the last will do
 START_MS = 1_000_000  # time of the first frame; any will do
 BLANK: Image = np.zeros((8, 8, 3), np.uint8)  # the picture that no one looks at
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What is tried: how strong the noise is, which dealers, and what the tracker may use."""
+    """What is tried: how strong the noise is, which dealers, and what the tracker may use.
 
-    noise: Noise = Noise()
+    `style`, `fps` and `trick` (of each coup with a fault) are drawn by chance where they are None.
+    """
+
+    noise: Noise = field(default_factory=Noise)
     held_out: bool = True
     fault_every: int = 10
-    uses: Uses = Uses()
+    uses: Uses = field(default_factory=Uses)
     coups: int = 10
+    style: Style | None = None
+    fps: int | None = None
+    trick: Trick | None = None
 
 
 @dataclass(slots=True)
@@ -76,14 +83,17 @@ class Session:
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
         styles = HELD_OUT if self.bench.held_out else TUNED
-        self.style = styles[self.seed % len(styles)]
-        self.fps = self.rng.choice(FPS)
+        self.style = self.bench.style or styles[self.seed % len(styles)]
+        self.fps = self.bench.fps or self.rng.choice(FPS)
         self.world = World(Layout.of(shoe_left=self.rng.random() < 0.5))
         shoe = list(DECK) * 8
         self.rng.shuffle(shoe)
         dealer = Dealer(self.world, self.style, self.rng, self.rng.uniform(0.8, 1.5))
         for number in range(1, self.bench.coups + 1):
-            faulty = self.bench.fault_every and number % self.bench.fault_every == 5
+            faulty = (
+                self.bench.fault_every
+                and number % self.bench.fault_every == FAULT_AT % self.bench.fault_every
+            )
             self.dealt.append(dealer.deal(*self._coup(number, shoe, faulty=bool(faulty))))
 
     def _coup(self, number: int, shoe: list[Card], *, faulty: bool) -> tuple[Coup, Trick | None]:
@@ -92,7 +102,7 @@ class Session:
         trick: Trick | None = None
         if faulty:
             slips, tricks = BY_CHANCE, (*Trick, None, None, None, None, None, None)
-            trick = self.rng.choice(tricks)
+            trick = self.bench.trick or self.rng.choice(tricks)
             slips = (None,) if trick else BY_CHANCE
         slip = self.rng.choice(slips)
         side = self.rng.random() < 0.5
@@ -102,14 +112,12 @@ class Session:
             if laid is not None and len(laid[0]) <= MOST:
                 break
         drawn = [Drawn(n, c, p) for n, (c, p) in enumerate(zip(cards, laid[0], strict=False))]
-        for each in drawn:
-            assert each.card is not None
-            shoe.remove(each.card)
+        for card in cards[: len(drawn)]:
+            shoe.remove(card)
         if number == self.bench.coups and self.rng.random() < 0.3:
             drawn.insert(self.rng.randrange(len(drawn)), Drawn(0, None, CUT))
-        mistakes = tuple(code for code, _, _ in laid[1])
-        coup = Coup(number, Dealing.FACE_UP, tuple(drawn), ())
-        return replace(coup, mistakes=mistakes), trick  # type: ignore[arg-type]
+        mistakes = tuple(Mistake(code, None, moment) for code, _, moment in laid[1])
+        return Coup(number, Dealing.FACE_UP, tuple(drawn), mistakes), trick
 
     # --- seeing ----------------------------------------------------------------------------------
 
@@ -172,7 +180,7 @@ class Session:
         exposed = [Noticed(when, "EXPOSED_IN_SHOE")] if tracker.newly_exposed() else []
         return [*exposed, *noticed, *events]
 
-    def _classify(self, sensor: Sensor):  # type: ignore[no-untyped-def]
+    def _classify(self, sensor: Sensor) -> Classify:
         def classify(_: Image, quads: Sequence[Points]) -> list[Look]:
             return [self._face(sensor, quad) for quad in quads]
 
@@ -235,7 +243,9 @@ class Session:
         raised: dict[int, set[str]],
     ) -> Verdict:
         codes = set().union(*(raised.get(coup, set()) for coup in mine)) if mine else set()
-        wanted = set(dealt.coup.mistakes) | ({dealt.trick.value} if dealt.trick else set())
+        wanted = {mistake.code for mistake in dealt.coup.mistakes} | (
+            {dealt.trick.value} if dealt.trick else set()
+        )
         if any(drawn.place == CUT for drawn in dealt.coup.drawn):
             wanted.add("CUT_CARD")
         if any(isinstance(e, CutCardOut) and dealt.covers(e.at - START_MS) for e in self.events):

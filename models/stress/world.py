@@ -63,7 +63,7 @@ class Layout:
 
     def view(self) -> TableView:
         """Return the camera's view of it."""
-        corners = [[0, 0], [WIDTH_MM, 0], [WIDTH_MM, 700], [0, 700]]
+        corners = [[0.0, 0.0], [WIDTH_MM, 0.0], [WIDTH_MM, 700.0], [0.0, 700.0]]
         slots = {
             slot: _square(pose, SLOT_HALF_MM if slot < Slot.PUNTO_3 else THIRD_HALF_MM)
             for slot, pose in self.places.items()
@@ -201,7 +201,7 @@ def covered_share(pose: Pose, palms: Sequence[tuple[float, float, float]]) -> fl
     angle = math.radians(pose.angle)
     ux, uy = 30 * math.cos(angle), 30 * math.sin(angle)
     vx, vy = -21 * math.sin(angle), 21 * math.cos(angle)
-    count = covered(pose.x, pose.y, palms)
+    count = int(covered(pose.x, pose.y, palms))
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         count += covered(pose.x + a * ux + b * vx, pose.y + a * uy + b * vy, palms)
     return count / 5

@@ -117,7 +117,8 @@ class Scene:
     """What the explanations are weighed against: the table at time `at` (ms).
 
     `sight` looks at the place of a card that is not detected; `cleared_at` is when a card last left
-    the layout; `altered` says whether something lies at a pose that was bare; `hands` are polygons (mm); `signs` says that somebody watches the mouth.
+    the layout; `altered` says whether something lies at a pose that was bare; `hands` are
+    polygons (mm); `signs` says that somebody watches the mouth.
     """
 
     view: TableView

@@ -49,6 +49,9 @@ BARE_UNTURNED_MS = 4000  # one lying on its face may be in a hand that turns it
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
 NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table went off it
+# Of the detector (0 to 1): below it a sighting of a card that lies is checked against the bare
+# table. Lower, and print keeps a cleared card alive; higher costs a comparison for each card.
+DUBIOUS_SCORE = 0.75
 PATCH_MS = 200  # how often the look of a card's place is renewed
 EXPOSED_MS = 400  # a card turned over as it is drawn shows its face in the mouth for less
 EXPOSED_AGAIN_MS = 3000  # a face in the mouth that was out of sight for longer is another one
@@ -312,7 +315,7 @@ class Tracker:
     def _live(self, card: TrackedCard) -> None:
         run = card.tracklet
         card.face_seen |= run.kind is Kind.FACE
-        seen = run.seen_at == self._at
+        seen = run.seen_at == self._at and not self._is_print(card)
         if seen:
             card.bare_since = None
         card.take(self._observed_seen(card) if seen else self._observed_unseen(card))
@@ -320,6 +323,14 @@ class Tracker:
             self._cleared_at = self._at
         elif card.life is Life.LYING and seen and run.rest is not None:
             self._lay(card, run.rest)
+
+    def _is_print(self, card: TrackedCard) -> bool:
+        """Whether what is seen where a card lay is the bare table, and its print taken for one."""
+        run = card.tracklet
+        if card.placed is None or run.rest is None:
+            return False
+        dubious = run.score < DUBIOUS_SCORE or (card.face_seen and run.votes[-1] is Kind.BACK)
+        return dubious and self._is_bare(run.rest)
 
     def _observed_seen(self, card: TrackedCard) -> Observation:
         run = card.tracklet
@@ -336,7 +347,9 @@ class Tracker:
         return Observation.RESTS if run.rested_ms(self._at) >= patience else Observation.MOVES
 
     def _observed_unseen(self, card: TrackedCard) -> Observation:
-        unseen = self._at - card.tracklet.seen_at
+        unseen = self._at - card.tracklet.seen_at  # 0 where print is seen in its place
+        if not card.is_seen:
+            return Observation.UNSEEN  # how long it is waited for is `Leaving`'s matter
         if card.placed is None:
             alone = all(c.placed is None or c.tracklet.is_cut for c in self._cards if not c.gone)
             cleared = self._cleared_at > card.tracklet.seen_at
@@ -361,7 +374,7 @@ class Tracker:
         # others have gone since.
         cleared = self._cleared_at > card.bare_since
         patience = BARE_MS if card.face_seen or cleared else BARE_UNTURNED_MS
-        bare = self._at - max(card.bare_since, card.tracklet.seen_at)
+        bare = self._at - card.bare_since
         return Observation.BARE_LONG if bare >= patience else Observation.BARE
 
     def _sight(self, card: TrackedCard) -> Sight:

@@ -1,0 +1,145 @@
+"""What the mouth of the shoe says makes, orders and ends cards; doubts are told, not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tests.sight.film import MOUTH, PLACES, table_view
+from vision.game.events import Slot
+from vision.sight.detection.detector import Kind
+from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import Pose
+from vision.sight.mouth.signs import MouthEvent, MouthSign
+from vision.sight.tracking.association import Sighting
+from vision.sight.tracking.card import Track
+from vision.sight.tracking.tracker import Tracker, Uses
+
+STEP_MS = 70
+FIRST, SECOND = PLACES[Slot.PUNTO_1], PLACES[Slot.BANCO_1]
+
+
+class Watch:
+    """Gives a tracker a frame every 70 ms, with what the mouth showed, and keeps what it said."""
+
+    def __init__(self, uses: Uses | None = None) -> None:
+        self.tracker = Tracker(table_view(), uses=uses or Uses())
+        self.at = 0
+        self.tracks: tuple[Track, ...] = ()
+        self.told: list[Track] = []
+        self.codes: list[str] = []
+
+    def see(
+        self,
+        *poses: Pose,
+        signs: Sequence[tuple[MouthSign, float]] = (),
+        hands: Sequence[Points] = (),
+        frames: int = 1,
+    ) -> None:
+        """Give so many frames of cards lying at these poses; the signs come with the first."""
+        mouth = [MouthEvent(self.at + STEP_MS, sign, sure) for sign, sure in signs]
+        for _ in range(frames):
+            self.at += STEP_MS
+            found = [Sighting(pose, Kind.BACK, 0.9) for pose in poses]
+            self.tracks = self.tracker.follow(found, self.at, mouth=mouth, hands=hands)
+            new = {track.id for track in self.tracks} - {track.id for track in self.told}
+            self.told += [track for track in self.tracks if track.id in new]
+            self.codes += [each.code for each in self.tracker.findings()]
+            mouth = []
+
+    def leave(self, sure: float = 0.95) -> None:
+        """Let the mouth give a card to leave that nobody sees."""
+        self.see(*(t.pose for t in self.tracks), signs=[(MouthSign.LEFT, sure)])
+
+
+def test_card_given_to_leave_is_out_since_then_however_late_it_is_seen() -> None:
+    """A card slid under a hand left the shoe when the mouth said so, not when it was laid."""
+    watch = Watch()
+    watch.leave()
+    left_at = watch.at
+    watch.see(frames=8)
+    assert watch.told == []
+    watch.see(FIRST, frames=8)
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1]
+    assert watch.told[0].out_at == left_at
+
+
+def test_cards_are_told_in_the_order_in_which_they_left() -> None:
+    """The second card comes into sight first; the first is told before it all the same."""
+    watch = Watch()
+    watch.leave()
+    watch.see(frames=4)
+    watch.leave()
+    watch.see(SECOND, frames=9)
+    watch.see(FIRST, SECOND, frames=20)
+    assert len(watch.told) == 2
+    assert watch.told[0].out_at < watch.told[1].out_at
+    assert not any(track.found for track in watch.told)
+
+
+def test_sign_that_nothing_confirms_makes_no_card_and_a_doubt_if_it_was_sure() -> None:
+    """A false sign is never a card of the coup; a sure one is told as a doubt about the reader."""
+    for sure, codes in ((0.95, ["REVIEW"]), (0.7, [])):
+        watch = Watch()
+        watch.leave(sure)
+        watch.see(frames=90)
+        assert watch.told == []
+        assert watch.codes == codes
+
+
+def test_card_that_goes_back_into_the_shoe_is_returned() -> None:
+    """A card that was out and slid back is no card of the coup, and is told of."""
+    watch = Watch()
+    out = Pose(MOUTH.x - 80, MOUTH.y + 60, 60)
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=3)
+    watch.see(Pose(MOUTH.x - 40, MOUTH.y + 30, 60))
+    watch.see(out, signs=[(MouthSign.LEFT, 0.95)])
+    watch.see(out, frames=3)
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), signs=[(MouthSign.RETURNED, 0.9)])
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=12)
+    assert len(watch.told) == 1
+    assert watch.tracks == ()
+    assert "RETURNED_TO_SHOE" not in watch.codes, "its track says so, with its number"
+
+
+def test_two_that_leave_together_are_told() -> None:
+    """Two cards that leave as one are a fault of their own."""
+    watch = Watch()
+    watch.see(signs=[(MouthSign.TOGETHER, 0.95)])
+    assert watch.codes == ["TWO_CARDS_OUT"]
+
+
+def test_one_card_is_not_two_runs() -> None:
+    """Two boxes come to rest after one card left: weighed together, only one of them is it."""
+    for joint in (True, False):
+        watch = Watch(Uses(joint=joint))
+        watch.leave()
+        watch.see(FIRST, SECOND, frames=7)
+        assert len(watch.told) <= 1, joint
+
+
+def test_box_where_nobody_saw_a_card_leave_waits_for_proof() -> None:
+    """With somebody at the mouth, a box in a slot that no card left for takes longer to believe."""
+    watched, unwatched = Watch(), Watch(Uses(mouth=False))
+    for watch in (watched, unwatched):
+        watch.see(frames=3)
+        watch.see(FIRST, frames=9)
+    assert len(unwatched.told) == 1
+    first = unwatched.told[0].placed_at
+    assert first is not None
+    assert all((track.placed_at or 0) >= first for track in watched.told)
+
+
+def test_card_under_a_hand_is_not_gone() -> None:
+    """Without a picture a card out of sight is taken for gone, unless a hand lies over it."""
+    hand = np.array(
+        [[FIRST.x - 60, FIRST.y - 90], [FIRST.x + 60, FIRST.y - 90],
+         [FIRST.x + 60, FIRST.y + 60], [FIRST.x - 60, FIRST.y + 60]], np.float32,
+    )  # fmt: skip
+    for hands, lies in (((hand,), 1), ((), 0)):
+        watch = Watch()
+        watch.leave()
+        watch.see(FIRST, frames=12)
+        watch.see(hands=hands, frames=110)
+        assert len(watch.tracks) == lies

@@ -199,7 +199,7 @@ def test_order_that_is_none_is_told_before_it_is_sent(
 def test_what_cannot_be_undone_needs_a_second_signature(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With two inspectors in the users file the reader takes it from both only; the log has both."""
+    """With two inspectors in the users file it is taken from both only; the log has both."""
     users = ["--file", str(tmp_path / "users.json")]
     assert cli.main(["users", "add", "Eve", "--role", "inspector", *users]) == 0
     log = tmp_path / "t.sqlite"

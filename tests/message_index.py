@@ -295,7 +295,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "its beginning has been pruned": (
         "the log was written by another version and cannot be begun from its start",
-        "start it with that version, or move it away to begin a new log",
+        "start it with that version, or go on with shoe-reader log begin",
     ),
     "the order was refused": (
         "the reader does not take the order, for the reason given",
@@ -316,6 +316,126 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "there is no profile": (
         "a profile's name is misspelt",
         "choose one of those named, or give the path of a .toml file",
+    ),
+    "belongs to another user, who may change it": (
+        "another user owns a key or the users file",
+        "chown it to the user that runs the program",
+    ),
+    "lies in a folder in which others may put": (
+        "others may write to the folder of a key or of the users file",
+        "chown the folder and take the right to write from others (chmod go-w)",
+    ),
+    "cannot begin a log at": (
+        "the folder of the log cannot be written",
+        "correct its rights, or make room",
+    ),
+    "cannot copy what belongs to": (
+        "the anchors or the evidence cannot be read or written",
+        "correct the rights of the folders, or make room",
+    ),
+    "cannot put the evidence back to": (
+        "the folder of the evidence cannot be written",
+        "correct its rights, or make room",
+    ),
+    "cannot read the ring": (
+        "the file of the ring is not there or not for this user",
+        "give a file that shoe-reader keys add has made",
+    ),
+    "is no ring of keys": (
+        "the file is another, or was damaged",
+        "give a file that shoe-reader keys add has made",
+    ),
+    "has no list of files: it was changed": (
+        "the receipt of an export was changed",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "is not what the receipt says it was": (
+        "a file of the export was changed",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "its signature is not good: it was changed": (
+        "the receipt of an export was changed after it was signed",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "but the export has": (
+        "the receipt of an export was changed",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "stands twice in the export": (
+        "somebody put a second file of the same name in the .zip",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "was put in: the receipt does not list it": (
+        "a file was put into the export",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "was taken out: the receipt lists it": (
+        "a file was taken out of the export",
+        "ask for the export again; keep this one as evidence",
+    ),
+    "the table file of": (
+        "the backup is of another table",
+        "give the table file of the table that the backup is of",
+    ),
+    "is there: move it away first": (
+        "a log stands where the backup is to go",
+        "move it away, and keep it as evidence",
+    ),
+    "its messages cannot be compared with": (
+        "another version of the program wrote the log",
+        "run shoe-reader audit with that version, if in doubt",
+    ),
+    "messages that are published again could not be compared": (
+        "their records were pruned, or another version said them",
+        "none needed; shoe-reader audit says how many",
+    ),
+    "is in the ring already": (
+        "the key was added before",
+        "shoe-reader keys list shows the ring",
+    ),
+    "keys revoke: give --why": (
+        "a reason is needed",
+        "give one with --why",
+    ),
+    "give --ring, the file of the ring": (
+        "no ring was named",
+        "name it with --ring",
+    ),
+    "give the FILE of the key": (
+        "no key was named",
+        "name its file",
+    ),
+    "[log] path: there is no": (
+        "the table has no log yet, or the path is another",
+        "start the reader, or correct [log] path",
+    ),
+    "are not sent: start the": (
+        "the broker has not had all messages of the old log",
+        "run the reader with its broker until it has, or give --lose-unsent",
+    ),
+    "old evidence cannot be looked through": (
+        "the folder of the evidence cannot be read",
+        "correct the rights of the [evidence] folder",
+    ),
+    "had taken over before": (
+        "the log was signed with an old key after a new one was in use",
+        "treat what follows as forged, unless the house put the old key back itself",
+    ),
+    "says that records were pruned, but no signature": (
+        "records were taken out by somebody who has not the key",
+        "keep it as evidence, compare with a back-up, and go on with shoe-reader log begin",
+    ),
+    "…: the order …": (
+        "an order of the log was not signed so by that person",
+        "keep the log as evidence, and compare with a back-up",
+    ),
+    "is empty: move it away to begin": (
+        "the file holds no log",
+        "move it away, and start the reader",
+    ),
+    "the log … was changed: …": (
+        "a record or a message beside the log was changed",
+        "keep it as evidence, run shoe-reader audit on it, and go on with shoe-reader log begin",
     ),
     "write FIELD=VALUE": (
         "a word of the order has no `=`",

@@ -161,7 +161,7 @@ def test_file_in_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path,
         lambda: load_users(tmp_path / "users.json"),
         lambda: load_credential(tmp_path / "Ann.key"),
     ):
-        with pytest.raises(ConfigurationError, match="chmod o-w"):
+        with pytest.raises(ConfigurationError, match="chmod go-w"):
             load()
     tmp_path.chmod(0o700)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.app.test_evidence import Table
+from tests.chaos.shoe import COUPS_A_SHOE, play
+from tests.chaos.table import journal_of
 from tests.table_log import overdraw
 from vision.audit import selection
 from vision.audit.export import Sources, audit_archive, write_archive
@@ -15,7 +21,10 @@ from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
+from vision.record.chain import BrokenChainError
+from vision.storage.anchors import load_key, make_keys
 from vision.storage.evidence import folder_of
+from vision.storage.log_reader import read_log
 from vision.wire.session import Step, TableSession
 
 
@@ -64,10 +73,12 @@ def test_export_that_was_touched_is_found(dealt: Table, tmp_path: Path) -> None:
     still = next(out.glob("evidence/*/*.jpg"))
     before = still.read_bytes()
     still.write_bytes(before[:-1] + b"x")
-    with pytest.raises(OutsideError, match="is not what the log says"):
+    with pytest.raises(OutsideError, match="is not what the receipt says"):
         audit_archive(out, Trust())
     still.unlink()
-    assert "1 are not kept here" in audit_archive(out, Trust())[1]
+    with pytest.raises(OutsideError, match="was taken out"):
+        audit_archive(out, Trust())
+    still.write_bytes(before)
     records = out / "records.jsonl"
     records.write_text(records.read_text("utf-8").replace("9c", "8c", 1), "utf-8")
     assert main(["audit", str(out)]) == 3
@@ -85,3 +96,104 @@ def test_part_that_is_not_there_is_explained(dealt: Table, tmp_path: Path) -> No
     assert main(["export", str(tmp_path / "none"), str(tmp_path / "a")]) == 3
     assert list(tmp_path.iterdir()) == []
     assert main(["export", log, str(tmp_path / "b"), "--seq", "5", "9"]) == 0
+
+
+RECEIPT_CHANGES = {
+    "site": "casa", "table": "8", "log": "0" * 64, "last": 3, "hash": "0" * 64, "files": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECEIPT_CHANGES)
+def test_receipt_that_says_another_thing_is_found(dealt: Table, tmp_path: Path, name: str) -> None:
+    """Whatever the receipt claims is what the export has."""
+    out = tmp_path / "out"
+    write_archive(Sources(dealt.log, folder_of(dealt.log)), out)
+    receipt = json.loads((out / "receipt.json").read_text("utf-8"))
+    receipt[name] = RECEIPT_CHANGES[name]
+    (out / "receipt.json").write_text(json.dumps(receipt), "utf-8")
+    assert main(["audit", str(out)]) == 3
+
+
+def test_picture_that_was_put_in_is_found(dealt: Table, tmp_path: Path) -> None:
+    """No picture lies in an export that the receipt does not list."""
+    out = tmp_path / "out"
+    write_archive(Sources(dealt.log, folder_of(dealt.log)), out)
+    day = next((out / "evidence").iterdir())
+    (day / "s1-1-c999.0123456789ab.jpg").write_bytes(b"planted")
+    with pytest.raises(OutsideError, match=r"c999.* was put in"):
+        audit_archive(out, Trust())
+
+
+def test_file_that_stands_twice_in_a_zip_is_found(dealt: Table, tmp_path: Path) -> None:
+    """Two programs never read two different records out of one export."""
+    out = tmp_path / "out.zip"
+    write_archive(Sources(dealt.log, folder_of(dealt.log)), out)
+    with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("records.jsonl", b"{}")
+    with pytest.raises(OutsideError, match="stands twice"):
+        audit_archive(out, Trust())
+
+
+def test_small_zip_does_not_fill_the_memory(dealt: Table, tmp_path: Path) -> None:
+    """A line that unpacks to hundreds of megabytes is refused before it is read whole."""
+    out = tmp_path / "out.zip"
+    write_archive(Sources(dealt.log, folder_of(dealt.log)), tmp_path / "out")
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted((tmp_path / "out").rglob("*")):
+            if path.is_file() and path.name != "records.jsonl":
+                archive.write(path, path.relative_to(tmp_path / "out").as_posix())
+        with archive.open("records.jsonl", "w", force_zip64=True) as file:
+            for _ in range(100):
+                file.write(b" " * 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(BrokenChainError, match="is longer than"):
+        audit_archive(out, Trust())
+    assert tracemalloc.get_traced_memory()[1] < 80_000_000
+    tracemalloc.stop()
+
+
+def test_signed_receipt_vouches_for_the_pictures(dealt: Table, tmp_path: Path) -> None:
+    """Pictures left out together with their lines are found where the receipt is signed."""
+    public = make_keys(tmp_path / "key")
+    out = tmp_path / "out"
+    key = load_key(tmp_path / "key")
+    write_archive(Sources(dealt.log, folder_of(dealt.log), key=key), out)
+    trust = Trust((public,))
+    assert "signed by key" in audit_archive(out, trust)[1]
+    assert "NOT verified" in audit_archive(out, Trust())[1]
+    receipt = json.loads((out / "receipt.json").read_text("utf-8"))
+    still = next(out.glob("evidence/*/*.jpg"))
+    del receipt["files"][still.relative_to(out).as_posix()]
+    still.unlink()
+    kept = re.search(r"(\d+) pieces", receipt["evidence"])
+    assert kept is not None
+    there = int(kept[1]) - 1
+    receipt["evidence"] = (
+        f"evidence: {there} pieces are what they were, 1 are not kept here any more"
+    )
+    (out / "receipt.json").write_text(json.dumps(receipt), "utf-8")
+    with pytest.raises(OutsideError, match="signature is not good"):
+        audit_archive(out, trust)
+
+
+def test_export_of_a_coup_reads_its_shoe_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coup of one shoe of six costs a part of the log, found from its checkpoint."""
+    log = tmp_path / "t.sqlite"
+    with journal_of(log, 1, publish=False) as journal:
+        journal.take(list(play(6 * COUPS_A_SHOE)))
+    folded: list[Event] = []
+    advance = selection.advance
+
+    def counting(desk: TableSession, event: Event) -> Step:
+        folded.append(event)
+        return advance(desk, event)
+
+    monkeypatch.setattr(selection, "advance", counting)
+    receipt = write_archive(Sources(log, folder_of(log)), tmp_path / "out", Part("s3", 7))
+    total = sum('"event":' in record.body for record in read_log(log))
+    assert len(folded) < total / 4
+    found, _ = audit_archive(tmp_path / "out", Trust())
+    assert found.first == receipt["first"]
+    assert 2 * total / 6 < found.first < 3 * total / 6

@@ -10,11 +10,12 @@ import pytest
 from tests.config.test_table import table_file
 from tests.metrics.sight import SightCounts
 from vision.access.users import User, Users, save_users
-from vision.commands.check import STALE_S, _clock, _health, _orders, health_lines
+from vision.commands.check import STALE_S, _clock, _health, _log, _orders, health_lines
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
 from vision.metrics.counters import Metrics
 from vision.metrics.server import MetricsServer
+from vision.storage.anchors import make_keys
 
 
 def config_of(folder: Path, **sections: dict[str, object]) -> TableConfig:
@@ -80,3 +81,16 @@ def test_orders_tells_who_may_give_them(tmp_path: Path) -> None:
 def test_clock_is_told(tmp_path: Path) -> None:
     """Whatever the kernel says comes out in words."""
     assert next(_clock(config_of(tmp_path)))
+
+
+def test_log_that_nobody_signs_is_told(tmp_path: Path) -> None:
+    """Signing is off until somebody makes a key: the check says what that means, and the cure."""
+    told = " ".join(_log(config_of(tmp_path, log={"path": str(tmp_path / "t.sqlite")})))
+    assert "NOT SIGNED" in told
+    assert "shoe-reader keys make" in told
+    make_keys(tmp_path / "key")
+    signed = {"path": str(tmp_path / "t.sqlite"), "signing_key": str(tmp_path / "key")}
+    told = " ".join(_log(config_of(tmp_path, log=signed)))
+    assert "NOT SIGNED" not in told
+    assert "anchors lie beside it" in told
+    assert "evidence is on this disk only" in told

@@ -217,6 +217,8 @@ def test_what_cannot_be_undone_needs_a_second_signature(
     text = signed_text(f"casino/{config.site}/table/{config.table}/cmd/void_coup", fields)
     eve = load_users(tmp_path / "users.json").users["Eve"]
     assert eve.signed(text, fields["second_sig"])
+    assert cli.main(["audit", str(log)]) == 0
+    assert cli.main(["replay", str(log), "--check"]) == 0
 
 
 def test_burst_of_refused_orders_is_an_alert(table: Path, tmp_path: Path) -> None:

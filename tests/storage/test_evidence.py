@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
 from vision.record.proofs import EvidenceKept, Medium
+from vision.storage.copier import Copier, copy_missing
 from vision.storage.evidence import EvidenceStore, Limits, file_name
 from vision.wire.commands import again
 from vision.wire.messages import Message
@@ -69,6 +72,17 @@ def filled_store(folder: Path) -> EvidenceStore:
     return evidence_store
 
 
+def gone(
+    store: EvidenceStore, limits: Limits, now: int, *, before_day: str = "9999", wanted: str = "-"
+) -> list[str]:
+    """Delete what is to go; return the names."""
+    doomed = store.doomed(
+        limits, now, before_day=before_day, is_wanted=lambda name: name.startswith(wanted)
+    )
+    store.delete(doomed)
+    return [piece.name for piece in doomed]
+
+
 def left(folder: Path) -> list[int]:
     """Return how many pieces are left of each day."""
     return [len(list(day.iterdir())) for day in sorted(folder.iterdir())]
@@ -78,23 +92,61 @@ def test_old_evidence_goes_but_never_what_is_wanted(tmp_path: Path) -> None:
     """Age counts by the day; an open alert's coup and what is unsent stay."""
     evidence_store = filled_store(tmp_path)
     now = NOON + 4 * DAY_MS
-    limits = Limits(keep_days=2, max_mb=1000)
-    assert (
-        evidence_store.prune(limits, now, before_day="2023-11-14", is_wanted=lambda _: False) == 0
-    )
-    wanted = "s0-2-"
-    gone = evidence_store.prune(
-        limits, now, before_day="9999", is_wanted=lambda n: n.startswith(wanted)
-    )
-    assert gone == 15
+    limits = Limits(keep_days=2, max_mb=1000, alert_days=2)
+    assert gone(evidence_store, limits, now, before_day="2023-11-14") == []
+    names = gone(evidence_store, limits, now, wanted="s0-2-")
+    assert len(names) == 15
+    assert names[0].startswith("2023-11-14/s0-1-c0.")
     assert left(tmp_path) == [5, 10, 10]
 
 
 def test_too_much_evidence_goes_oldest_first(tmp_path: Path) -> None:
     """The size is kept to, a few files at a time, beginning with the oldest."""
     evidence_store = filled_store(tmp_path)
-    evidence_store.prune(Limits(31, 25), NOON, before_day="9999", is_wanted=lambda _: False)
+    assert gone(evidence_store, Limits(31, 25, 31), NOON)
     assert left(tmp_path) == [5, 10, 10]
     evidence_store.keep(replace(KEPT, at=NOON + 3 * DAY_MS, id="s3-1-x"), b"x" * 2_000_000)
-    evidence_store.prune(Limits(31, 25), NOON, before_day="9999", is_wanted=lambda _: False)
+    assert gone(evidence_store, Limits(31, 25, 31), NOON)
     assert left(tmp_path) == [3, 10, 11]
+
+
+def test_evidence_of_alerts_is_kept_for_its_own_time(tmp_path: Path) -> None:
+    """Pictures of cards go first, those of an alert when the alert's own time has come."""
+    store = filled_store(tmp_path)
+    store.keep(replace(KEPT, at=NOON, id="s0-1-a7"), b"alert")
+    now = NOON + 4 * DAY_MS
+    assert len(gone(store, Limits(2, 1000, 4), now)) == 20
+    assert left(tmp_path)[0] == 1
+    assert len(gone(store, Limits(2, 1000, 3), now)) == 1
+
+
+def test_copy_is_made_of_each_piece_once(tmp_path: Path) -> None:
+    """The second place gets every file whole; a share that is not mounted is not filled."""
+    (tmp_path / "a").mkdir()
+    filled_store(tmp_path / "a")
+    with pytest.raises(OSError, match="not mounted"):
+        copy_missing(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b").mkdir()
+    assert copy_missing(tmp_path / "a", tmp_path / "b") == 40
+    assert copy_missing(tmp_path / "a", tmp_path / "b") == 0
+    assert left(tmp_path / "b") == left(tmp_path / "a")
+
+
+def test_copier_says_that_its_place_is_away_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    """The absence of the second copy is known, and mended as soon as it can be."""
+    (tmp_path / "a").mkdir()
+    filled_store(tmp_path / "a")
+    copier = Copier(tmp_path / "a", tmp_path / "b", every_s=0.05)
+    assert wait_until(lambda: "not mounted" in copier.complaint)
+    (tmp_path / "b").mkdir()
+    assert wait_until(lambda: copier.complaint == "")
+    copier.stop()
+    assert left(tmp_path / "b") == left(tmp_path / "a")
+
+
+def wait_until(is_so: Callable[[], bool]) -> bool:
+    """Wait for something, ten seconds at most."""
+    until_s = time.monotonic() + 10
+    while not is_so() and time.monotonic() < until_s:
+        time.sleep(0.02)
+    return is_so()

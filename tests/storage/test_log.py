@@ -335,3 +335,13 @@ def test_append_takes_milliseconds(tmp_path: Path) -> None:
             store.append([entry(CardOut(n, n), *(message(3 * n + i) for i in range(3)))])
             spent.append(time.perf_counter() - began)
     assert sorted(spent)[50] < 0.05
+
+
+def test_lock_holds_under_every_name_of_the_log(tmp_path: Path) -> None:
+    """A symbolic link is no way round the lock: two writers would fork the chain."""
+    (tmp_path / "other.sqlite").symlink_to(tmp_path / "t.sqlite")
+    with (
+        Store(tmp_path / "t.sqlite", HEADER),
+        pytest.raises(OutsideError, match="another reader"),
+    ):
+        Store(tmp_path / "other.sqlite", HEADER)

@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.access.users import Credential, load_credential
+from vision.app.signing import trust_of_table
 from vision.app.table_editor import TableEditor
 from vision.audit.export import Sources, write_archive
 from vision.audit.selection import Part
@@ -240,7 +241,8 @@ class _DeskServer:
                 f"shoe-reader export LOG OUT.zip --shoe {shoe} --coup {coup}"
             )
         log_path, folder = Path(config.log.path), config.evidence.folder
-        sources = Sources(log_path, Path(folder) if folder else folder_of(log_path))
+        evidence = Path(folder) if folder else folder_of(log_path)
+        sources = Sources(log_path, evidence, trust_of_table(config))
         try:
             write_archive(sources, out, Part(shoe, coup))
         except BrokenChainError as error:

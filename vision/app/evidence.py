@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vision.config.table import EvidenceSection, ViewSection
+from vision.errors import OutsideError
 from vision.files import WriteError
 from vision.game.conditions import Condition
 from vision.game.events import Event
@@ -37,7 +38,8 @@ from vision.game.outputs import (
 )
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.storage.evidence import EvidenceStore, Limits, folder_of
+from vision.storage.copier import Copier
+from vision.storage.evidence import Doomed, EvidenceStore, Limits, folder_of
 from vision.wire.messages import Message, topic_level
 from vision.wire.session import TableSession
 
@@ -45,7 +47,6 @@ LOUD = (Severity.WARNING, Severity.CRITICAL)
 # Millimetres of table kept around the layout: about a card's width, so that a card dealt over its
 # edge can still be seen. Less cuts proof off, more shows what guests do.
 MARGIN_MM = 60.0
-TIDY_EVERY_MS = 60_000  # between two looks for old evidence; a longer gap deletes more at a time
 NO_HASH = ""  # of a piece that is not written yet
 # JPEG quality, 0 to 100, chosen by looking at stills and clips of simulated films. Lower saves disk
 # and blurs the indices, which are the proof.
@@ -85,7 +86,13 @@ class EvidenceRecorder:
         self._rolling: list[_Rolling] = []
         self._failing = Condition("EVIDENCE")
         self._failure: str | None = None
-        self._tidied_at = 0
+        self._at_risk = Condition("EVIDENCE_AT_RISK")
+        self._deleted_early = ""
+        alert_days = settings.keep_days if settings.alert_days is None else settings.alert_days
+        self._limits = Limits(settings.keep_days, settings.max_mb, alert_days)
+        self._copier = (
+            Copier(self._store.folder, Path(settings.copy_to)) if settings.copy_to else None
+        )
 
     def look(self, frame: Frame) -> None:
         """Take the newest picture."""
@@ -97,25 +104,45 @@ class EvidenceRecorder:
         """Return the message as it is sent, with the picture for which it stands, if any."""
         return self._store.filled(message)
 
-    def tidy(self, at: int, *, wanted: tuple[str, ...], before_day: str) -> None:
-        """Once a minute, delete evidence that is too old or too much; see `EvidenceStore.prune`.
+    def doomed(self, at: int, *, wanted: tuple[str, ...], before_day: str) -> tuple[Doomed, ...]:
+        """Return the evidence that is too old or too much at `at`; see `EvidenceStore.doomed`.
 
         Never what lies under a name that begins with one of `wanted`, nor of `before_day` or later.
         """
-        if not self._settings.keep or 0 <= at - self._tidied_at < TIDY_EVERY_MS:
-            return
-        self._tidied_at = at
-        limits = Limits(self._settings.keep_days, self._settings.max_mb)
+        if not self._settings.keep:
+            return ()
         try:
-            self._store.prune(
-                limits, at, before_day=before_day, is_wanted=lambda name: name.startswith(wanted)
+            doomed = self._store.doomed(
+                self._limits,
+                at,
+                before_day=before_day,
+                is_wanted=lambda name: name.startswith(wanted),
             )
         except OSError as error:
-            log.warning("old evidence cannot be deleted: %s", error)
+            log.warning("old evidence cannot be looked through: %s", error)
+            return ()
+        early = sum(piece.early for piece in doomed)
+        if early:
+            self._deleted_early = (
+                f"{early} pictures, from {doomed[0].name[:10]}, are deleted before their time: "
+                f"there are more than [evidence] max_mb {self._settings.max_mb:g}."
+            )
+        elif not doomed:
+            self._deleted_early = ""
+        return doomed
+
+    def delete(self, doomed: Sequence[Doomed]) -> None:
+        """Delete what `doomed` named; what cannot be deleted is named again the next time."""
+        try:
+            self._store.delete(doomed)
+        except OutsideError as error:
+            log.warning("%s", error)
 
     def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the report that evidence cannot be kept, or can be again, at `at` (Unix ms)."""
-        return self._failing.take(self._failure, at)
+        """Return the reports that evidence cannot be kept or is at risk, or is not any more."""
+        risks = (self._deleted_early, self._copier.complaint if self._copier else "")
+        at_risk = " ".join(filter(None, risks))
+        return (*self._failing.take(self._failure, at), *self._at_risk.take(at_risk or None, at))
 
     # --- clips whose end is still to come ----------------------------------------------------
 
@@ -129,6 +156,8 @@ class EvidenceRecorder:
         """Return the clips that end now because the run does; nothing is kept afterwards."""
         rolling, self._rolling = self._rolling, []
         self._frame = None
+        if self._copier:
+            self._copier.stop()
         return self._complete(rolling, at)
 
     def _complete(self, clips: Sequence[_Rolling], at: int) -> list[EvidenceKept]:
@@ -200,9 +229,12 @@ class EvidenceRecorder:
 def wanted_names(session: TableSession) -> tuple[str, ...]:
     """Return how the names of evidence begin that is not to be deleted.
 
-    It is that of coups with an alert that is not closed, or with a result that is held.
+    It is that of coups with an alert that is not closed, with a result that is held, or under
+    legal hold.
     """
     groups = {_group(proof.shoe, proof.coup) for proof in session.shelf.proofs}
+    for hold in session.register.holds:
+        groups.add(_group(hold.shoe, hold.coup) if hold.coup else f"{topic_level(hold.shoe)}-")
     table = session.table
     for coup in (*table.done, *((table.coup,) if table.coup is not None else ())):
         result = coup.result

@@ -17,16 +17,13 @@ from typing import Any, Self
 
 from vision import __version__
 from vision.access.command_gate import Gate, Signed
-from vision.app.evidence import EvidenceRecorder, wanted_names
+from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, SlowDisk
 from vision.app.replay_service import Replays
-from vision.app.restore import (
-    CHECKPOINT_EVERY,
-    checkpoint_of,
-    moments_in_dispute,
-    restored,
-)
-from vision.app.signing import anchor_for, open_signer
+from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
+from vision.app.retention import Retention
+from vision.app.signing import PruningSeal, anchor_for, key_in_log, open_signer
+from vision.app.staff import StaffRecord, refuse_second_call
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
@@ -40,7 +37,6 @@ from vision.mqtt.publisher import Publisher, as_it_is
 from vision.record.facts import Fact, Recorded
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
-from vision.storage.retention import Limits
 from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
@@ -125,14 +121,16 @@ class Journal:
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
             self._session = restored(self._store, header)
-            self._signer = open_signer(config, destinations.log, self._store)
+            self._signer = open_signer(config, destinations.log, self._store, self._session)
+            compare_messages(self._store, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
             self.gate.remember(self._store.orders())
             self._second_person = config.orders.second_person
+            self._staff = StaffRecord(self._session.register)
             self._closing = opening.pop_all()
-        log = config.log
-        self._limits = Limits(log.keep_days, log.messages_days, log.max_mb)
+        begin = self._session.table.clock
+        self._retention = Retention(self._store, evidence, config.log, begin)
         self._replays = Replays(self._store, self._session.stream.prefix)
         self._disk = SlowDisk()
         self._refused = Burst("ORDERS", "orders refused")
@@ -166,9 +164,14 @@ class Journal:
             return str(json.loads(message.payload)["at"]) if message.payload else ""
         return "9999"
 
-    def start(self, at: int, boot: str, models: tuple[str, ...]) -> tuple[Step, ...]:
-        """Begin the run called `boot`, and connect."""
-        steps = self.take([Started(at, boot, __version__, models)])
+    def start(
+        self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
+    ) -> tuple[Step, ...]:
+        """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
+        started = Started(at, boot, __version__, models, identity)
+        staff = self._staff.changes(self.gate.users, at)
+        key = key_in_log(self._signer, self._session.register, at)
+        steps = self.take([started, *staff, *key])
         if self._endpoint is not None:
             line = self._session.stream
             will = last_will(line, at)
@@ -216,28 +219,36 @@ class Journal:
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
-        if self._evidence is not None:
-            wanted, before_day = wanted_names(self._session), self.unsent_since[:10]
-            self._evidence.tidy(at, wanted=wanted, before_day=before_day)
+        facts = self._retention.look(self._session, at, self.unsent_since[:10])
+        if facts:
+            self.take(facts)
+        self._retention.delete()
 
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
-        marked = moments_in_dispute(self._session.table)
         for _ in range(SEGMENTS_AT_ONCE):
-            if not self._store.prune(self._limits, now, marked):
+            signer, seal = self._signer, None
+            if signer is not None:
+                seal = PruningSeal(signer, self._store.hash_of(0), self._session)
+            if not self._retention.prune(self._session, now, seal):
                 return
+            if signer and seal and seal.anchor and seal.step:
+                self._session = seal.step.session
+                signer.note(seal.anchor)
+                if self._file:
+                    self._file.write(seal.step.messages)
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk and on bursts of refusals since the last call."""
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
         return (*self._disk.reports(at), *bursts)
 
-    def orders(self, at: int) -> tuple[Ordered, ...]:
+    def orders(self, at: int) -> tuple[Input, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused.
 
         Requests for messages that a consumer missed are served on the way.
         """
-        found: list[Ordered] = []
+        found: list[Input] = []
         refused_before = self.gate.refused
         for request in self._link.requests() if self._link is not None else ():
             if request.name == REPLAY:
@@ -251,11 +262,13 @@ class Journal:
                 self.gate.check_second(
                     event, signed, self._second_person, partial(is_settled, self.table)
                 )
+                refuse_second_call(self.table, [event_of(item) for item in found], event)
+                found += self._staff.changes(self.gate.users, at)
                 found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(request.name, error, at)
         self._refused.note(self.gate.refused - refused_before, at)
-        self._not_let_in.note(sum(is_failed_log_in(order.event) for order in found), at)
+        self._not_let_in.note(sum(is_failed_log_in(event_of(item)) for item in found), at)
         if self._link is not None and self._link.connected:
             for message in self._replays.due():
                 self._publish(message)

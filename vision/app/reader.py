@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
+from vision.app.identify import identify
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch
 from vision.app.pipeline import SightPipeline
@@ -68,6 +69,7 @@ class TableReader:
             deck=path_of(config.deck.path),
         )
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
+        self._identity = identify(config, models.hashes).signature
         decks = load_profile(config.profile).rules.decks
         self._pipeline = SightPipeline(config, models, decks=decks)
         size = (config.camera.width, config.camera.height)
@@ -99,7 +101,8 @@ class TableReader:
     def run(self) -> None:
         """Read the source to its end; whatever ends it, the run is closed in order."""
         with self._journal:
-            self._report(self._journal.start(self._at, uuid.uuid4().hex[:12], self._models))
+            boot = uuid.uuid4().hex[:12]
+            self._report(self._journal.start(self._at, boot, self._models, self._identity))
             try:
                 self._begin()
                 for shot in self._shots:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from vision.audit.said import compare
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
@@ -26,6 +28,8 @@ from vision.wire.session import (
 # restart folds in seconds (0.1 ms each). More makes restarts slow, fewer makes the log longer.
 CHECKPOINT_EVERY = 20_000
 
+log = logging.getLogger(__name__)
+
 
 def restored(store: Store, header: Mapping[str, Any]) -> TableSession:
     """Return the session as the log leaves it; its `seq` is not below that of any message there.
@@ -43,6 +47,25 @@ def restored(store: Store, header: Mapping[str, Any]) -> TableSession:
         session = replace(session, stream=session.stream._replace(seq=store.last_seq))
         store.mark(checkpoint_of(session))
     return session
+
+
+def compare_messages(store: Store, header: Mapping[str, Any]) -> None:
+    """Hold what would be published again against the log; OutsideError where it was not said."""
+    try:
+        compared = compare(header, store.origins(), store.told_again(), store.standing())
+    except OutsideError as error:
+        raise OutsideError(f"the log {store.path} was changed: {error}") from error
+    except (ValueError, KeyError) as error:
+        # What another version wrote; whether the log can be taken up is found out below.
+        log.warning("%s: its messages cannot be compared with the log: %s", store.path, error)
+        return
+    if compared.unproven:
+        log.warning(
+            "%s: %d messages that are published again could not be compared with the log: their "
+            "records were pruned, or another version said them",
+            store.path,
+            compared.unproven,
+        )
 
 
 def folded(
@@ -79,17 +102,18 @@ def resume_state_of(table: Table) -> ResumeState:
 
 
 def moments_in_dispute(table: Table) -> tuple[int, ...]:
-    """Return when (Unix ms) the alerts of earlier shoes were raised that nobody has closed."""
+    """Return when (Unix ms) alerts of earlier shoes that nobody closed were raised or changed."""
     alerts = (output.alert for output in table.earlier_alerts)
-    return tuple(alert.raised_at for alert in alerts if alert.state is not AlertState.CLOSED)
+    standing = (alert for alert in alerts if alert.state is not AlertState.CLOSED)
+    return tuple(at for alert in standing for at in (alert.raised_at, alert.changed_at))
 
 
 def _refolded(start: TableSession, store: Store) -> TableSession:
     if store.is_pruned:
         raise OutsideError(
             f"the log {store.path} is of another version of shoe-reader, and its beginning has "
-            "been pruned: start it with that version (its status messages name it), or move it "
-            "away to begin a new log"
+            "been pruned: start it with that version (its status messages name it), or go on in a "
+            "new log with shoe-reader log begin"
         )
     return folded(start, store.contents(), trust=False)
 

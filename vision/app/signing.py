@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from vision.audit.verify import Trust
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
+from vision.record.codec import event_from_json
+from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
-from vision.storage.anchors import LogSigner
-from vision.storage.log import Store
+from vision.record.register import Register
+from vision.storage.anchors import LogSigner, fingerprint, load_public, read_anchors
+from vision.storage.keyring import load_ring
+from vision.storage.log import Entry, Store
 from vision.wire.messages import iso
-from vision.wire.session import TableSession
+from vision.wire.session import Step, TableSession, advance
 
 
 def anchors_of(log: Path) -> Path:
@@ -18,10 +25,26 @@ def anchors_of(log: Path) -> Path:
     return log.with_suffix(".anchors.jsonl")
 
 
-def open_signer(config: TableConfig, log: Path, store: Store) -> LogSigner | None:
-    """Return the signer of the log, `None` where no key is set.
+def trust_of_table(config: TableConfig) -> Trust:
+    """Return what an export of a table's own log is held against: its public key, its anchors.
 
-    ConfigurationError for a bad key; OutsideError when the log is not what was signed last.
+    Nothing where the log is not signed, or its public half does not lie beside the key.
+    """
+    key = Path(config.log.signing_key + ".pub")
+    if not config.log.signing_key or not key.exists():
+        return Trust()
+    anchors = Path(config.log.anchors) if config.log.anchors else anchors_of(Path(config.log.path))
+    kept = tuple(read_anchors(anchors)) if anchors.exists() else ()
+    return Trust((load_public(key),), kept)
+
+
+def open_signer(
+    config: TableConfig, log: Path, store: Store, session: TableSession
+) -> LogSigner | None:
+    """Return the signer of the log, `None` where no key is set; `session` is as the log leaves it.
+
+    ConfigurationError for a bad key; OutsideError when the log is not what was signed last, or
+    records were taken out since that nobody signed for.
     """
     settings = config.log
     if not settings.signing_key:
@@ -29,22 +52,56 @@ def open_signer(config: TableConfig, log: Path, store: Store) -> LogSigner | Non
     file = Path(settings.anchors) if settings.anchors else anchors_of(log)
     key = Path(settings.signing_key)
     signer = LogSigner(key, file, config.site, config.table, settings.anchor_every_s)
+    if settings.ring:
+        signer.trusted += [key.key for key in load_ring(Path(settings.ring)).values()]
     last = signer.last_noted(store.hash_of(0))
-    if last is not None:
-        _compare(last, store, log, file)
+    if last is None:
+        return signer
+    pruned = _pruned_since(last.number, signer, store, sealed=session.register.sealed)
+    found = store.hash_of(last.number)
+    if found != last.hash and (found or last.number not in pruned):
+        raise _other_log(last, found, log, file)
     return signer
 
 
-def _compare(last: Anchored, store: Store, log: Path, file: Path) -> None:
-    found = store.hash_of(last.number)
-    was_pruned = not found and last.number <= store.head[0]
-    if found == last.hash or was_pruned:
-        return
-    raise OutsideError(
+def _other_log(last: Anchored, found: str, log: Path, file: Path) -> OutsideError:
+    return OutsideError(
         f"the log {log} is not the one that was signed {iso(last.at)}: record {last.number} is "
         f"{'another' if found else 'missing'}. It was changed, or an older copy was put back. Keep "
         f"it as evidence and run shoe-reader audit on it with --anchors {file}; if you restored a "
-        "back-up yourself, move that file away and start again"
+        "back-up yourself, go on from it with shoe-reader log begin"
+    )
+
+
+def _pruned_since(number: int, signer: LogSigner, store: Store, *, sealed: bool) -> set[int]:
+    """Return the records up to `number` that prunings after it took out, each signed at once.
+
+    OutsideError where one is not signed, though this log signs them (`sealed`).
+    """
+    gone: set[int] = set()
+    contents = list(store.after(number))
+    for content, follower in zip(contents, [*contents[1:], {}], strict=False):
+        if "pruned" not in content:
+            continue
+        if sealed and not _is_seal(follower.get("event", {}), content["n"], signer):
+            raise OutsideError(
+                f"the log {store.path} was changed: record {content['n']} says that records were "
+                "taken out, and nobody signed that. Keep it as evidence and run shoe-reader audit "
+                "on it; go on with a new log (shoe-reader log begin)"
+            )
+        for first, last, _ in content["pruned"]:
+            gone |= {number} & set(range(first, last + 1))
+    return gone
+
+
+def _is_seal(event: Mapping[str, Any], number: int, signer: LogSigner) -> bool:
+    if event.get("is") != Anchored.__name__:
+        return False
+    anchor = event_from_json(event)
+    return (
+        isinstance(anchor, Anchored)
+        and (anchor.why, anchor.number) == ("prune", number)
+        and signer.signed(anchor)
     )
 
 
@@ -56,3 +113,31 @@ def anchor_for(signer: LogSigner, store: Store, session: TableSession, why: str)
         return None
     number, head = store.head
     return signer.sign(Anchored(at, store.hash_of(0), number, head, shoe, reason, ""))
+
+
+def key_in_log(signer: LogSigner | None, register: Register, at: int) -> tuple[Recorded, ...]:
+    """Return the fact that another key signs from `at` (Unix ms) on, if it does."""
+    name = "" if signer is None else fingerprint(signer.public)
+    if name == register.key:
+        return ()
+    return (Recorded(at, Fact.KEY, name, signer.public.public_bytes_raw().hex() if signer else ""),)
+
+
+class PruningSeal:
+    """Signs the record of a pruning; `step` is what that came to, once it has been asked."""
+
+    def __init__(self, signer: LogSigner, log_id: str, session: TableSession) -> None:
+        """Sign as the table stands in `session`; `log_id` is the hash of record 0."""
+        self._signer = signer
+        self._log_id = log_id
+        self._session = session
+        self.anchor: Anchored | None = None
+        self.step: Step | None = None
+
+    def __call__(self, number: int, head: str) -> Entry:
+        """Return the entry that signs the record of that number and hash."""
+        table = self._session.table
+        anchor = Anchored(table.clock, self._log_id, number, head, table.shoe.name, "prune", "")
+        self.anchor = self._signer.sign(anchor)
+        self.step = advance(self._session, self.anchor)
+        return Entry(self.anchor, self.step.messages)

@@ -14,29 +14,49 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from pathlib import Path
+from itertools import chain, count, islice
+from pathlib import Path, PurePosixPath
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from vision import __version__
 from vision.audit.selection import Part, Selection
-from vision.audit.verify import Auditor, Found, Trust, audit, demand_signature, evidence_words
+from vision.audit.verify import (
+    Auditor,
+    Found,
+    Trust,
+    audit,
+    demand_signature,
+    evidence_words,
+    opened,
+)
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import GENESIS, Record, record_from_line, record_line, verified
+from vision.record.chain import GENESIS, BrokenChainError, Record, record_from_line, record_line
+from vision.record.codec import canonical
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
-from vision.storage.log_reader import read_log
+from vision.storage.log_reader import checkpoints, is_table, read_log
 
 RECORDS, ANCHORS, RECEIPT, EVIDENCE = "records.jsonl", "anchors.jsonl", "receipt.json", "evidence"
 FORMAT = 1  # of the receipt; a reader of exports refuses what it does not know
+# Bytes of a record in an export: a checkpoint has some 100 kB. More would fill the memory with what
+# a small .zip unpacks to.
+LONGEST_LINE = 8 * 1024 * 1024
 LARGEST_FILE = 64 * 1024 * 1024  # bytes; a clip has about 4 MB, and more would fill the memory
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of an export; `evidence` is the folder of an `EvidenceStore`."""
+    """The sources of an export; `evidence` is the folder of an `EvidenceStore`.
+
+    `key` signs the receipt, if there is one.
+    """
 
     log: Path
     evidence: Path
     trust: Trust = field(default_factory=Trust)
+    key: Ed25519PrivateKey | None = None
 
 
 def write_archive(sources: Sources, out: Path, part: Part | None = None) -> dict[str, object]:
@@ -75,17 +95,54 @@ def _move(folder: Path, out: Path) -> None:
 
 
 def _audited(sources: Sources, part: Part | None) -> tuple[int, int, str]:
-    """Verify the log; return the first and last record of the part, and the hash before it."""
-    auditor = Auditor(sources.trust)
-    selection = None if part is None else Selection(part)
-    for record, content in verified(read_log(sources.log)):
+    """Verify what is exported; return its first and last record, and the hash before it."""
+    if part is None:
+        found = audit(read_log(sources.log), sources.trust)
+        if sources.trust.keys:
+            demand_signature(found)
+        return 0, found.last.number, GENESIS
+    selection = Selection(part)
+    for first, previous in _beginnings(sources.log, part):
+        selection = _searched(sources, part, first, previous)
+        if selection.is_found:
+            break
+    return selection.stretch(sources.log)
+
+
+def _searched(sources: Sources, part: Part, first: int, previous: str) -> Selection:
+    """Look for the part from record `first` on, verifying as far as that takes."""
+    auditor = Auditor(sources.trust, first=first, previous=previous)
+    selection = Selection(part)
+    records = chain(islice(read_log(sources.log), 1 if first else 0), read_log(sources.log, first))
+    for record, content in opened(records, first, previous):
         auditor.take(record, content)
-        if selection is not None:
-            selection.take(record, content)
+        selection.take(record, content)
+        if first and not record.number:
+            selection.skip_to(first, previous)
+        if selection.is_whole:
+            break
     found = auditor.found()
-    if sources.trust.keys:
+    if sources.trust.keys and selection.is_found:
         demand_signature(found)
-    return (0, found.last.number, GENESIS) if selection is None else selection.stretch(sources.log)
+    return selection
+
+
+def _beginnings(log: Path, part: Part) -> Iterator[tuple[int, str]]:
+    """Yield where to begin to look for a part: record and hash before it, the likeliest first.
+
+    A shoe begins with a checkpoint, so that of another shoe need not be read.
+    """
+    marks = checkpoints(log) if log.exists() and is_table(log) else []
+    if part.seq is not None:
+        marks = [mark for mark in marks if mark[1] < part.seq[0]][-1:]
+    begins: dict[str, tuple[int, str]] = {}
+    for number, _, before, shoe in marks:
+        begins.setdefault(shoe, (number, before))
+    for shoe, begin in reversed(begins.items()):
+        if part.shoe in ("", shoe) or not shoe:
+            yield begin
+    if not begins:
+        yield 0, GENESIS
 
 
 def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict[str, object]:
@@ -108,7 +165,7 @@ def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict
             target = folder / EVIDENCE / file_name(kept)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(place, target)
-    receipt = _receipt(folder, found, previous)
+    receipt = _signed(_receipt(folder, found, previous), sources.key)
     (folder / RECEIPT).write_text(json.dumps(receipt, indent=2, sort_keys=True) + "\n", "utf-8")
     return receipt
 
@@ -136,6 +193,13 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
     }
 
 
+def _signed(receipt: dict[str, object], key: Ed25519PrivateKey | None) -> dict[str, object]:
+    if key is None:
+        return receipt
+    receipt = {**receipt, "signer": fingerprint(key.public_key())}
+    return {**receipt, "signature": key.sign(canonical(receipt).encode()).hex()}
+
+
 # --- reading an export ---------------------------------------------------------------------------
 
 
@@ -150,11 +214,82 @@ def audit_archive(path: Path, trust: Trust) -> tuple[Found, str]:
     Only the keys given are trusted, not those that the export brings. BrokenChainError or
     OutsideError.
     """
+    names = _names(path)
     root: Traversable = path if path.is_dir() else zipfile.Path(path)
     receipt = _read_receipt(root, path)
-    first, previous = receipt["first"], receipt["before"]
-    found = _audit_records(root, trust, int(str(first)), str(previous))
-    return found, evidence_words(found.kept, evidence_digests(root / EVIDENCE))
+    _compare_files(root, names, receipt)
+    found = _audit_records(root, trust, int(str(receipt["first"])), str(receipt["before"]))
+    evidence = evidence_words(found.kept, evidence_digests(root / EVIDENCE))
+    _compare_facts(found, evidence, receipt, trust)
+    return found, f"{evidence}\n{_signature_words(receipt, trust)}"
+
+
+def _names(path: Path) -> list[str]:
+    """Return the name of every file of an export; OutsideError where one stands there twice."""
+    if path.is_dir():
+        return [file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()]
+    with zipfile.ZipFile(path) as archive:
+        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OutsideError(f"{twice} stands twice in the export: other programs may read another")
+    return names
+
+
+def _compare_files(root: Traversable, names: list[str], receipt: dict[str, object]) -> None:
+    """Hold the files against the receipt: none more, none less, none changed."""
+    listed = receipt.get("files")
+    if not isinstance(listed, dict):
+        raise OutsideError(f"{RECEIPT} has no list of files: it was changed")
+    more = sorted(set(names) - {RECEIPT, *listed})
+    if more:
+        raise OutsideError(f"{more[0]} was put in: the receipt does not list it")
+    gone = sorted(set(listed) - set(names))
+    if gone:
+        raise OutsideError(f"{gone[0]} was taken out: the receipt lists it")
+    for name, digest in sorted(listed.items()):
+        if PurePosixPath(name).name == RECORDS:
+            continue  # the chain says at which record it was changed
+        if hashlib.sha256(_read(root.joinpath(name))).hexdigest() != digest:
+            raise OutsideError(f"{name} is not what the receipt says it was")
+
+
+def _compare_facts(found: Found, evidence: str, receipt: dict[str, object], trust: Trust) -> None:
+    """Hold what the receipt says against what was found."""
+    facts: dict[str, object] = {
+        "site": found.site,
+        "table": found.table,
+        "log": found.log_id,
+        "last": found.last.number,
+        "hash": found.last.hash,
+        "evidence": evidence,
+    }
+    if receipt.get("key") in {fingerprint(key) for key in trust.keys}:
+        facts["signed_up_to"] = None if found.signed is None else found.signed.number
+    for name, value in facts.items():
+        if receipt.get(name) != value:
+            raise OutsideError(
+                f"{RECEIPT} says {name} {receipt.get(name)!r}, but the export has {value!r}: the "
+                "receipt was changed"
+            )
+
+
+def _signature_words(receipt: dict[str, object], trust: Trust) -> str:
+    """Return in words who signed the receipt; OutsideError where the signature is not good."""
+    if "signature" not in receipt:
+        return (
+            "the receipt is NOT signed: whoever packed it may have left pictures out; shoe-reader "
+            "export --signing-key signs it"
+        )
+    signed = {name: value for name, value in receipt.items() if name != "signature"}
+    key = next((key for key in trust.keys if fingerprint(key) == receipt.get("signer")), None)
+    if key is None:
+        return f"the receipt is signed by {receipt.get('signer')}, which was NOT verified"
+    try:
+        key.verify(bytes.fromhex(str(receipt["signature"])), canonical(signed).encode())
+    except (InvalidSignature, ValueError) as error:
+        raise OutsideError(f"{RECEIPT}: its signature is not good: it was changed") from error
+    return f"the receipt is signed by key {receipt['signer']}"
 
 
 def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:
@@ -177,7 +312,12 @@ def _audit_records(root: Traversable, trust: Trust, first: int, previous: str) -
 def _records(place: Traversable) -> Iterator[Record]:
     try:
         with place.open("rb") as file:
-            for index, line in enumerate(file):
+            for index in count():
+                line = file.readline(LONGEST_LINE + 1)
+                if not line:
+                    return
+                if len(line) > LONGEST_LINE:
+                    raise BrokenChainError(index, f"is longer than {LONGEST_LINE} bytes")
                 yield record_from_line(line.decode("utf-8", "replace"), index)
     except OSError as error:
         raise OutsideError(f"cannot read {place}: {error.strerror}") from error

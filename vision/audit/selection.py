@@ -68,6 +68,29 @@ class Selection:
             self._anchors.append(record.number)
         self._last = record.number, record.hash
 
+    def skip_to(self, number: int, previous: str) -> None:
+        """Go on at a checkpoint, record `number`; `previous` is the hash of the record before."""
+        self._last = number - 1, previous
+
+    @property
+    def is_found(self) -> bool:
+        """Whether some record belongs to the part."""
+        return bool(self._found)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the part was found and no later record can belong to it.
+
+        Its shoe is over, no alert of it is open, and its end is signed if the log is.
+        """
+        if not self._found or self._session is None or self._part.seq is not None:
+            return False
+        table = self._session.table
+        of_it = [kept.alert for kept in table.earlier_alerts if kept.alert.shoe in self._found]
+        last = max(stretch.last for stretch in self._found.values())
+        signed = not self._anchors or self._anchors[-1] > last
+        return table.shoe.name not in self._found and not of_it and signed
+
     def stretch(self, log: Path) -> tuple[int, int, str]:
         """Return the first and last record of the part, and the hash before the first.
 

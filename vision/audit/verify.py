@@ -12,26 +12,39 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from vision.audit.orders import needs_order, order_fault
 from vision.errors import OutsideError
-from vision.game.events import Stopped
+from vision.game.events import Started, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, verified, verified_from
-from vision.record.codec import event_from_json
-from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.codec import event_from_json, record_from_json
+from vision.record.facts import Recorded
+from vision.record.proofs import Anchored, EvidenceKept, LogBegun
+from vision.record.register import NOTHING, Register
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
+from vision.storage.keyring import RingKey
 from vision.wire.messages import iso
 
-PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept))
+READ = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun, Recorded, Started))
 
 Opened = tuple[Record, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a log is held against: public keys, and anchors kept elsewhere, each with its table."""
+    """What a log is held against: public keys, and anchors kept elsewhere, each with its table.
+
+    `ring` says when a key counts; one that is not there counts always.
+    """
 
     keys: tuple[Ed25519PublicKey, ...] = ()
     anchors: tuple[tuple[str, str, Anchored], ...] = ()
+    ring: Mapping[str, RingKey] = field(default_factory=dict)
+
+    def counts(self, anchor: Anchored) -> bool:
+        """Whether a signature by the key that the anchor names counts at its moment."""
+        key = self.ring.get(anchor.key)
+        return key is None or key.counts(anchor.at)
 
 
 @dataclass(slots=True)
@@ -40,7 +53,13 @@ class Found:
 
     `signed` is the last good anchor, `unproved` counts those whose key was not given.
     `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
-    that was not though the log goes on.
+    that was not though the log goes on. `gaps` are what was pruned (first and last record), and
+    `unsealed` the records of prunings that nobody signed at once, from an earlier version at best.
+    `signers` are the keys that signed, in their order, `lapsed` counts signatures of keys that did
+    not count then: before their time, after it, or revoked.
+    `begun` names the log that this one goes on from, if any.
+    `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
+    that counted then, `orders_unproved` those of a time at which the log does not name the keys.
     """
 
     header: Mapping[str, Any]
@@ -56,6 +75,15 @@ class Found:
     overdue: int | None = None
     doubtful: int | None = None
     elsewhere: int = 0
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    unsealed: list[int] = field(default_factory=list)
+    gone: int = 0
+    signers: list[str] = field(default_factory=list)
+    lapsed: dict[str, int] = field(default_factory=dict)
+    begun: LogBegun | None = None
+    orders: int = 0
+    orders_unproved: int = 0
+    register: Register = NOTHING
     kept: list[EvidenceKept] = field(default_factory=list)
 
     @property
@@ -75,12 +103,13 @@ def audit(records: Iterable[Record], trust: Trust, *, first: int = 0, previous: 
     `previous` is the hash of the record before the part. BrokenChainError or OutsideError.
     """
     auditor = Auditor(trust, first=first, previous=previous)
-    for record, content in _opened(iter(records), first, previous):
+    for record, content in opened(iter(records), first, previous):
         auditor.take(record, content)
     return auditor.found()
 
 
-def _opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
+def opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
+    """Yield record 0 and the records from `first` on, with their contents, verified."""
     if first == 0:
         yield from verified(records)
         return
@@ -100,6 +129,8 @@ class Auditor:
         self._found: Found | None = None
         self._wanted = {anchor.number for _, _, anchor in trust.anchors}
         self._hashes: dict[int, str] = {}  # of the records that an anchor kept elsewhere names
+        self._pruning: int | None = None  # the record of a pruning that is not yet signed
+        self._lapsed = 0  # the last record of a pruning signed by a key that does not count
 
     def take(self, record: Record, content: Mapping[str, Any]) -> None:
         """Take the next record; BrokenChainError or OutsideError when it is not what was signed."""
@@ -110,18 +141,42 @@ class Auditor:
         if record.number in self._wanted:
             self._hashes[record.number] = record.hash
         event = content.get("event")
+        if self._pruning is not None and record.number > self._pruning + 1:
+            self._doubt_pruning(found, self._pruning)
+        if "pruned" in content:
+            self._pruning = record.number
+            found.gaps = _gaps_of(content["pruned"], record.number)
         if "desk" in content:  # a checkpoint: a shoe has ended
             found.doubtful = record.number
+            found.register = _register_of(content["desk"], record.number)
         if isinstance(event, dict):
             self._take_event(found, record, event)
+            _take_order(found, record.number, content)
         found.last, self._before = record, record.hash
 
     def found(self) -> Found:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
         if self._found is None:
             raise BrokenChainError(0, "is not the header of a log")
+        signed = self._found.signed
+        covered = signed is not None and self._lapsed < signed.number
+        if self._pruning is None and self._lapsed and not covered:
+            self._pruning = self._lapsed  # nobody but a key that does not count vouches for it
+        if self._pruning is not None:
+            self._doubt_pruning(self._found, self._pruning)
         self._compare(self._found)
         return self._found
+
+    def _doubt_pruning(self, found: Found, number: int) -> None:
+        """Take note of a pruning that nobody signed; refuse it where this log signs them."""
+        self._pruning = None
+        if self._trust.keys and found.register.sealed:
+            raise OutsideError(
+                f"record {number} says that records were pruned, but no signature by a given key "
+                "follows it at once: they were taken out by somebody who has not the key; "
+                f"{_stretch(found, number)}"
+            )
+        found.unsealed.append(number)
 
     def _begin(self, head: Record, content: Mapping[str, Any]) -> None:
         if not isinstance(content.get("log"), dict):
@@ -138,12 +193,15 @@ class Auditor:
             found.overdue = found.overdue or found.doubtful
         if event.get("is") == Stopped.__name__:
             found.doubtful = record.number
-        if event.get("is") not in PROOFS:
+        if event.get("is") not in READ:
             return
         try:
             proof = event_from_json(event)
         except ValueError as error:
             raise OutsideError(f"record {record.number}: {error}") from error
+        found.register = found.register.after(proof)
+        if isinstance(proof, LogBegun):
+            found.begun = proof
         if isinstance(proof, EvidenceKept):
             found.kept.append(proof)
         elif isinstance(proof, Anchored):
@@ -163,7 +221,21 @@ class Auditor:
                 f"record {number}: the signature of record {number - 1} is not by key "
                 f"{anchor.key}; {_stretch(found, number)}"
             )
+        if not self._trust.counts(anchor):
+            found.lapsed[anchor.key] = found.lapsed.get(anchor.key, 0) + 1
+            if anchor.why == "prune" and anchor.number == self._pruning:
+                self._lapsed, self._pruning = self._pruning, None
+            return
+        if anchor.key in found.signers[:-1]:
+            raise OutsideError(
+                f"record {number} is signed by key {anchor.key}, though key {found.signers[-1]} "
+                f"had taken over before; {_stretch(found, number)}"
+            )
+        if anchor.key not in found.signers:
+            found.signers.append(anchor.key)
         found.signed, found.overdue, found.doubtful = anchor, None, None
+        if anchor.why == "prune" and anchor.number == self._pruning:
+            self._pruning = None
 
     def _compare(self, found: Found) -> None:
         """Hold the log against the anchors kept elsewhere."""
@@ -171,7 +243,7 @@ class Auditor:
         anchors = [
             anchor
             for site, table, anchor in trust.anchors
-            if anchor.log == found.log_id and _counts(anchor, site, table, trust.keys)
+            if anchor.log == found.log_id and _counts(anchor, site, table, trust)
         ]
         if trust.anchors and not anchors:
             raise OutsideError(
@@ -181,16 +253,38 @@ class Auditor:
         for anchor in sorted(anchors, key=lambda anchor: anchor.number):
             if anchor.number < max(found.first, 1):
                 continue
+            if anchor.number > found.last.number and found.first:
+                continue  # of what comes after the part
             if anchor.number > found.last.number:
                 raise OutsideError(
                     f"record {found.last.number + 1} is missing: record {anchor.number} was "
                     f"signed {iso(anchor.at)}, but the log ends before it"
                 )
-            if self._hashes.get(anchor.number, anchor.hash) != anchor.hash:
+            if any(first <= anchor.number <= last for first, last in found.gaps):
+                found.gone += 1
+                continue
+            if self._hashes.get(anchor.number) != anchor.hash:
                 raise _forged(found, anchor, anchor.number)
             found.elsewhere += 1
             if trust.keys and (found.signed is None or found.signed.number < anchor.number):
                 found.signed = anchor
+
+
+def _take_order(found: Found, number: int, content: Mapping[str, Any]) -> None:
+    """Hold an order against the key of its giver; an order without a signature is a forgery."""
+    if "order" not in content and not needs_order(content["event"]):
+        return
+    if not found.register.users:
+        found.orders_unproved += 1
+        return
+    fault = (
+        order_fault(found.header, found.register, content)
+        if "order" in content
+        else ("was signed by nobody")
+    )
+    if fault:
+        raise OutsideError(f"record {number}: the order {fault}")
+    found.orders += 1
 
 
 def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
@@ -205,12 +299,14 @@ def _stretch(found: Found, number: int) -> str:
     return f"the first bad record lies in {since} to {number}"
 
 
-def _counts(anchor: Anchored, site: str, table: str, keys: tuple[Ed25519PublicKey, ...]) -> bool:
+def _counts(anchor: Anchored, site: str, table: str, trust: Trust) -> bool:
     """Whether an anchor from elsewhere is worth anything; without a key, each is taken at its word.
 
     A line that is not signed was put in by anybody, and proves nothing against the log.
     """
-    return not keys or any(is_signed(anchor, site, table, key) for key in keys)
+    keys = trust.keys
+    signed = not keys or any(is_signed(anchor, site, table, key) for key in keys)
+    return signed and trust.counts(anchor)
 
 
 def demand_signature(found: Found) -> None:
@@ -271,4 +367,46 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
                 f"NOT YET SIGNED: records {found.signed.number + 1} to {found.last.number}; they "
                 "are sure only once the next anchor stands"
             )
+    for key, many in found.lapsed.items():
+        yield f"{many} signatures by key {key} do NOT count: by the ring it was not good then"
+    yield from _gap_words(found, trust)
+    if found.orders:
+        yield f"{found.orders} orders are signed by the key that their giver had then"
+    if found.orders_unproved:
+        yield (
+            f"{found.orders_unproved} orders were NOT verified: the log did not name the keys of "
+            "people then"
+        )
     yield f"hash of the last record: {found.last.hash}"
+
+
+def _gap_words(found: Found, trust: Trust) -> Iterator[str]:
+    for first, last in found.gaps:
+        yield f"PRUNED: records {first} to {last} are not here any more"
+    if found.gone:
+        yield f"{found.gone} anchors kept elsewhere are of pruned records"
+    if found.unsealed:
+        yield (
+            f"NOT PROVEN: the prunings of records {', '.join(map(str, found.unsealed))} were not "
+            "signed at once: the log is unsigned, or they are of a version before that; compare "
+            "with a back-up or an export made before them"
+        )
+    elif found.gaps and not trust.keys:
+        yield "who took them out was NOT verified: give --public-key"
+
+
+def _gaps_of(listed: object, number: int) -> list[tuple[int, int]]:
+    """Return first and last record of each gap that record `number` lists."""
+    try:
+        return [(int(first), int(last)) for first, last, _ in listed]  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise BrokenChainError(number, "is no list of what was pruned") from error
+
+
+def _register_of(desk: Mapping[str, Any], number: int) -> Register:
+    """Return the register of a checkpoint."""
+    try:
+        found: Register = record_from_json(Register, desk.get("line", {}).get("register", {}))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BrokenChainError(number, f"is no checkpoint: {error!r}") from error
+    return found

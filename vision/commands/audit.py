@@ -6,15 +6,25 @@ LOG is a table's log, an export of its records, or what `shoe-reader export` wro
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from vision.audit.export import audit_archive, evidence_digests, is_archive
+from vision.audit.said import compare
 from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words, words
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import read_log, write_export
+from vision.storage.log_reader import (
+    first_of_messages,
+    is_table,
+    read_log,
+    read_messages,
+    standing_messages,
+    write_export,
+)
+from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso
 
 HELP = "verify a log or an export: chain, signatures, evidence"
@@ -37,18 +47,24 @@ def run(args: argparse.Namespace) -> int:
     if args.export is not None and args.export.resolve() == args.log.resolve():
         raise ConfigurationError(f"--export {args.export}: is the log itself; give another file")
     trust = trust_of(args)
+    compared = ""
     try:
         if is_archive(args.log):
             found, evidence = audit_archive(args.log, trust)
         else:
             found = audit(read_log(args.log), trust)
+            compared = _compare_messages(args.log, found)
             folder = args.evidence or folder_of(args.log)
             evidence = evidence_words(found.kept, evidence_digests(folder)) if found.kept else ""
         _say(args.log, found, trust)
+        if compared:
+            print(compared)
         if evidence:
             print(evidence)
         if trust.keys:
             demand_signature(found)
+        if state_of(args.log) is Closing.TORN:
+            raise OutsideError(TORN_WORDS)
     except BrokenChainError as error:
         raise broken(args.log, error) from error
     except OutsideError as error:
@@ -59,13 +75,42 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _compare_messages(log: Path, found: Found) -> str:
+    """Hold the messages beside a table's own log against it; return in words what was found."""
+    if not is_table(log):
+        return ""
+    try:
+        contents = (
+            json.loads(record.body)
+            for record in read_log(log, first_of_messages(log))
+            if record.body
+        )
+        rows, standing = read_messages(log), standing_messages(log)
+        compared = compare(found.header, contents, rows, standing)
+    except (KeyError, ValueError) as error:
+        return f"messages NOT compared: another version of shoe-reader wrote this log ({error})"
+    unproven = f", {compared.unproven} could not be compared" if compared.unproven else ""
+    return f"messages: {compared.good} are what the log says was said{unproven}"
+
+
 def _say(log: Path, found: Found, trust: Trust) -> None:
     between = ""
     if found.began is not None and found.ended is not None:
         between = f", {iso(found.began)} to {iso(found.ended)}"
     part = f", records {found.first} to {found.last.number}" if found.first else ""
     print(f"{log}: table {found.table} of {found.site}, {found.events} events{between}{part}")
-    print("the chain holds: no record was changed, taken out, put in or moved")
+    print(_chain_words(found))
+    if state_of(log) is not Closing.IN_ORDER:
+        print(f"the file is {state_of(log).value}")
+    if found.begun is not None:
+        print(
+            f"it goes on from record {found.begun.number} of another log, hash {found.begun.hash}"
+        )
     for line in words(found, trust):
         print(line)
     print("records cut off the end show only against a hash kept elsewhere: keep this one")
+
+
+def _chain_words(found: Found) -> str:
+    but = ", but for what was pruned (below)" if found.gaps else ""
+    return f"the chain holds: no record was changed, taken out, put in or moved{but}"

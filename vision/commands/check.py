@@ -25,6 +25,7 @@ from vision.mqtt.endpoint import endpoint_of, probe
 from vision.record.codec import rules_hash
 from vision.secrets import masked
 from vision.sight.quality.view import blind_reason
+from vision.storage.anchors import load_key
 
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
 HELP = "check a table file, the rules, the models, the camera, the log and the broker"
@@ -109,6 +110,17 @@ def _log(config: TableConfig) -> Iterator[str]:
             "give another [log] path"
         )
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
+    if config.log.signing_key:
+        load_key(Path(config.log.signing_key))
+    else:
+        yield (
+            "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
+            "shoe-reader keys make, and name it in [log] signing_key"
+        )
+    if config.log.signing_key and not config.log.anchors:
+        yield "its anchors lie beside it: name a file on another machine in [log] anchors"
+    if config.evidence.keep and not config.evidence.copy_to:
+        yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
 
 
 def _broker(config: TableConfig) -> Iterator[str]:

@@ -10,6 +10,7 @@ from vision.audit.selection import Part
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError
 from vision.record.chain import BrokenChainError
+from vision.storage.anchors import load_key
 from vision.storage.evidence import folder_of
 
 HELP = "write a log, a shoe or a coup with its evidence as an archive that proves itself"
@@ -29,12 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
     )
+    parser.add_argument(
+        "--signing-key", type=Path, metavar="K", help="the log's private key: sign the receipt"
+    )
     add_trust(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify, select and write; ConfigurationError or OutsideError."""
-    sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args))
+    key = None if args.signing_key is None else load_key(args.signing_key)
+    sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
     try:
         receipt = write_archive(sources, args.out, _part(args))
     except BrokenChainError as error:

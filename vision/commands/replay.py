@@ -9,12 +9,19 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from vision.audit.said import compare
 from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Started
 from vision.record.chain import BrokenChainError, header_of, said_digest, verified
 from vision.record.codec import event_from_json
-from vision.storage.log_reader import read_log
+from vision.storage.log_reader import (
+    first_of_messages,
+    is_table,
+    read_log,
+    read_messages,
+    standing_messages,
+)
 from vision.storage.messages_file import MessagesFile
 from vision.wire.messages import message_line
 from vision.wire.session import advance, new_session, session_from_json
@@ -117,6 +124,11 @@ def _agrees_with_itself(log: Path) -> str:
                 "then; replay it with the version that wrote it"
             )
         count += len(step.lines)
+    if is_table(log):
+        header = header_of(read_log(log))
+        records = (record for record in read_log(log, first_of_messages(log)) if record.body)
+        contents = (json.loads(record.body) for record in records)
+        compare(header, contents, read_messages(log), standing_messages(log))
     return f"{log}: {count} messages, every one as it was said"
 
 

@@ -49,13 +49,17 @@ def path_of(text: str) -> Path | None:
 
 
 class LogSection(Section):
-    """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`."""
+    """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`.
+
+    `ring` is the file of public keys that counted earlier (shoe-reader keys rotate).
+    """
 
     path: PathText = "table.sqlite"
     keep_days: float = Field(default=400.0, ge=1, le=36_500)
     messages_days: float = Field(default=7.0, ge=0.1, le=36_500)
     max_mb: float = Field(default=20_000.0, ge=50, le=10_000_000)
     signing_key: PathText = ""
+    ring: PathText = ""
     anchors: PathText = ""
     anchor_every_s: float = Field(default=600.0, ge=1, le=86_400)
 
@@ -64,12 +68,16 @@ class EvidenceSection(Section):
     """The pictures kept of every card read and of every alert of warning or above.
 
     Without a `folder` they lie beside the log, in a folder named after it. A clip runs from
-    `before_s` before its alert to `after_s` after it.
+    `before_s` before its alert to `after_s` after it. Evidence of alerts is kept for `alert_days`
+    (without it: for `keep_days`); `copy_to` is a second folder, on another machine, that gets a
+    copy of each piece.
     """
 
     keep: bool = True
     folder: PathText = ""
+    copy_to: PathText = ""
     keep_days: float = Field(default=31.0, ge=1, le=36_500)
+    alert_days: float | None = Field(default=None, ge=1, le=36_500)
     max_mb: float = Field(default=20_000.0, ge=500, le=10_000_000)
     before_s: float = Field(default=3.0, ge=0.5, le=30)
     after_s: float = Field(default=3.0, ge=0, le=30)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Annotated
 
 from vision.game.cards import Card
 
@@ -54,6 +55,10 @@ class Role(StrEnum):
     INSPECTOR = "inspector"
     SURVEILLANCE = "surveillance"
     ENGINEER = "engineer"
+
+
+class AddedLater:
+    """Marks a field that events of version 0.1.0 have not: it is stored only where it is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +151,14 @@ class TimePassed(Event):
 class Started(Event):
     """The reader began a run; `boot` names it in every message.
 
-    `version` is the program's; `models` are what reads, each as name and hash.
+    `version` is the program's; `models` are what reads, each as name and hash; `identity` is the
+    one signature of program, models, rules, settings and calibration (`shoe-reader identify`).
     """
 
     boot: str
     version: str = ""
     models: tuple[str, ...] = ()
+    identity: Annotated[str, AddedLater] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 Record 0 is the header (which table, which rules); most others are one input event together with a
 digest of the messages that it gave. At the beginning of each shoe a checkpoint (`desk`) holds the
-state, so that a restart and a pruned log need nothing before it. Records pruned by age leave the
-number and hash of the last of them, without a body (a stub); the newest `pruned` record lists every
-such gap as first number, last number, hash, and so the chain vouches for it.
+state, so that a restart and a pruned log need nothing before it. Records that were pruned, always
+whole shoes up to a checkpoint, leave the number and hash of the last of them, without a body (a
+stub). The newest `pruned` record lists every such gap as first number, last number, hash; that hash
+covers all that went. The record right after it signs it (an anchor whose `why` is `prune`), so that
+nobody takes records out who has not the key.
 """
 
 from __future__ import annotations
@@ -63,13 +65,17 @@ def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]
     """
     previous, expected = GENESIS, 0
     gaps: list[list[object]] = []
+    after_gap = False
     listed: object = []
     for record in records:
         if is_stub(record) and record.number >= expected > 0:
             gaps.append([expected, record.number, record.hash])
-            previous, expected = record.hash, record.number + 1
+            previous, expected, after_gap = record.hash, record.number + 1, True
             continue
         content = _fitting(record, expected, previous)
+        if after_gap and "desk" not in content:
+            raise BrokenChainError(expected, "follows a gap, but is no checkpoint: a shoe was cut")
+        after_gap = False
         listed = content.get("pruned", listed)
         previous, expected = record.hash, expected + 1
         yield record, content

@@ -21,16 +21,16 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from vision.game import commands, events
 from vision.game.cards import DECK, Card
 from vision.game.coup.state import StoredAs
-from vision.game.events import Event
+from vision.game.events import AddedLater, Event
 from vision.game.profile import Profile
 from vision.record.facts import Recorded
-from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.proofs import Anchored, EvidenceKept, LogBegun
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*vars(events).values(), *vars(commands).values())
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
-} | {kind.__name__: kind for kind in (EvidenceKept, Anchored, Recorded)}
+} | {kind.__name__: kind for kind in (EvidenceKept, Anchored, LogBegun, Recorded)}
 
 CARDS = {str(card): card for card in DECK}
 
@@ -72,6 +72,8 @@ def event_to_json(event: Event) -> dict[str, object]:
     content: dict[str, object] = {"is": type(event).__name__}
     for field in fields_of(type(event)):
         value = getattr(event, field.name)
+        if field.later and value == field.default:
+            continue
         # A whole number where a fraction may stand would come back as another text.
         content[field.name] = float(value) if field.hint is float else to_json(value)
     return content
@@ -85,10 +87,13 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
         raise ValueError(f"'{name}' is no event")
     kind = EVENTS[name]
     names = [field.name for field in fields_of(kind)]
-    if given.keys() != set(names):
+    needed = {field.name for field in fields_of(kind) if not field.later}
+    if not needed <= given.keys() <= set(names):
         raise ValueError(f"{name} has the fields {', '.join(names)}, not {', '.join(given)}")
     values: Any = {}
     for field in fields_of(kind):
+        if field.name not in given:
+            continue
         try:
             values[field.name] = _reader(field.hint)(given[field.name])
         except ValueError as error:
@@ -100,12 +105,16 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
 
 
 class Field(NamedTuple):
-    """A field of a record: its name here, its name in JSON, its type, its default (`...`: none)."""
+    """A field of a record: its name here, its name in JSON, its type, its default (`...`: none).
+
+    `later`: events of version 0.1.0 have no such field.
+    """
 
     name: str
     stored: str
     hint: Any
     default: Any
+    later: bool = False
 
 
 def fields_of(kind: Any) -> tuple[Field, ...]:
@@ -134,7 +143,7 @@ def _field(name: str, hint: Any, default: Any) -> Field:
         return Field(name, name, hint, default)
     hint, *notes = get_args(hint)
     stored = next((note.name for note in notes if isinstance(note, StoredAs)), name)
-    return Field(name, stored, hint, default)
+    return Field(name, stored, hint, default, AddedLater in notes)
 
 
 def is_record(kind: Any) -> bool:

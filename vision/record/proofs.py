@@ -72,7 +72,8 @@ class Anchored(Event):
     """The log up to record `number`, whose hash is `hash`, was signed.
 
     `log` is the hash of record 0, whose `id` tells the logs of a table apart; `why` is `shoe`,
-    `day`, `time` or `stop`, `shoe` the one in use. `key` begins the SHA-256 of the public key;
+    `day`, `time`, `stop`, or `prune` where record `number` says what was pruned. `shoe` is the one
+    in use; `key` begins the SHA-256 of the public key;
     `signature` is Ed25519 in hex, over `signed_text`.
     """
 
@@ -83,6 +84,23 @@ class Anchored(Event):
     why: str
     key: str
     signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogBegun(Event):
+    """The log goes on where another ended: the first event of a log that `log begin` made.
+
+    `boot` names the act in its messages. `log` is the hash of record 0 of the other log, `number`
+    and `hash` are of its last record, and `seq` is the number after which messages go on. `alerts`
+    are those that stood open, as they were published (JSON): they are closed.
+    """
+
+    boot: str
+    log: str
+    number: int
+    hash: str
+    seq: int
+    alerts: tuple[str, ...] = ()
 
 
 def anchor_content(anchor: Anchored) -> dict[str, object]:

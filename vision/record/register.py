@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vision.game.commands import KeepEvidence, ReleaseEvidence
-from vision.game.events import Event
+from vision.game.events import Event, Started
 from vision.game.outputs import Output, Replied
 from vision.record.facts import Fact, Recorded
+from vision.record.proofs import Anchored
 
 
 class Hold(NamedTuple):
@@ -29,25 +30,41 @@ class Person(NamedTuple):
 
 
 class Register(NamedTuple):
-    """Users and holds as they stand; what has no case here stands in the log alone."""
+    """Users, holds and the key that signs, as they stand; the rest stands in the log alone.
+
+    `identified`: a run of a version that signs each pruning at once has begun. `sealed`: the log
+    has been signed since, so a pruning that is not signed is a forgery from there on.
+    """
 
     users: tuple[Person, ...] = ()
     holds: tuple[Hold, ...] = ()
+    key: str = ""
+    identified: bool = False
+    sealed: bool = False
 
     def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
         """Return the register after an event; an order counts only where it was accepted."""
+        held = self._after_hold(event, outputs)
         match event:
+            case Started() if event.identity:
+                return self._replace(identified=True)
+            case Anchored() if self.identified:
+                return self._replace(sealed=True)
             case Recorded(kind=Fact.USER):
                 others = tuple(person for person in self.users if person.name != event.subject)
                 entry = (Person(event.subject, event.detail),) if event.detail else ()
                 return self._replace(users=tuple(sorted((*others, *entry))))
-            case KeepEvidence() if _accepted(outputs):
-                hold = Hold(event.shoe, event.coup)
-                return self._replace(holds=tuple(sorted({*self.holds, hold})))
-            case ReleaseEvidence() if _accepted(outputs):
-                hold = Hold(event.shoe, event.coup)
-                return self._replace(holds=tuple(h for h in self.holds if h != hold))
-        return self
+            case Recorded(kind=Fact.KEY):
+                return self._replace(key=event.subject)
+        return self if held == self.holds else self._replace(holds=held)
+
+    def _after_hold(self, event: Event, outputs: tuple[Output, ...]) -> tuple[Hold, ...]:
+        """Return the holds after an order that was accepted."""
+        if not isinstance(event, KeepEvidence | ReleaseEvidence) or not _accepted(outputs):
+            return self.holds
+        hold = Hold(event.shoe, event.coup)
+        others = {kept for kept in self.holds if kept != hold}
+        return tuple(sorted(others | ({hold} if isinstance(event, KeepEvidence) else set())))
 
     def entry_of(self, name: str) -> str:
         """Return what the users file had of that person, "" where it had nothing."""

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import write_new
+from vision.files import refuse_others_file, write_new
 from vision.record.chain import signed_text
 from vision.record.codec import canonical
 from vision.record.proofs import Anchored, anchor_content
@@ -57,6 +57,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
             f"[log] signing_key: cannot read {path}: {error.strerror}; make one with "
             f"shoe-reader keys make {path}, or remove the line to keep an unsigned log"
         ) from error
+    refuse_others_file(path, "[log] signing_key")
     if mode & 0o077:
         raise ConfigurationError(
             f"[log] signing_key: {path} can be read by others (mode {mode & 0o777:o}), so anyone "
@@ -119,6 +120,7 @@ class LogSigner:
     def __init__(self, key: Path, file: Path, site: str, table: str, every_s: float) -> None:
         """Load the key; ConfigurationError. Anchors are also added to `file`."""
         self._key = load_key(key)
+        self.trusted = [self._key.public_key()]  # whose signatures count when it begins
         self._name = fingerprint(self._key.public_key())
         self._file = file
         self._site, self._table = site, table
@@ -168,14 +170,24 @@ class LogSigner:
         self._unwritten = []
 
     def last_noted(self, log_id: str) -> Anchored | None:
-        """Return the last anchor in the file that is of that log."""
+        """Return the highest anchor in the file that is of that log and signed by a trusted key.
+
+        A line that is not proves nothing: anybody may have put it in.
+        """
         if not self._file.exists():
             return None
-        found = None
-        for _, _, anchor in read_anchors(self._file):
-            if anchor.log == log_id:
-                found = anchor
-        return found
+        lines = (anchor for _, _, anchor in read_anchors(self._file) if anchor.log == log_id)
+        newest_first = sorted(lines, key=lambda anchor: -anchor.number)
+        return next(filter(self.signed, newest_first), None)
+
+    def signed(self, anchor: Anchored) -> bool:
+        """Whether the signature of the anchor is by a key that is trusted."""
+        return any(is_signed(anchor, self._site, self._table, key) for key in self.trusted)
+
+    @property
+    def public(self) -> Ed25519PublicKey:
+        """The public half of the key."""
+        return self._key.public_key()
 
 
 def _last_byte(file: IO[bytes]) -> bytes:

@@ -9,27 +9,46 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vision.errors import OutsideError
 from vision.files import make_folder, write_whole
 from vision.record.proofs import EvidenceKept, Medium
 from vision.wire.messages import Message
 
 DELETED_AT_ONCE = 200  # files a minute, so that the table never waits; it writes fewer than 20
+# The end of the name of a card's picture, as `c12` or `c12.2`; all else is evidence of an alert.
+OF_A_CARD = re.compile(r".*-c\d+(\.\d+)?\.[0-9a-f]{12}\.jpg")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long evidence is kept, and how much of it."""
+    """How long evidence is kept, that of alerts for its own time, and how much of it."""
 
     keep_days: float
     max_mb: float
+    alert_days: float
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A file that is to be deleted; `early`: not for its age, but because there is too much."""
+
+    path: Path
+    size: int
+    early: bool
+
+    @property
+    def name(self) -> str:
+        """Its day and its name, which holds the beginning of its hash."""
+        return f"{self.path.parent.name}/{self.path.name}"
 
 
 def folder_of(log: Path) -> Path:
@@ -54,14 +73,14 @@ class EvidenceStore:
     """The folder of evidence of a table."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._sizes: dict[str, int] = {}
 
     def keep(self, kept: EvidenceKept, content: bytes) -> EvidenceKept:
         """Write a piece; return it with its hash once it is sure to be there. WriteError."""
         digest = hashlib.sha256(content).hexdigest()
         kept = replace(kept, sha256=digest, size=len(content))
-        path = self._folder / file_name(kept)
+        path = self.folder / file_name(kept)
         make_folder(path.parent)
         write_whole(path, content)
         day = path.parent.name
@@ -82,56 +101,78 @@ class EvidenceStore:
     def _read(self, content: dict[str, Any]) -> bytes:
         name = _name(content["at"][:10], content["id"], content["sha256"], Medium(content["kind"]))
         try:
-            found = (self._folder / name).read_bytes()
+            found = (self.folder / name).read_bytes()
         except OSError as error:
-            log.warning("evidence %s cannot be read: %s", self._folder / name, error.strerror)
+            log.warning("evidence %s cannot be read: %s", self.folder / name, error.strerror)
             return b""
         if hashlib.sha256(found).hexdigest() != content["sha256"]:
-            log.warning("evidence %s was changed: it is not sent", self._folder / name)
+            log.warning("evidence %s was changed: it is not sent", self.folder / name)
             return b""
         return found
 
     # --- retention ---------------------------------------------------------------------------
 
-    def prune(
+    def doomed(
         self, limits: Limits, now: int, *, before_day: str, is_wanted: Callable[[str], bool]
-    ) -> int:
-        """Delete what is too old or too much, oldest first, some at a time; return how many.
+    ) -> tuple[Doomed, ...]:
+        """Return what is too old or too much, oldest first, at most DELETED_AT_ONCE files.
 
-        Only of days before `before_day` (2026-11-21), and nothing whose name `is_wanted`. OSError.
+        Only of days before `before_day` (2026-11-21), and nothing whose name `is_wanted`; `now` is
+        Unix time in milliseconds. OSError.
         """
-        if not self._folder.is_dir():
-            return 0
-        days = sorted(day.name for day in self._folder.iterdir() if day.is_dir())
+        if not self.folder.is_dir():
+            return ()
+        days = sorted(day.name for day in self.folder.iterdir() if day.is_dir())
         for day in days:
-            self._sizes.setdefault(day, _size(self._folder / day))
-        oldest = _day(now - int(timedelta(days=limits.keep_days) / timedelta(milliseconds=1)))
-        left = DELETED_AT_ONCE
+            self._sizes.setdefault(day, _size(self.folder / day))
+        excess = sum(self._sizes.values()) - round(limits.max_mb * 1e6)
+        oldest = _days_ago(now, min(limits.keep_days, limits.alert_days))
+        found: list[Doomed] = []
         for day in days:
-            excess = sum(self._sizes.values()) - round(limits.max_mb * 1e6)
-            if day >= before_day or left <= 0 or (day >= oldest and excess <= 0):
+            if day >= before_day or (day >= oldest and excess <= 0):
                 break
-            left -= self._prune_day(day, left, None if day < oldest else excess, is_wanted)
-        return DELETED_AT_ONCE - left
+            for piece in self._doomed_of(day, limits, now, excess, is_wanted):
+                excess -= piece.size
+                found.append(piece)
+                if len(found) == DELETED_AT_ONCE:
+                    return tuple(found)
+        return tuple(found)
 
-    def _prune_day(
-        self, day: str, limit: int, excess: int | None, is_wanted: Callable[[str], bool]
-    ) -> int:
-        """Delete files of a day, at most `limit`, until `excess` bytes (`None`: all) are gone."""
-        found = sorted((path.stat().st_mtime, path) for path in (self._folder / day).iterdir())
-        deleted = freed = 0
-        for _, path in found:
-            if deleted >= limit or (excess is not None and freed >= excess):
-                break
-            if not is_wanted(path.name):
-                freed += path.stat().st_size
-                path.unlink()
-                deleted += 1
-        self._sizes[day] -= freed
-        if deleted == len(found):
-            (self._folder / day).rmdir()
-            del self._sizes[day]
-        return deleted
+    def _doomed_of(
+        self, day: str, limits: Limits, now: int, excess: int, is_wanted: Callable[[str], bool]
+    ) -> Iterator[Doomed]:
+        """Yield the files of a day that are too old, and then others until `excess` bytes go."""
+        young = {
+            days: day >= _days_ago(now, days) for days in (limits.keep_days, limits.alert_days)
+        }
+        early_of = {
+            path: young[limits.keep_days if OF_A_CARD.fullmatch(path.name) else limits.alert_days]
+            for path in (self.folder / day).iterdir()
+            if not is_wanted(path.name)
+        }
+        candidates = (path for path, early in early_of.items() if excess > 0 or not early)
+        for path in sorted(candidates, key=lambda path: path.stat().st_mtime):
+            if excess > 0 or not early_of[path]:
+                size = path.stat().st_size
+                excess -= size
+                yield Doomed(path, size, early_of[path])
+
+    def delete(self, doomed: Iterable[Doomed]) -> None:
+        """Delete files that `doomed` named, and days that are empty then; OutsideError."""
+        try:
+            for piece in doomed:
+                piece.path.unlink(missing_ok=True)
+                folder = piece.path.parent
+                self._sizes[folder.name] = self._sizes.get(folder.name, 0) - piece.size
+                if not any(folder.iterdir()):
+                    folder.rmdir()
+                    del self._sizes[folder.name]
+        except OSError as error:
+            raise OutsideError(f"old evidence cannot be deleted: {error}") from error
+
+
+def _days_ago(now: int, days: float) -> str:
+    return _day(now - int(timedelta(days=days) / timedelta(milliseconds=1)))
 
 
 def _size(folder: Path) -> int:

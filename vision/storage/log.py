@@ -12,7 +12,9 @@ import hashlib
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,7 @@ from vision.record.chain import (
 )
 from vision.record.codec import event_from_json, event_to_json
 from vision.storage import retention
+from vision.storage.elapsed import ElapsedTime
 from vision.storage.retention import Limits
 from vision.storage.sqlite import Database
 from vision.wire.messages import Message, message_line
@@ -67,6 +70,13 @@ STANDING = (
 )
 
 
+TOLD_AGAIN = (
+    "SELECT m.topic, m.payload, m.qos, m.retain, m.seq, m.sum FROM message m WHERE seq IN "
+    "(SELECT seq FROM unsent UNION SELECT seq FROM standing) AND seq > ? ORDER BY seq LIMIT ?"
+)
+SEQS_AGAIN = "SELECT seq FROM unsent UNION SELECT seq FROM standing ORDER BY seq"
+
+
 class DamagedMessageError(Exception):
     """A message is not what was written."""
 
@@ -91,6 +101,10 @@ class Entry:
     messages: tuple[Message, ...]
     checkpoint: Checkpoint | None = None
     order: Mapping[str, object] | None = None  # as the person signed it
+
+
+# Gives the entry that signs the record of that number and hash, `None` where nobody signs.
+Seal = Callable[[int, str], Entry | None]
 
 
 class Store:
@@ -127,9 +141,7 @@ class Store:
         number, head, marked = self._number, self._head, self._marked
         with self._db.transaction() as db:
             for entry in entries:
-                head = write_record(db, number := number + 1, head, _content(entry))
-                for message in entry.messages:
-                    _write_message(db, message, unsent=self._has_outbox)
+                head = self._write_entry(db, number := number + 1, head, entry)
                 if entry.checkpoint is not None:
                     marked = number = number + 1
                     head = write_checkpoint(db, number, head, entry.checkpoint)
@@ -152,6 +164,42 @@ class Store:
                 if record.number:
                     yield content
 
+    def told_again(self) -> Iterator[Message]:
+        """Yield the messages that would be published again, in order: unsent, or standing."""
+        after = 0
+        while rows := self._db.read(TOLD_AGAIN, (after, CHUNK)):
+            yield from self._checked(rows)
+            after = rows[-1][4]
+
+    def standing(self) -> dict[str, int]:
+        """Return the number of the retained message that stands on each topic."""
+        return dict(self._db.read("SELECT topic, seq FROM standing"))
+
+    def origins(self) -> Iterator[dict[str, Any]]:
+        """Yield the content of the segments of which messages would be published again.
+
+        The last one is always among them. The chain is verified from the first of them to the end.
+        OutsideError naming the first record that was changed.
+        """
+        seqs = [seq for (seq,) in self._db.read(SEQS_AGAIN)]
+        segments = self._db.read("SELECT n, seq, pruned FROM segment ORDER BY n")
+        ends = [(n, seq) for n, seq, _ in segments[1:]] + [(self._number + 1, self.last_seq)]
+        wanted = [
+            range(n, end)
+            for (n, first, pruned), (end, last) in zip(segments, ends, strict=True)
+            if (not pruned and bisect_right(seqs, last) > bisect_right(seqs, first))
+            or n == segments[-1][0]
+        ]
+        before = self.hash_of(wanted[0].start - 1)
+        ranges = deque(wanted)
+        records = self._records(wanted[0].start - 1)
+        with self._unchanged():
+            for record, content in verified_from(wanted[0].start, before, records):
+                while ranges and record.number >= ranges[0].stop:
+                    ranges.popleft()
+                if ranges and record.number in ranges[0]:
+                    yield content
+
     def recent(self) -> Iterator[dict[str, Any]]:
         """Yield the content of the last checkpoint and all after it, verifying only that part.
 
@@ -162,6 +210,12 @@ class Store:
         with self._unchanged():
             for _, content in verified_from(number, before or "", self._records(number - 1)):
                 yield content
+
+    def after(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the content of every record after that number, as it stands."""
+        with self._unchanged():
+            for record in self._records(number):
+                yield json.loads(record.body or "{}")
 
     def events(self) -> Iterator[Event]:
         """Yield every input event that the log still holds, verified as `contents` are."""
@@ -239,24 +293,38 @@ class Store:
         with self._db.transaction(synchronous="NORMAL") as db:
             db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
-    def prune(self, limits: Limits, now: int, marked: Sequence[int] = ()) -> bool:
+    def prune(
+        self, limits: Limits, now: int, marked: Sequence[int] = (), seal: Seal | None = None
+    ) -> bool:
         """Delete old messages and at most one segment of the log; return whether a segment went.
 
-        `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds.
+        `now` and the `marked` moments, whose segments stay, are Unix time in milliseconds. What
+        went is listed in a record, and `seal` signs that in the same transaction.
         """
+        number, head = self._number, self._head
         with self._db.transaction() as db:
             segment = retention.next_to_go(db, limits, now, marked)
             before = retention.messages_before(db, limits, now)
             if segment is not None:
                 before = max(before, segment.seq)
+                certificate = retention.certificate(db, segment, limits, now)
                 retention.remove(db, segment)
-                content = {"pruned": retention.gaps(db)}
-                head = write_record(db, self._number + 1, self._head, content)
+                head = write_record(db, number := number + 1, head, certificate)
+                entry = None if seal is None else seal(number, head)
+                if entry is not None:
+                    head = self._write_entry(db, number := number + 1, head, entry)
             retention.delete_messages(db, before, MESSAGES_AT_ONCE)
-        if segment is None:
-            return False
-        self._number, self._head = self._number + 1, head
-        return True
+        self._number, self._head = number, head
+        return segment is not None
+
+    def _write_entry(self, db: sqlite3.Connection, number: int, head: str, entry: Entry) -> str:
+        for message in entry.messages:
+            _write_message(db, message, unsent=self._has_outbox)
+        return write_record(db, number, head, _content(entry))
+
+    def elapsed_time(self, begin: int, monotonic_s: Callable[[], float]) -> ElapsedTime:
+        """Return the time by which this log and its evidence grow old."""
+        return ElapsedTime(self._db, begin, monotonic_s)
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""
@@ -280,7 +348,7 @@ class Store:
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
                 f"[log] path: {self._db.path} is the log of another table or of other rules; give "
-                "this table its own file, or move the old log away to begin a new one"
+                "this table its own file, or go on in a new log with shoe-reader log begin"
             )
         return last[0][0], last[0][1]
 
@@ -293,8 +361,11 @@ class Store:
             number = rows[-1][0]
 
     def _messages(self, query: str, values: tuple[int, ...] = ()) -> list[Message]:
+        return self._checked(self._db.read(query, values))
+
+    def _checked(self, rows: Sequence[Sequence[Any]]) -> list[Message]:
         try:
-            return messages_from(self._db.read(query, values))
+            return messages_from(rows)
         except DamagedMessageError as error:
             self._damage = (
                 f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "

@@ -8,29 +8,94 @@ from pathlib import Path
 from vision.errors import OutsideError
 from vision.files import replacing
 from vision.record.chain import Record, record_from_line, record_line
+from vision.storage.log import MESSAGES, DamagedMessageError, messages_from
 from vision.storage.sqlite import explained, open_for_reading
+from vision.wire.messages import Message
 
 SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
 
 
-def read_log(path: Path) -> Iterator[Record]:
-    """Yield the records of a log as they stand, unverified.
+def read_log(path: Path, first: int = 0) -> Iterator[Record]:
+    """Yield the records of a log from number `first` on as they stand, unverified.
 
     OutsideError when the file cannot be read or is another program's; BrokenChainError when a line
     of an export is no record.
     """
     try:
-        with path.open("rb") as file:
-            beginning = file.read(len(SQLITE_MAGIC))
-        if beginning != SQLITE_MAGIC:
-            yield from _read_export(path)
+        if not is_table(path):
+            yield from (record for record in _read_export(path) if record.number >= first)
             return
     except OSError as error:
         raise OutsideError(
             f"cannot read the log {path}: {error.strerror}; give the .sqlite file of a table or "
             "an export of it"
         ) from error
-    yield from _read_table(path)
+    yield from _read_table(path, first)
+
+
+def read_messages(path: Path) -> Iterator[Message]:
+    """Yield the messages that stand beside a table's log, in order; OutsideError.
+
+    None of an export, which has none.
+    """
+    if not is_table(path):
+        return
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            for row in db.execute(f"{MESSAGES} ORDER BY seq"):
+                yield from messages_from([row])
+    except DamagedMessageError as error:
+        raise OutsideError(f"{path}: {error}") from error
+    finally:
+        db.close()
+
+
+def standing_messages(path: Path) -> dict[str, int]:
+    """Return the number of the retained message that stands on each topic of a table's log."""
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            return dict(db.execute("SELECT topic, seq FROM standing").fetchall())
+    finally:
+        db.close()
+
+
+def first_of_messages(path: Path) -> int:
+    """Return the number of the checkpoint from which on the messages of a table's log were said."""
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            (found,) = db.execute(
+                "SELECT coalesce(max(n), 1) FROM segment WHERE NOT pruned AND seq < "
+                "(SELECT min(seq) FROM message)"
+            ).fetchone()
+            return int(found)
+    finally:
+        db.close()
+
+
+def checkpoints(path: Path) -> list[tuple[int, int, str, str]]:
+    """Return where a table's log can be read from, oldest first: at each of its checkpoints.
+
+    Number, the last message's `seq` before it, the hash of the record before, and the shoe in use.
+    """
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            return db.execute(
+                "SELECT s.n, s.seq, (SELECT hash FROM log WHERE n = s.n - 1), "
+                "coalesce(json_extract(l.body, '$.desk.table.shoe.name'), '') "
+                "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned ORDER BY s.n"
+            ).fetchall()
+    finally:
+        db.close()
+
+
+def is_table(path: Path) -> bool:
+    """Whether the file is a table's own, not an export of its records."""
+    with path.open("rb") as file:
+        return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
 def write_export(path: Path, records: Iterable[Record]) -> int:
@@ -49,11 +114,12 @@ def _read_export(path: Path) -> Iterator[Record]:
             yield record_from_line(line.decode("utf-8", "replace"), number)
 
 
-def _read_table(path: Path) -> Iterator[Record]:
+def _read_table(path: Path, first: int) -> Iterator[Record]:
     db = open_for_reading(path)
     try:
         with explained("read", path):
-            for row in db.execute("SELECT n, body, hash FROM log ORDER BY n"):
+            query = "SELECT n, body, hash FROM log WHERE n >= ? ORDER BY n"
+            for row in db.execute(query, (first,)):
                 yield Record(*row)
     finally:
         db.close()

@@ -1,11 +1,13 @@
 """Choose and delete the part of a log that is too old or too much, and list the gaps it leaves.
 
 A log is cut at its checkpoints into segments, a shoe each; a segment goes as a whole. In its place
-stays the hash of its last record, and a new record of the chain lists all such gaps.
+stays the hash of its last record, and a new record of the chain lists all such gaps: those that the
+newest such record lists, and the new one, never what just happens to be missing.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -84,13 +86,38 @@ def remove(db: sqlite3.Connection, segment: Segment) -> None:
     db.execute("DELETE FROM log WHERE n = ? AND body = ''", (segment.first - 1,))
 
 
-def gaps(db: sqlite3.Connection) -> list[list[object]]:
-    """Return every gap: first number, last number, hash of the last."""
-    rows = db.execute(
-        "SELECT (SELECT max(b.n) FROM log b WHERE b.n < a.n) + 1, a.n, a.hash "
-        "FROM log a WHERE a.body = '' ORDER BY a.n"
-    )
-    return [list(row) for row in rows]
+def certificate(
+    db: sqlite3.Connection, segment: Segment, limits: Limits, now: int
+) -> dict[str, object]:
+    """Return the record that lists every gap, that of this segment included, and why it goes."""
+    (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (segment.last,)).fetchone()
+    listed = _listed(db)
+    joins = [gap for gap in listed if gap[1] == segment.first - 1]
+    first = joins[0][0] if joins else segment.first
+    before = [gap for gap in listed if gap not in joins]
+    is_old = segment.until < now - limits.keep_days * DAY_MS
+    return {
+        "pruned": [*before, [first, segment.last, digest]],
+        "went": {
+            "first": segment.first,
+            "last": segment.last,
+            "since": segment.since,
+            "until": segment.until,
+            "why": "age" if is_old else "size",
+            "keep_days": limits.keep_days,
+        },
+    }
+
+
+def _listed(db: sqlite3.Connection) -> list[list[object]]:
+    """Return the gaps that the newest record of them lists."""
+    if not db.execute("SELECT count(*) FROM segment WHERE pruned").fetchone()[0]:
+        return []
+    row = db.execute(
+        """SELECT body FROM log WHERE body LIKE '%"pruned":[[%' ORDER BY n DESC LIMIT 1"""
+    ).fetchone()
+    found: list[list[object]] = [] if row is None else json.loads(row[0])["pruned"]
+    return found
 
 
 def messages_before(db: sqlite3.Connection, limits: Limits, now: int) -> int:

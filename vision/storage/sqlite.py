@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 from typing import IO, Any
 
 from vision.errors import OutsideError
+
+log = logging.getLogger(__name__)
 
 
 class Database:
@@ -21,10 +25,15 @@ class Database:
         self.path = path
         self._mutex = threading.Lock()
         self._lock = lock(path)
+        if state_of(path) is Closing.TORN:
+            log.warning("%s: %s", path, TORN_WORDS)
         try:
             with explained("open", path):
                 self._connection = open_for_writing(path)
                 self._connection.executescript(tables)
+                self._connection.execute(f"PRAGMA user_version={OPEN}")
+                # Into the file itself, so that a copy without its write-ahead file shows it.
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except BaseException:
             self._lock.close()
             raise
@@ -55,10 +64,41 @@ class Database:
     def close(self) -> None:
         """Fold the write-ahead file into the file and release it; a second call does nothing."""
         with self._mutex, explained("close", self.path):
+            with suppress(sqlite3.ProgrammingError):  # closed already
+                self._connection.execute(f"PRAGMA user_version={CLOSED}")
             self._connection.close()
         self._lock.close()
 
 
+class Closing(Enum):
+    """How a log's file was left."""
+
+    IN_ORDER = "closed in order"
+    OPEN = "open, or not closed in order; all of it is here"
+    TORN = "not closed in order, and its end may be missing"
+
+
+def state_of(path: Path) -> Closing:
+    """Return how the file was left; a file that is not there or is no log counts as in order."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(HEADER_BYTES)
+    except OSError:
+        return Closing.IN_ORDER
+    if int.from_bytes(header[VERSION_AT : VERSION_AT + 4], "big") != OPEN:
+        return Closing.IN_ORDER
+    return Closing.OPEN if path.with_name(path.name + "-wal").exists() else Closing.TORN
+
+
+# `user_version` in the header of the file: set while a reader has it open. Logs of version 0.1.0
+# have 0 there at any time.
+CLOSED, OPEN = 0, 1
+HEADER_BYTES, VERSION_AT = 100, 60  # of an SQLite file: its header's length, where that number is
+TORN_WORDS = (
+    "was not closed in order, and its write-ahead file (-wal) is not beside it: the end of the log "
+    "may be missing. Copy a log with shoe-reader backup; if another program opened this one, its "
+    "end is in the file"
+)
 APPLICATION_ID = 0x53686F65  # "Shoe", written in the header of the file
 BUSY_MS = 2000  # a backup or a shell may hold the file for moments; longer would delay the table
 
@@ -102,7 +142,8 @@ def lock(path: Path) -> IO[bytes]:
     OutsideError when another reader holds it. A file beside the log is locked, because closing
     any handle of the log itself would drop SQLite's own locks on it.
     """
-    beside = path.with_name(path.name + ".lock")
+    beside = path.resolve()  # another name of the same file is the same log
+    beside = beside.with_name(beside.name + ".lock")
     try:
         held = beside.open("ab")
     except OSError as error:

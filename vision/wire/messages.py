@@ -6,6 +6,7 @@ is `deploy/mqtt.md`; `vision/schemas` has the same for readers in other language
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,11 +33,20 @@ from vision.game.outputs import (
 from vision.game.roads import Roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, to_json
-from vision.record.proofs import Anchored, EvidenceKept, Shelf, anchor_content, evidence_content
+from vision.record.proofs import (
+    Anchored,
+    EvidenceKept,
+    LogBegun,
+    Shelf,
+    anchor_content,
+    evidence_content,
+)
 
 Content = dict[str, object]
 
 SCHEMA = 1  # the version of the contract, in every message
+ENVELOPE = ("schema", "table", "boot", "seq", "at")  # what every message has of itself
+BEGUN = "a new log was begun"
 PREFIX = "casino/{site}/table/{table}/"
 
 
@@ -57,8 +67,8 @@ class Message:
 class MessageStream(NamedTuple):
     """What the messages of a table have in common: whose they are, and the last number given.
 
-    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version` and `models`
-    are of the run called `boot`.
+    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version`, `models` and
+    `identity` are of the run called `boot`.
     """
 
     site: str
@@ -69,6 +79,7 @@ class MessageStream(NamedTuple):
     version: str = ""
     models: tuple[str, ...] = ()
     seq: int = 0
+    identity: str = ""
 
     @property
     def prefix(self) -> str:
@@ -77,7 +88,12 @@ class MessageStream(NamedTuple):
 
     def of_run(self, event: Started) -> MessageStream:
         """Return the stream as the run goes on with it that begins with this event."""
-        return self._replace(boot=event.boot, version=event.version, models=event.models)
+        return self._replace(
+            boot=event.boot,
+            version=event.version,
+            models=event.models,
+            identity=event.identity,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +126,21 @@ def proof_messages(stream: MessageStream, proof: EvidenceKept | Anchored) -> Sen
         return _send(stream, (_Draft("anchor", anchor_content(proof)),), proof.at)
     content = evidence_content(proof)
     return _send(stream, (_Draft(proof.topic, content), _Draft("evidence", content)), proof.at)
+
+
+def begun_messages(stream: MessageStream, begun: LogBegun) -> Sent:
+    """Return the messages of a log that goes on from another: open alerts are closed, and cleared.
+
+    The numbers go on after those of the other log.
+    """
+    stream = stream._replace(boot=begun.boot, seq=begun.seq)
+    drafts: list[_Draft] = []
+    for text in begun.alerts:
+        content = {key: value for key, value in json.loads(text).items() if key not in ENVELOPE}
+        content |= {"state": "closed", "reason": BEGUN, "changed_at": iso(begun.at)}
+        own = f"alert/{content['id']}"
+        drafts += (_Draft(own, content), _Draft(own, None, retain=True))
+    return _send(stream, tuple(drafts), begun.at)
 
 
 def _send(stream: MessageStream, drafts: tuple[_Draft, ...], at: int) -> Sent:
@@ -180,13 +211,14 @@ def _alert_drafts(shelf: Shelf, output: AlertChanged) -> tuple[_Draft, ...]:
 
 
 def _status(stream: MessageStream, state: str, why: str) -> dict[str, object]:
-    return {
+    content: dict[str, object] = {
         "state": state,
         "why": why,
         "version": stream.version,
         "models": list(stream.models),
         "profile": stream.profile,
     }
+    return {**content, "identity": stream.identity} if stream.identity else content
 
 
 def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message:

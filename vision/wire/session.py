@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from vision.game.commands import Command
 from vision.game.coup.results import published_results
 from vision.game.coup.state import Table, new_table
 from vision.game.events import Event, Started
@@ -20,9 +21,15 @@ from vision.game.profile import Profile
 from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
 from vision.record.codec import record_from_json, record_to_json, rules_hash
 from vision.record.facts import Recorded
-from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
+from vision.record.proofs import EMPTY, Anchored, EvidenceKept, LogBegun, Shelf
 from vision.record.register import NOTHING, Register
-from vision.wire.messages import Message, MessageStream, messages_of, proof_messages
+from vision.wire.messages import (
+    Message,
+    MessageStream,
+    begun_messages,
+    messages_of,
+    proof_messages,
+)
 
 Results = tuple[CoupResult, ...]
 
@@ -115,7 +122,7 @@ def advance(session: TableSession, event: Event) -> Step:
 
 def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     """Return the table after the event, and the outputs; what proves or records changes none."""
-    unseen = EvidenceKept | Anchored | Recorded
+    unseen = EvidenceKept | Anchored | LogBegun | Recorded
     return (table, ()) if isinstance(event, unseen) else step(table, event)
 
 
@@ -128,6 +135,9 @@ def with_messages(
     """
     if isinstance(event, EvidenceKept | Anchored):
         return _advance_proof(session, event)
+    if isinstance(event, LogBegun):
+        stream, closing = begun_messages(session.stream, event)
+        return Step(replace(session, stream=stream), (), closing)
     if isinstance(event, Recorded):
         return Step(replace(session, register=session.register.after(event)), (), ())
     stream, drawn = session.stream, session.drawn
@@ -142,14 +152,17 @@ def with_messages(
     shelf = session.shelf
     if any(isinstance(output, AlertChanged) for output in outputs):
         shelf = shelf.after(outputs)
-    register = session.register.after(event, outputs)
+    register = session.register
+    if isinstance(event, Command | Started):  # no other event of the rules is in the register
+        register = register.after(event, outputs)
     return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
 
 
 def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
     stream, messages = proof_messages(session.stream, proof)
     shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
-    return Step(replace(session, stream=stream, shelf=shelf), (), messages)
+    register = session.register.after(proof)
+    return Step(replace(session, stream=stream, shelf=shelf, register=register), (), messages)
 
 
 # --- checkpoints ----------------------------------------------------------------------------------

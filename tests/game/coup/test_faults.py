@@ -366,6 +366,7 @@ CASES = (
     Case("LOG", notice("LOG"), orders(P1), C),
     Case("READING_POOR", notice("READING_POOR"), orders(P1), W),
     Case("EVIDENCE", notice("EVIDENCE"), orders(P1), W),
+    Case("EVIDENCE_AT_RISK", notice("EVIDENCE_AT_RISK"), orders(P1), W),
     Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W, settle),
     Case("CALLED", lambda d: d.tell(CallInspector(d.tick(), *INSPECTOR)), orders(P1), W),
 )  # fmt: skip

@@ -26,6 +26,7 @@ from vision.game.outputs import (
 from vision.metrics.counters import Metrics
 from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_public, read_anchors
+from vision.storage.keyring import load_ring
 from vision.wire.session import Step
 
 log = logging.getLogger(__name__)
@@ -146,6 +147,9 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         help="whose signatures count (.pub of shoe-reader keys make); may be given again",
     )  # fmt: skip
     parser.add_argument(
+        "--ring", type=Path, metavar="R", help="the ring of keys (shoe-reader keys add)"
+    )
+    parser.add_argument(
         "--anchors", type=Path, metavar="F", help="anchors kept elsewhere than in the log"
     )
 
@@ -155,7 +159,9 @@ def trust_of(args: argparse.Namespace) -> Trust:
     anchors = () if args.anchors is None else tuple(read_anchors(args.anchors))
     if args.anchors is not None and not anchors:
         raise OutsideError(f"{args.anchors} holds no anchor: it is another file, or was emptied")
-    return Trust(tuple(map(load_public, args.public_key)), anchors)
+    ring = {} if args.ring is None else load_ring(args.ring)
+    keys = (*map(load_public, args.public_key), *(key.key for key in ring.values()))
+    return Trust(keys, anchors, ring)
 
 
 def broken(log: Path, error: BrokenChainError) -> OutsideError:

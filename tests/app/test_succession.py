@@ -1,0 +1,207 @@
+"""Backup, restore and a new log that goes on: the drill of `deploy/resilience.md`, as a test."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.shoe import play
+from tests.chaos.table import PREFIX, config_of
+from tests.schemas import check
+from tests.table_log import Play
+from vision.app.journal import Destinations, Journal
+from vision.app.signing import anchors_of
+from vision.app.succession import SEQ_A_DAY, begin_log
+from vision.cli import main
+from vision.config.table import TableConfig
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.events import Event
+from vision.record.proofs import EvidenceKept, Medium
+from vision.storage.anchors import make_keys
+from vision.storage.evidence import EvidenceStore, folder_of
+from vision.storage.log_reader import read_log, read_messages
+from vision.wire.messages import Message
+
+IDENTITY = "1d" * 32
+
+
+class House:
+    """A table with a signing key, its files in one folder, and a table file that says so."""
+
+    def __init__(self, folder: Path, profile: str = "punto-banco") -> None:
+        self.folder = folder
+        self.log = folder / "t.sqlite"
+        if not (folder / "key").exists():
+            make_keys(folder / "key")
+        config = config_of(1, path=str(self.log), signing_key=str(folder / "key"))
+        self.config: TableConfig = config.model_copy(update={"profile": profile})
+
+    def deal(self, events: list[Event], boot: str = "b1") -> None:
+        """Run the reader for a while, without a broker."""
+        with self.open() as journal:
+            journal.start(max(journal.table.clock, events[0].at), boot, (), IDENTITY)
+            journal.take(events)
+            journal.stop(journal.table.clock)
+
+    def open(self, *, publish: bool = False) -> Journal:
+        """Open the journal of the table's log."""
+        return Journal(self.config, Destinations(self.log, publish=publish))
+
+    def messages(self) -> list[Message]:
+        """Return the messages that stand beside the log."""
+        return list(read_messages(self.log))
+
+    def audit(self, log: Path | None = None) -> int:
+        """Audit a log with the key and its anchors."""
+        log = log or self.log
+        words = ["audit", str(log), "--public-key", str(self.folder / "key.pub")]
+        return main([*words, "--anchors", str(anchors_of(self.log))])
+
+
+@pytest.fixture(name="house")
+def _house(tmp_path: Path) -> House:
+    """Give a house at whose table Banco was over-drawn: an alert stands open."""
+    house = House(tmp_path)
+    cards = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h")
+    cards.card("P1:2c").card("B1:3s").card("P2:Kd").card("B2:4h").card("P3:5h").card("B3:9h")
+    house.deal(cards.events[1:])
+    return house
+
+
+def standing_alerts(house: House) -> list[str]:
+    """Return the topics of alerts that stand."""
+    with sqlite3.connect(house.log) as db:
+        rows = db.execute("SELECT topic FROM standing WHERE topic LIKE '%/alert/%'")
+        return [topic.removeprefix(PREFIX) for (topic,) in rows]
+
+
+def test_new_log_goes_on_with_the_numbers_and_closes_what_was_open(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No number comes twice, no alert haunts a desk, and the old log's last hash is named."""
+    before, alerts = house.messages()[-1].seq, standing_alerts(house)
+    assert alerts
+    last = list(read_log(house.log))[-1]
+    kept, ended = begin_log(house.config, house.open().table.clock + 5000)
+    assert (ended.number, ended.hash) == (last.number, last.hash)
+    said = house.messages()
+    for message in said:
+        check(message)
+    closing = [m for m in said if m.topic.startswith(f"{PREFIX}alert/") and m.payload]
+    assert [m.topic.removeprefix(PREFIX) for m in closing] == alerts
+    assert {json.loads(m.payload)["state"] for m in closing} == {"closed"}
+    assert [m.topic.removeprefix(PREFIX) for m in said if not m.payload] == alerts
+    assert standing_alerts(house) == []
+    house.deal(list(play(3)), "b2")
+    numbers = [message.seq for message in house.messages()]
+    assert numbers == list(range(before + 1, before + 1 + len(numbers)))
+    assert house.audit() == 0
+    assert f"record {ended.number} of another log, hash {ended.hash}" in capsys.readouterr().out
+    assert house.audit(kept) == 0
+    assert main(["replay", str(house.log), "--check"]) == 0
+
+
+def test_new_log_may_have_other_rules(house: House) -> None:
+    """A change of rules needs a new log, and nothing else."""
+    other = House(house.folder)
+    other.config = other.config.model_copy(update={"dealing": "face-down"})
+    with pytest.raises(ConfigurationError, match="log begin"):
+        other.open()
+    begin_log(other.config, 1_800_000_000_000)
+    other.open().close()
+
+
+def test_log_is_not_begun_beside_a_reader_or_over_unsent_messages(house: House) -> None:
+    """A running reader and messages that nobody has heard yet are left alone."""
+    at = 1_800_000_000_000
+    with house.open(publish=True) as journal:
+        with pytest.raises(OutsideError, match="another reader"):
+            begin_log(house.config, at)
+        journal._link = None
+        journal.take(list(play(1, start=at)))
+    with pytest.raises(ConfigurationError, match=r"messages .* are not sent"):
+        begin_log(house.config, at)
+    assert begin_log(house.config, at, lose_unsent=True)[1].unsent > 0
+    with pytest.raises(ConfigurationError, match="there is no"):
+        begin_log(config_of(1, path=str(house.folder / "none.sqlite")), at)
+
+
+def test_backup_of_a_running_log_is_whole_and_a_plain_copy_is_not(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The backup has every record at that moment; a copy of the file alone says what it lacks."""
+    with house.open() as journal:
+        journal.take(list(play(20, start=journal.table.clock + 1000)))
+        records = journal._store.head[0]
+        assert main(["backup", str(house.log), str(house.folder / "b.sqlite")]) == 0
+        shutil.copyfile(house.log, house.folder / "cp.sqlite")
+    assert list(read_log(house.folder / "b.sqlite"))[-1].number == records
+    assert main(["audit", str(house.folder / "b.sqlite")]) == 0
+    assert main(["backup", str(house.log), str(house.folder / "b.sqlite")]) == 2
+    capsys.readouterr()
+    assert main(["audit", str(house.folder / "cp.sqlite")]) == 3
+    assert "the end of the log may be missing" in capsys.readouterr().err
+    assert house.audit() == 0
+
+
+def test_drill_of_a_lost_disk(
+    house: House, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Back up, lose the disk, restore, go on: no number twice, the chain of logs holds."""
+    away = tmp_path_factory.mktemp("away")
+    kept = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
+    EvidenceStore(folder_of(house.log)).keep(kept, b"picture")
+    saved = away / "b.sqlite"
+    assert main(["backup", str(house.log), str(saved), "--evidence"]) == 0
+    house.deal(list(play(5, start=1_700_000_500_000)), "b2")
+    lost = house.messages()[-1].seq
+    table = _table_file(house)
+    assert main(["restore", str(saved), str(table)]) == 2, "the log is still there"
+    house.log.unlink()
+    shutil.rmtree(folder_of(house.log))
+    assert main(["restore", str(saved), str(table)]) == 0
+    out = capsys.readouterr().out
+    assert "1 files put back" in out
+    house.deal(list(play(3, start=1_900_000_000_000)), "b3")
+    numbers = [message.seq for message in house.messages()]
+    assert min(numbers) > lost + SEQ_A_DAY / 2
+    assert house.audit() == 0
+    (old,) = house.folder.glob("t-until-*.sqlite")
+    assert main(["audit", str(old)]) == 0
+
+
+def test_backup_that_was_changed_is_not_restored(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A damaged backup is named before anything is put in place."""
+    saved = house.folder / "b.sqlite"
+    assert main(["backup", str(house.log), str(saved)]) == 0
+    with sqlite3.connect(saved) as db:
+        db.execute("UPDATE log SET body = body || ' ' WHERE n = 9")
+    table = _table_file(house)
+    house.log.unlink()
+    assert main(["restore", str(saved), str(table)]) == 3
+    assert "record 9" in capsys.readouterr().err
+    assert not house.log.exists()
+
+
+def _table_file(house: House) -> Path:
+    """Write a table file for the house."""
+    text = Path("deploy/table.example.toml").read_text("utf-8")
+    head = text.index("[log]")
+    tail = text.find("\n[", head)
+    tail = len(text) if tail < 0 else tail
+    lines = f'[log]\npath = "{house.log}"\nsigning_key = "{house.folder / "key"}"\n'
+    text = text[:head] + lines + text[tail:]
+    for name, value in (("site", "chaos"), ("table", "1")):
+        text = "\n".join(
+            f'{name} = "{value}"' if line.startswith(f"{name} =") else line
+            for line in text.splitlines()
+        )
+    path = house.folder / "table.toml"
+    path.write_text(text, "utf-8")
+    return path

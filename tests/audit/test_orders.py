@@ -1,0 +1,163 @@
+"""Who gave an order can be shown: the log has the keys against which an audit holds it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.shoe import NOON, play
+from tests.chaos.table import PREFIX, config_of
+from vision.access.users import Credential, User, Users, save_users
+from vision.app.journal import Destinations, Journal
+from vision.cli import main
+from vision.clock import now_ms
+from vision.mqtt.publisher import Request
+from vision.record.chain import chain_hash
+from vision.record.codec import canonical
+
+ANN = Credential.new("Ann")
+
+
+@dataclass
+class Wire:
+    """A link to the broker on which orders come that a test gives."""
+
+    orders: list[Request] = field(default_factory=list)
+    connected: bool = False
+
+    def requests(self) -> list[Request]:
+        """Return the orders since the last call."""
+        given, self.orders = self.orders, []
+        return given
+
+    def say(self, *_: object) -> None:
+        """Take what is said."""
+
+    wake = stop = say
+
+    def give(self, name: str, who: Credential, **fields: object) -> None:
+        """Give an order, signed now."""
+        whole = {"by": who.name, "role": "inspector", **fields}
+        payload = canonical(who.sign(f"{PREFIX}cmd/{name}", whole, now_ms())).encode()
+        self.orders.append(Request(name, payload))
+
+
+@pytest.fixture(name="log")
+def _log(tmp_path: Path) -> Path:
+    """Give a log in which Ann voids a coup, gets another key, and calls the inspector with it."""
+    users, path = tmp_path / "users.json", tmp_path / "t.sqlite"
+    save_users(users, Users(users={"Ann": User(roles=("inspector",), key=ANN.public)}))
+    config = config_of(1)
+    config = config.model_copy(
+        update={"orders": config.orders.model_copy(update={"users": str(users)})}
+    )
+    journal, wire = Journal(config, Destinations(path, publish=False)), Wire()
+    with journal:
+        journal.start(NOON, "b1", ())
+        journal.take(list(play(2)))
+        journal._link = wire  # type: ignore[assignment]
+        at = journal.table.clock
+        wire.give("void_coup", ANN, coup=2, reason="bet dispute")
+        journal.take(journal.orders(at))
+        other = Credential.new("Ann")
+        save_users(users, Users(users={"Ann": User(roles=("inspector",), key=other.public)}))
+        wire.give("call_inspector", other)
+        journal.take(journal.orders(at + 1))
+    return path
+
+
+def contents(log: Path) -> list[dict[str, Any]]:
+    """Return the content of every record."""
+    with sqlite3.connect(log) as db:
+        return [json.loads(body) for (body,) in db.execute("SELECT body FROM log ORDER BY n")]
+
+
+def write(log: Path, changed: Mapping[int, dict[str, Any]]) -> None:
+    """Change records as somebody does who makes the whole chain again, messages left out."""
+    with sqlite3.connect(log) as db:
+        previous = "0" * 64
+        for n, body in db.execute("SELECT n, body FROM log ORDER BY n").fetchall():
+            text = canonical(changed[n]) if n in changed else body
+            previous = chain_hash(previous, text)
+            db.execute("UPDATE log SET body = ?, hash = ? WHERE n = ?", (text, previous, n))
+
+
+def test_orders_are_held_against_the_key_of_their_time(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both orders count, each by the key that Ann had then."""
+    assert main(["audit", str(log)]) == 0
+    assert "2 orders are signed by the key that their giver had then" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda order: order["fields"].update(sig="0" * 128), "does not bear the signature"),
+        (lambda order: order["fields"].update(coup=1), "does not bear the signature"),
+        (lambda order: order["fields"].update(key="Bob"), "who was no user then"),
+        (lambda order: order.update(name="confirm"), "does not bear the signature"),
+        (lambda order: order.clear(), "is not one that can be signed"),
+    ],
+    ids=["signature", "field", "signer", "order", "nothing"],
+)
+def test_order_that_was_not_signed_so_is_found(
+    log: Path, change: Any, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A made-up order in a chain that was made again is found at its record."""
+    record = next(content for content in contents(log) if "order" in content)
+    change(record["order"])
+    write(log, {record["n"]: record})
+    assert main(["audit", str(log)]) == 3
+    err = capsys.readouterr().err
+    assert f"record {record['n']}: the order" in err
+    assert words in err
+
+
+def test_order_beside_another_deed_is_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A true order of Ann's does not vouch for something that she did not order."""
+    record = next(content for content in contents(log) if "order" in content)
+    record["event"]["coup"] = 1
+    write(log, {record["n"]: record})
+    assert main(["audit", str(log)]) == 3
+    assert "is not what was done" in capsys.readouterr().err
+
+
+def test_deed_without_an_order_is_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An order that nobody signed at all is a forgery."""
+    record = next(content for content in contents(log) if "order" in content)
+    del record["order"]
+    write(log, {record["n"]: record})
+    assert main(["audit", str(log)]) == 3
+    assert "was signed by nobody" in capsys.readouterr().err
+
+
+def test_second_call_is_refused_while_one_is_open(tmp_path: Path) -> None:
+    """Each call is filmed: thirty calls in ten seconds make one film, not ninety files."""
+    users = tmp_path / "users.json"
+    save_users(users, Users(users={"Ann": User(roles=("inspector",), key=ANN.public)}))
+    config = config_of(1)
+    config = config.model_copy(
+        update={"orders": config.orders.model_copy(update={"users": str(users)})}
+    )
+    journal, wire = Journal(config, Destinations(tmp_path / "t.sqlite", publish=False)), Wire()
+    with journal:
+        journal.start(NOON, "b1", ())
+        journal._link = wire  # type: ignore[assignment]
+        for _ in range(30):
+            wire.give("call_inspector", ANN)
+        journal.take(journal.orders(NOON))
+        called = [a for a in journal.table.alerts if a.alert.code == "CALLED"]
+        assert len(called) == 1
+        wire.give("call_inspector", ANN)
+        assert journal.orders(NOON) == ()
+        wire.give("close_alert", ANN, alert=called[0].alert.id)
+        journal.take(journal.orders(NOON))
+        wire.give("call_inspector", ANN)
+        assert len(journal.orders(NOON)) == 1

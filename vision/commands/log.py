@@ -1,0 +1,47 @@
+"""`shoe-reader log`: begin a log that goes on from the old one, or confirm the machine's clock."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from vision.app.succession import begin_log
+from vision.clock import now_ms
+from vision.config.table import load
+from vision.errors import ConfigurationError
+from vision.storage.elapsed import confirm_clock
+from vision.wire.messages import iso
+
+HELP = "begin a new log that goes on from the old one, or confirm the clock"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "what",
+        choices=("begin", "confirm-clock"),
+        help="begin: keep the old log and go on in a new one; confirm-clock: the clock of this "
+        "machine is right, what is old by it may be deleted",
+    )
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
+    parser.add_argument(
+        "--lose-unsent", action="store_true", help="leave messages that are not sent in the old log"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it, with the reader stopped; ConfigurationError or OutsideError."""
+    config = load(args.table)
+    path, now = Path(config.log.path), now_ms()
+    if args.what == "confirm-clock":
+        if not path.exists():
+            raise ConfigurationError(f"[log] path: there is no {path}")
+        confirm_clock(path, now)
+        print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
+        return 0
+    kept, ended = begin_log(config, now, lose_unsent=args.lose_unsent)
+    print(f"{kept}: the old log, up to record {ended.number}, hash {ended.hash}")
+    print(f"{path}: the new log; messages go on after number {ended.seq}")
+    for line in (f"{len(ended.alerts)} alerts that stood open are closed",) * bool(ended.alerts):
+        print(line)
+    return 0

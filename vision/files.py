@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import IO
 from vision.errors import ConfigurationError, OutsideError
 
 ROOT = 0  # the user id of root
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
 DRAFT = ".new"  # ends the names of drafts: after a power cut such a file may be left over
 
 
@@ -28,6 +27,25 @@ class WriteError(OutsideError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def refuse_others_file(path: Path, what: str) -> None:
+    """Refuse a file that another user than this one or root owns, or may put another in place of.
+
+    ConfigurationError with the cure; `what` names the file's role for people.
+    """
+    stat, folder = path.stat(), path.resolve().parent.stat()
+    trusted = (os.geteuid(), ROOT)
+    if stat.st_uid not in trusted:
+        raise ConfigurationError(
+            f"{what}: {path} belongs to another user, who may change it: chown it to this one"
+        )
+    is_open = folder.st_mode & OTHERS_WRITE and not folder.st_mode & STICKY
+    if is_open or folder.st_uid not in trusted:
+        raise ConfigurationError(
+            f"{what}: {path} lies in a folder in which others may put another in its place: chown "
+            f"it and chmod go-w {path.resolve().parent}"
+        )
 
 
 def write_whole(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -91,27 +109,6 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def check_owner(path: Path) -> None:
-    """Check that no other user than this one and root owns a file, or may replace it.
-
-    ConfigurationError with the cure; OSError when it cannot be looked at.
-    """
-    folder = path.absolute().parent
-    for held in (path, folder):
-        owner = held.stat().st_uid
-        if owner not in (ROOT, os.geteuid()):
-            raise ConfigurationError(
-                f"{held}: belongs to another user (number {owner}), who may change {path.name}; "
-                "chown it to root, or to the user of this program"
-            )
-    mode = folder.stat().st_mode
-    if mode & OTHERS_WRITE and not mode & stat.S_ISVTX:
-        raise ConfigurationError(
-            f"{folder}: others may write to this folder, and so replace {path.name}; "
-            f"chmod go-w {folder}"
-        )
 
 
 def is_private(path: Path) -> bool:

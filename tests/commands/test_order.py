@@ -23,6 +23,7 @@ from vision.access.users import load_credential, load_users
 from vision.app.journal import Destinations, Journal
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
+from vision.game.events import Noticed
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.wire.commands import signed_text
 
@@ -193,3 +194,63 @@ def test_order_that_is_none_is_told_before_it_is_sent(
     """A slip of the pen is told at once."""
     assert give(table, "Ann", *words, "--role", "inspector") == 2
     assert told in capsys.readouterr().err
+
+
+def test_what_cannot_be_undone_needs_a_second_signature(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With two inspectors in the users file it is taken from both only; the log has both."""
+    users = ["--file", str(tmp_path / "users.json")]
+    assert cli.main(["users", "add", "Eve", "--role", "inspector", *users]) == 0
+    log = tmp_path / "t.sqlite"
+    config, void = load(table), ("void_coup", "coup=1", "--role", "inspector")
+    with reading(config, log) as journal:
+        assert give(table, "Ann", *void) == 3
+        assert "cannot be undone by one person" in capsys.readouterr().err
+        assert give(table, "Ann", *void, "--second", str(tmp_path / "Ann.key")) == 3
+        assert not journal.table.done[0].void
+        assert give(table, "Ann", *void, "--second", str(tmp_path / "Eve.key")) == 0
+        assert journal.table.done[0].void
+    (record,) = [body for body in logged(log) if body["order"]["name"] == "void_coup"]
+    fields = record["order"]["fields"]
+    assert (fields["by"], fields["second"]) == ("Ann", "Eve")
+    text = signed_text(f"casino/{config.site}/table/{config.table}/cmd/void_coup", fields)
+    eve = load_users(tmp_path / "users.json").users["Eve"]
+    assert eve.signed(text, fields["second_sig"])
+    assert cli.main(["audit", str(log)]) == 0
+    assert cli.main(["replay", str(log), "--check"]) == 0
+
+
+def test_burst_of_refused_orders_is_an_alert(table: Path, tmp_path: Path) -> None:
+    """Somebody who tries keys or topics is told of at the table; a second person missing is not."""
+    with reading(load(table), tmp_path / "t.sqlite") as journal:
+        link = Publisher(load(table), "void_coup")
+        for _ in range(9):
+            link.say(b"{}")
+        wait_for(lambda: journal.gate.refused == 9)
+        assert journal.reports(now_ms()) == ()
+        link.say(b"{}")
+        wait_for(lambda: journal.gate.refused == 10)
+        (report,) = journal.reports(now_ms())
+        link.stop()
+    assert isinstance(report, Noticed)
+    assert (report.code, report.over) == ("ORDERS", False)
+
+
+class Publisher:
+    """A client of the broker that publishes orders."""
+
+    def __init__(self, config: TableConfig, name: str) -> None:
+        self._topic = f"casino/{config.site}/table/{config.table}/cmd/{name}"
+        self._client = paho.Client(CallbackAPIVersion.VERSION2)
+        self._client.connect(config.broker.host, config.broker.port)
+        self._client.loop_start()
+
+    def say(self, data: bytes) -> None:
+        """Publish an order."""
+        self._client.publish(self._topic, data, 1).wait_for_publish(5)
+
+    def stop(self) -> None:
+        """Leave the broker."""
+        self._client.disconnect()
+        self._client.loop_stop()

@@ -12,7 +12,7 @@ from tests.chaos.table import config_of
 from vision.app.journal import Destinations, Journal
 from vision.cli import main
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import check_owner
+from vision.files import refuse_others_file
 from vision.storage.keyring import load_ring
 from vision.storage.retention import DAY_MS
 from vision.wire.messages import iso
@@ -136,12 +136,12 @@ def test_key_in_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> Non
     """Who may put another file in its place has the key."""
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "key").write_bytes(b"")
-    check_owner(tmp_path / "f" / "key")
+    refuse_others_file(tmp_path / "f" / "key", "key")
     (tmp_path / "f").chmod(0o777)
     with pytest.raises(ConfigurationError, match="chmod go-w"):
-        check_owner(tmp_path / "f" / "key")
+        refuse_others_file(tmp_path / "f" / "key", "key")
     (tmp_path / "f").chmod(0o1777)
-    check_owner(tmp_path / "f" / "key")
+    refuse_others_file(tmp_path / "f" / "key", "key")
 
 
 def test_error_of_a_ring_is_a_sentence(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from vision.errors import ConfigurationError
-from vision.files import check_owner, is_private, write_new, write_whole
+from vision.files import is_private, refuse_others_file, write_new, write_whole
 from vision.wire.commands import signed_text
 from vision.wire.messages import iso
 
@@ -97,7 +97,6 @@ def load_users(path: Path) -> Users:
         raise ConfigurationError(
             f"{path}: others may write to it, and so make themselves users; chmod go-w {path}"
         )
-    check_owner(path)
     if len(text) > FILE_LIMIT:
         raise ConfigurationError(f"{path}: longer than {FILE_LIMIT} bytes; is it a users file?")
     try:
@@ -165,9 +164,9 @@ def load_credential(path: Path) -> Credential:
     """Read a secret key; ConfigurationError when it is none, or others may read it."""
     cure = "give a file that shoe-reader users add has made"
     try:
+        refuse_others_file(path, "key file")
         if not is_private(path):
             raise ConfigurationError(f"{path}: others may read this secret; chmod 600 {path}")
-        check_owner(path)
         content = json.loads(path.read_bytes()[:FILE_LIMIT])
         return Credential.from_secret(_name(content["name"]), content["secret"])
     except OSError as error:

@@ -290,7 +290,7 @@ class Journal:
         """Count what the gate refused and who was not let in at a desk since the last call."""
         refused, self._refused_before = self.gate.refused - self._refused_before, self.gate.refused
         self._refused.note(refused, at)
-        failed = (is_failed_log_in(item.event) for item in taken if isinstance(item, Ordered))
+        failed = (is_failed_log_in(event_of(item)) for item in taken)
         self._not_let_in.note(sum(failed), at)
 
     def _vouch(self, fields: Mapping[str, object]) -> str:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import check_owner, is_private, write_new
+from vision.files import is_private, refuse_others_file, write_new
 from vision.record.chain import signed_text
 from vision.record.codec import canonical
 from vision.record.proofs import Anchored, anchor_content
@@ -57,7 +57,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
             f"[log] signing_key: cannot read {path}: {error.strerror}; make one with "
             f"shoe-reader keys make {path}, or remove the line to keep an unsigned log"
         ) from error
-    check_owner(path)
+    refuse_others_file(path, "[log] signing_key")
     if not private:
         raise ConfigurationError(
             f"[log] signing_key: {path} can be read by others, so anyone "

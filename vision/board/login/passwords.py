@@ -19,7 +19,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from vision.access.users import Users, load_users
 from vision.clock import now_ms
 from vision.errors import ConfigurationError
-from vision.files import check_owner, is_private, locked, write_json
+from vision.files import is_private, locked, refuse_others_file, write_json
 
 # Bytes of a passwords file that are read: thousands of people at about 1 kB each.
 FILE_LIMIT = 8 * 1024 * 1024
@@ -56,7 +56,7 @@ def load_passwords(path: Path) -> dict[str, Account]:
     try:
         if not is_private(path):
             raise ConfigurationError(f"{path}: others may read the passwords; chmod 600 {path}")
-        check_owner(path)
+        refuse_others_file(path, "passwords")
         content = json.loads(path.read_bytes()[:FILE_LIMIT])
         return {name: _account(kept) for name, kept in content.items()}
     except OSError as error:

@@ -13,7 +13,8 @@ import numpy as np
 
 from vision.sight.geometry.plane import shared_area
 
-from .shoes import Held, Kind, Lying, Moment, Points, Rng, Shoe
+from ..render.paint import Points
+from .shoes import Held, Kind, Lying, Moment, Rng, Shoe
 
 Channel = list[tuple[float, float]]
 # What a mouth shows of which the shoe hides the next card, beside the kinds of cards.

@@ -7,7 +7,6 @@ chance within what a shoe can be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -177,7 +176,7 @@ class Shoe:
         names = back_names(self.split)
         decks = deck_names(self.split)
         deck = decks[int(rng.integers(len(decks)))]
-        colour = tuple(float(v) for v in _bright(rng))
+        colour = _bright(rng)
         cut = (30, 205, 240) if rng.random() < 0.35 else colour
         self._tint = inks(surfaces.recolour(rng, 0.2))
         self._cards: dict[Kind, list[Levels]] = {
@@ -281,7 +280,8 @@ class Shoe:
         colour = np.full((*_SIZE, 3), np.clip(self._colour, 0, 255), np.uint8)
         self._grooves(colour)
         shade = surfaces.fractal(rng, _SIZE, coarse=_SIZE[0] / 2, fine=8) * rng.uniform(0, 0.06)
-        slope = np.linspace(*rng.uniform(0.75, 1.25, 2), _SIZE[1])[None, :] + shade
+        first, last = (float(v) for v in rng.uniform(0.75, 1.25, 2))
+        slope = np.linspace(first, last, _SIZE[1])[None, :] + shade
         colour = np.clip(colour * slope[:, :, None], 0, 255).astype(np.uint8)
         alpha = cv2.convertScaleAbs(cv2.GaussianBlur(mask, (0, 0), 0.6), alpha=self._opacity)
         return _premultiplied(colour, alpha)
@@ -348,7 +348,7 @@ class Shoe:
         soft = cv2.GaussianBlur(mask, (0, 0), 3)[:, :, None] / np.float32(255)
         way = float(np.arctan2(self._linear[1, 0], self._linear[0, 0]))
         moved = motion_blurred(image, length=min(length, 14), angle=way)
-        return (image * (1 - soft) + moved * soft).astype(np.uint8)
+        return np.asarray(image * (1 - soft) + moved * soft, np.uint8)
 
     def _lit(self, image: Image, light: float) -> Image:
         grade = self._grade.copy()
@@ -397,11 +397,12 @@ def _shoe_colour(rng: Rng) -> Points:
     return rng.uniform(15, 230, 3)
 
 
-def _bright(rng: Rng) -> Sequence[float]:
+def _bright(rng: Rng) -> tuple[int, int, int]:
     pixel = np.array(
         [[[rng.integers(180), rng.integers(110, 255), rng.integers(90, 255)]]], np.uint8
     )
-    return [float(v) for v in cv2.cvtColor(pixel, cv2.COLOR_HSV2BGR)[0, 0]]
+    blue, green, red = (int(v) for v in cv2.cvtColor(pixel, cv2.COLOR_HSV2BGR)[0, 0])
+    return blue, green, red
 
 
 def _grading(rng: Rng) -> Points:

@@ -45,7 +45,7 @@ def make(split: str, bank: Bank, maker: int, makers: int) -> None:
 
 def stacked(pictures: Tensor) -> Tensor:
     """Return N x 9 x 56 x 80 of N x 3 x 168 x 80: the three patches as channels."""
-    return torch.cat(pictures.split(HEIGHT, 2), 1)
+    return torch.cat(torch.split(pictures, HEIGHT, 2), 1)
 
 
 def varied(x: Tensor, generator: torch.Generator) -> Tensor:

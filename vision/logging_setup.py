@@ -99,7 +99,7 @@ def _syslog_handler(address: str) -> SysLogHandler:
             where = (parts.hostname or "", parts.port or SYSLOG_PORT)
         elif not Path(address).is_socket():  # which the handler would not tell
             raise ConfigurationError(
-                f"--syslog {address}: no socket is there; give another, or HOST:PORT for UDP"
+                f"--syslog {address}: no socket is there; give /dev/log, or HOST:PORT for UDP"
             )
         handler = SysLogHandler(where, SysLogHandler.LOG_DAEMON)
     except (OSError, ValueError) as error:

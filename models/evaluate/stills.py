@@ -20,7 +20,7 @@ import numpy as np
 
 from datasets.dealing.simulate import picture_size
 from datasets.training.scene import Label, Still, stills
-from vision.inference.load import open_models
+from vision.inference.load import open_models, packaged
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import overlap
 from vision.sight.stills.reader import PASSES, StillCard, read_still
@@ -87,7 +87,7 @@ def main() -> None:
     if min(arguments.stills, arguments.grid, arguments.passes) < 1:
         parser.error("--stills, --grid and --passes: at least one")
     cv2.setNumThreads(1)
-    models, tally, seconds = open_models(threads=1), Counter[str](), 0.0
+    models, tally, seconds = open_models(packaged("stills"), threads=1), Counter[str](), 0.0
     shown = stills(SEED, split="test", size=arguments.size)
     for _ in range(arguments.stills):
         still = joined(shown, arguments.grid)

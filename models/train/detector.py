@@ -23,7 +23,7 @@ from datasets.training.overhead import overhead
 from datasets.training.scene import Label, Still, stills
 from models.networks.yolo_obb import Trainer
 from models.train.real_stills import outlined, views
-from vision.inference.load import open_models
+from vision.inference.load import open_models, packaged
 from vision.sight.detection.detector import KINDS, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area, shared_part
@@ -68,7 +68,9 @@ def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> Non
     """Add pieces of labelled photographs to the training part."""
     rng = np.random.default_rng(1)
     images, labels = folder / "images" / "train", folder / "labels" / "train"
-    for number, (image, quads) in enumerate(outlined(photographs, open_models(threads=1), part)):
+    for number, (image, quads) in enumerate(
+        outlined(photographs, open_models(packaged("stills"), threads=1), part)
+    ):
         for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
             lines = [
                 line for quad in moved if (line := line_of(KINDS.index(Kind.FACE), quad, 0, 0))

@@ -64,5 +64,5 @@ def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     """What is said to be in use is what is in use."""
     hashes = open_models(threads=1).hashes
-    for name in ("detector", "corners", "classifier", "mouth"):
+    for name in ("detector", "stills", "corners", "classifier", "mouth"):
         assert hashes[name] == hashlib.sha256(packaged(name).read_bytes()).hexdigest()

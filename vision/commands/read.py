@@ -10,7 +10,7 @@ from pathlib import Path
 import cv2
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.inference.load import open_models
+from vision.inference.load import open_models, packaged
 from vision.pictures import decode_picture
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
@@ -43,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     if args.annotate:
         _make_folder(args.annotate)
-    models = open_models(args.detector, args.classifier, args.corners, threads=args.threads)
+    models = open_models(
+        args.detector or packaged("stills"), args.classifier, args.corners, threads=args.threads
+    )
     bad: list[str] = []
     found = []
     for path in args.images:

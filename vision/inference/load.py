@@ -81,7 +81,10 @@ class Model:
 
 
 def packaged(name: str) -> Path:
-    """Return the path of a model of the program's own: one of `OUTPUT_NAMES`."""
+    """Return the path of a model of the program's own: one of `OUTPUT_NAMES`, or `stills`.
+
+    `stills` is the detector for single pictures.
+    """
     inside = Path(str(files("vision"))) / "models" / f"{name}.onnx"
     return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
 

@@ -12,6 +12,7 @@ import torch
 from models.evaluate.mouth import Score, Truth, judge, other_truth, watch_plays
 from models.evaluate.mouth_profile import profile
 from models.networks.classifier import onnx_runner
+from models.networks.model_card import SHIPPED
 from models.networks.mouth import MouthNet, example
 from models.train import mouth as train_mouth
 from vision.sight.mouth.measurement import LABELS
@@ -90,3 +91,11 @@ def test_watch_plays_counts_every_card_once() -> None:
     """Whatever the watcher says, each card of the plays is on time, early, late or missed."""
     score = watch_plays(1, profile)
     assert score.on_time + score.early + score.late + score.missed == score.cards
+
+
+@pytest.mark.slow
+def test_packaged_network_sees_most_cards_of_plays_that_it_never_saw() -> None:
+    """The shipped file is the trained one: cards of held-out decks are told, few falsely."""
+    score = watch_plays(4, onnx_runner(SHIPPED / "mouth.onnx", threads=1)[1])
+    assert score.cards >= 8
+    assert score.missed + score.false <= score.cards // 3

@@ -93,6 +93,7 @@ def load_users(path: Path) -> Users:
         raise ConfigurationError(
             f"{path}: cannot be read as a users file: {error}; make one with shoe-reader users add"
         ) from error
+    refuse_others_file(path, "[orders] users")
     if stat.st_mode & 0o022:
         raise ConfigurationError(
             f"{path}: others may write to it, and so make themselves users; chmod go-w {path}"

@@ -42,7 +42,7 @@ def test_syslog_gets_what_rfc_5424_asks_for() -> None:
     daemon = 3 * 8
     assert [int(one[1]) for one in found if one] == [daemon + 6, daemon + 3]
     assert found[0][3] == "setup"
-    assert found[0][4] == "Ann looked at rtsp://reader:***@camera/ | live"
+    assert found[0][4] == "Ann looked at rtsp://camera | live"
 
 
 @pytest.mark.usefixtures("as_before")

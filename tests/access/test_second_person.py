@@ -36,7 +36,7 @@ class House:
             }
         )
         save_users(folder / "users.json", self.users)
-        self.gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: NOON)
+        self.gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: (NOON,))
 
     def user(self, name: str, *roles: RoleName) -> User:
         """Return somebody with a key."""

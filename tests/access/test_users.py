@@ -143,7 +143,7 @@ def test_users_added_at_once_are_all_there(tmp_path: Path) -> None:
 
     def add(name: str) -> None:
         words = ["users", "add", name, "--role", "dealer", "--through-desk"]
-        args = _parser(("users",)).parse_args([*words, "--file", str(tmp_path / "users.json")])
+        args = _parser("users").parse_args([*words, "--file", str(tmp_path / "users.json")])
         args.run(args)
 
     names = [f"Di {number}" for number in range(24)]

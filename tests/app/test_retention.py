@@ -32,7 +32,13 @@ class Machine:
         self.path = folder / "t.sqlite"
         config = config_of(1, keep_days=60)
         evidence = config.evidence.model_copy(update={"keep_days": 30.0, "max_mb": max_mb})
-        self.evidence = EvidenceRecorder(evidence, config.view, SIZE, self.path)
+        self.evidence = EvidenceRecorder(
+            evidence,
+            config.view,
+            size=SIZE,
+            log_path=self.path,
+            most_bytes=config.broker.max_message,
+        )
         self.journal = Journal(config, Destinations(self.path, publish=False), self.evidence)
         self.journal._retention = Retention(
             self.journal._store,

@@ -86,7 +86,9 @@ def test_new_log_goes_on_with_the_numbers_and_closes_what_was_open(
     before, alerts = house.messages()[-1].seq, standing_alerts(house)
     assert alerts
     last = list(read_log(house.log))[-1]
-    kept, ended = begin_log(house.config, house.open().table.clock + 5000)
+    with house.open() as journal:
+        clock = journal.table.clock
+    kept, ended = begin_log(house.config, clock + 5000)
     assert (ended.number, ended.hash) == (last.number, last.hash)
     said = house.messages()
     for message in said:

@@ -7,19 +7,23 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from queue import Empty, Queue
+from typing import Any, cast
 
 import pytest
 
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import PREFIX, config_of
+from tests.mqtt.mqtt_tools import wait_for
 from vision.access.users import Credential, User, Users, save_users
-from vision.app.journal import Destinations, Journal
+from vision.app.journal import Destinations, Journal, Ordered
+from vision.app.order_intake import OrderIntake
 from vision.cli import main
 from vision.clock import now_ms
-from vision.mqtt.publisher import Request
+from vision.mqtt.publisher import Publisher, Request
 from vision.record.chain import chain_hash
 from vision.record.codec import canonical
+from vision.wire.messages import Message
 
 ANN = Credential.new("Ann")
 
@@ -28,24 +32,60 @@ ANN = Credential.new("Ann")
 class Wire:
     """A link to the broker on which orders come that a test gives."""
 
-    orders: list[Request] = field(default_factory=list)
+    journal: Journal
+    inbox: Queue[Request] = field(default_factory=Queue)
+    answers: list[Message] = field(default_factory=list)
     connected: bool = False
+    waiting: int = 0
 
-    def requests(self) -> list[Request]:
-        """Return the orders since the last call."""
-        given, self.orders = self.orders, []
-        return given
+    def __post_init__(self) -> None:
+        """Have the journal take orders from here."""
+        link = cast(Publisher, self)
+        journal = self.journal
+        journal._link = link
+        journal._intake = OrderIntake(
+            link, journal.gate, refuse=journal._refuse_request, serve=journal._serve_replay
+        )
+        journal._intake.start()
 
-    def say(self, *_: object) -> None:
-        """Take what is said."""
+    def next_request(self, wait_s: float) -> Request | None:
+        """Return the next order, `None` when none comes within that time."""
+        try:
+            return self.inbox.get(timeout=wait_s) if wait_s else self.inbox.get_nowait()
+        except Empty:
+            return None
 
-    wake = stop = say
+    def say(self, message: Message) -> None:
+        """Take an answer."""
+        self.answers.append(message)
+
+    def wake(self) -> None:
+        """Send nothing."""
+
+    stop = wake
 
     def give(self, name: str, who: Credential, **fields: object) -> None:
         """Give an order, signed now."""
         whole = {"by": who.name, "role": "inspector", **fields}
         payload = canonical(who.sign(f"{PREFIX}cmd/{name}", whole, now_ms())).encode()
-        self.orders.append(Request(name, payload))
+        self.inbox.put(Request(name, payload))
+        self.waiting += 1
+
+    def carry_out(self, at: int) -> tuple[int, int]:
+        """Have the journal take what was given; return how many were taken and how many refused."""
+        taken = 0
+        self.answers.clear()
+
+        def is_settled() -> bool:
+            nonlocal taken
+            orders = self.journal.orders(at)
+            self.journal.take(orders)
+            taken += sum(isinstance(order, Ordered) for order in orders)
+            return taken + len(self.answers) == self.waiting
+
+        wait_for(is_settled)
+        self.waiting = 0
+        return taken, len(self.answers)
 
 
 @pytest.fixture(name="log")
@@ -57,18 +97,17 @@ def _log(tmp_path: Path) -> Path:
     config = config.model_copy(
         update={"orders": config.orders.model_copy(update={"users": str(users)})}
     )
-    journal, wire = Journal(config, Destinations(path, publish=False)), Wire()
-    with journal:
+    with Journal(config, Destinations(path, publish=False)) as journal:
         journal.start(NOON, "b1", ())
         journal.take(list(play(2)))
-        journal._link = wire  # type: ignore[assignment]
+        wire = Wire(journal)
         at = journal.table.clock
         wire.give("void_coup", ANN, coup=2, reason="bet dispute")
-        journal.take(journal.orders(at))
+        assert wire.carry_out(at) == (1, 0)
         other = Credential.new("Ann")
         save_users(users, Users(users={"Ann": User(roles=("inspector",), key=other.public)}))
         wire.give("call_inspector", other)
-        journal.take(journal.orders(at + 1))
+        assert wire.carry_out(at + 1) == (1, 0)
     return path
 
 
@@ -146,18 +185,18 @@ def test_second_call_is_refused_while_one_is_open(tmp_path: Path) -> None:
     config = config.model_copy(
         update={"orders": config.orders.model_copy(update={"users": str(users)})}
     )
-    journal, wire = Journal(config, Destinations(tmp_path / "t.sqlite", publish=False)), Wire()
-    with journal:
+    with Journal(config, Destinations(tmp_path / "t.sqlite", publish=False)) as journal:
         journal.start(NOON, "b1", ())
-        journal._link = wire  # type: ignore[assignment]
-        for _ in range(30):
-            wire.give("call_inspector", ANN)
-        journal.take(journal.orders(NOON))
+        wire = Wire(journal)
+        settled = []
+        for _ in range(3):
+            for _ in range(10):
+                wire.give("call_inspector", ANN)
+            settled.append(wire.carry_out(NOON))
+        assert settled == [(1, 9), (0, 10), (0, 10)]
         called = [a for a in journal.table.alerts if a.alert.code == "CALLED"]
         assert len(called) == 1
-        wire.give("call_inspector", ANN)
-        assert journal.orders(NOON) == ()
         wire.give("close_alert", ANN, alert=called[0].alert.id)
-        journal.take(journal.orders(NOON))
+        assert wire.carry_out(NOON) == (1, 0)
         wire.give("call_inspector", ANN)
-        assert len(journal.orders(NOON)) == 1
+        assert wire.carry_out(NOON) == (1, 0)

@@ -378,6 +378,8 @@ CASES = (
     Case("EVIDENCE_AT_RISK", notice("EVIDENCE_AT_RISK"), orders(P1), W),
     Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W,
          then(settle, next_coup), lasts=True),
+    Case("ORDERS", notice("ORDERS"), orders(P1), W),
+    Case("LOGINS", notice("LOGINS"), orders(P1), W),
     Case("CALLED", lambda d: d.tell(CallInspector(d.tick(), *INSPECTOR)), orders(P1), W),
 )  # fmt: skip
 IDS = [f"{number}-{case.code}" for number, case in enumerate(CASES)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -260,6 +260,8 @@ class Journal:
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk and on bursts of refusals since the last call."""
+        refused, self._refused_before = self.gate.refused - self._refused_before, self.gate.refused
+        self._refused.note(refused, at)
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
         return (*self._disk.reports(at), *bursts)
 
@@ -283,15 +285,8 @@ class Journal:
                 found.append(Ordered(event, signed))
             except RefusedError as error:
                 self._refuse(signed.name, error, at)
-        self._note_refusals(found, at)
+        self._not_let_in.note(sum(is_failed_log_in(event_of(item)) for item in found), at)
         return tuple(found)
-
-    def _note_refusals(self, taken: Sequence[Input], at: int) -> None:
-        """Count what the gate refused and who was not let in at a desk since the last call."""
-        refused, self._refused_before = self.gate.refused - self._refused_before, self.gate.refused
-        self._refused.note(refused, at)
-        failed = (is_failed_log_in(event_of(item)) for item in taken)
-        self._not_let_in.note(sum(failed), at)
 
     def _vouch(self, fields: Mapping[str, object]) -> str:
         return self.gate.vouch(REPLAY, dict(fields))

@@ -463,26 +463,46 @@ def test_card_partly_out_of_the_picture_is_no_proof() -> None:
 # --- cards that were none, that went back, that left unseen ---------------------------------------
 
 
-@pytest.mark.parametrize("returned", [True, False])
-def test_card_taken_back_is_given_back_to_the_shoe(returned: bool) -> None:
-    """Its track gives nothing more, its copy is in the shoe again, and the next number is used."""
+def ended(desk: Desk, kind: Kind = Kind.FACE, **how: bool) -> tuple[Event, ...]:
+    """Show that the card ended in that way, and return the events."""
+    last = replace(track(desk.at, kind=kind, gone=True), **how)
+    return desk.reader.update([last], Frame(STAGE.felt, desk.at, 1)).events
+
+
+def looks_to_read(desk: Desk) -> int:
+    """Show a new card until it is read, and return how many looks that took."""
+    before = desk.looks
+    for _ in range(100):
+        if reads(desk.show(1)) == [SIX_CARDS[0]]:
+            return desk.looks - before
+    raise AssertionError("not read")
+
+
+@pytest.mark.parametrize("how", ["returned", "withdrawn"])
+def test_card_that_went_back_or_was_none_is_in_the_shoe_again(how: str) -> None:
+    """It ends once; its only copy is as likely as before, and the card drawn next has a number."""
     desk = Desk(decks=1)
-    known(desk)
-    event = Noticed(desk.at, "RETURNED_TO_SHOE", 1) if returned else CardWithdrawn(desk.at, 1)
-    assert desk.reader.take_back(1, desk.at, returned=returned) == (event,)
-    assert desk.reader.take_back(1, desk.at, returned=returned) == ()
-    assert desk.show(5) == []
-    assert desk.show(1, gone=True) == []
-    events = desk.show(60)
-    assert events[0] == CardOut(events[0].at, 2)
-    assert reads(events) == [SIX_CARDS[0]]
+    first = looks_to_read(desk)
+    back = Noticed(desk.at, "RETURNED_TO_SHOE", 1)
+    event = back if how == "returned" else CardWithdrawn(desk.at, 1)
+    assert ended(desk, **{how: True}) == (event,)
+    assert looks_to_read(desk) == first
+    assert ended(desk) == (CardRemoved(desk.at, 2),)
 
 
-def test_card_not_read_is_taken_back() -> None:
+def test_card_that_was_removed_is_not_in_the_shoe_again() -> None:
+    """Its only copy lies in the discard: looks that sufficed for it do not for another."""
+    desk = Desk(decks=1)
+    looks_to_read(desk)
+    assert ended(desk) == (CardRemoved(desk.at, 1),)
+    assert SIX_CARDS[0] not in reads(desk.show(60))
+
+
+def test_card_not_read_goes_back() -> None:
     """A card face down may go back as well."""
     desk = Desk()
     desk.show(5, kind=Kind.BACK)
-    assert desk.reader.take_back(1, desk.at, returned=True)
+    assert ended(desk, Kind.BACK, returned=True) == (Noticed(desk.at, "RETURNED_TO_SHOE", 1),)
 
 
 def test_card_whose_exit_was_unseen_is_found() -> None:

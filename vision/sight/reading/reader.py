@@ -166,7 +166,6 @@ class CardReader:
         self._decks = decks
         self._open: dict[int, _OpenCard] = {}
         self._cut: set[int] = set()
-        self._taken_back: set[int] = set()
         self._resume: ResumeState | None = None
         self.begin_shoe()
 
@@ -220,24 +219,8 @@ class CardReader:
             self._resume = self._resume if self._resume.active else None
         return ReaderUpdate(tuple(events), looks)
 
-    def take_back(self, track: int, at: int, *, returned: bool) -> tuple[Event, ...]:
-        """Take back a card that was given as out: it went back into the shoe, or it was none.
-
-        Drawn again, the card is another track and has the next number.
-        """
-        card = self._open.pop(track, None)
-        if card is None:
-            return ()
-        self._taken_back.add(track)
-        self._foreign.forget(card.order)
-        if card.read is not None:
-            self._left[card.read.index] += 1
-        if returned:
-            return (Noticed(at, "RETURNED_TO_SHOE", card.order),)
-        return (CardWithdrawn(at, card.order),)
-
     def _out(self, track: Track, at: int) -> list[Event]:
-        if track.id in self._open or track.id in self._cut or track.id in self._taken_back:
+        if track.id in self._open or track.id in self._cut:
             return []
         if track.kind is Kind.CUT:
             self._cut.add(track.id)
@@ -405,7 +388,6 @@ class CardReader:
         """Give as unread a face that was open too long, and as removed a card that has gone."""
         if track.gone:
             self._cut.discard(track.id)
-            self._taken_back.discard(track.id)
         card = self._open.get(track.id)
         if card is None:
             return []
@@ -418,6 +400,8 @@ class CardReader:
         if track.gone:
             del self._open[track.id]
             self._foreign.forget(card.order)
+            if card.read is not None and (track.returned or track.withdrawn):
+                self._left[card.read.index] += 1  # it can be drawn again
             events.append(_end_of(track, at, card.order))
         return events
 

@@ -23,7 +23,15 @@ from models.evaluate.detector import SETTINGS, SIZE, Score, held_out, millisecon
 from models.networks.classifier import onnx_runner
 from models.networks.yolo_obb import CornersTrainer, Trainer
 from models.train import detector
-from vision.sight.detection.detector import KINDS, Detection, Detector, Infer, Letterbox, suppress
+from vision.sight.detection.detector import (
+    KINDS,
+    Detection,
+    Detector,
+    Infer,
+    Kind,
+    Letterbox,
+    suppress,
+)
 from vision.sight.geometry.frame import Image, Points
 
 FOLDER = Path("runs/compare_detectors")
@@ -110,7 +118,8 @@ def corners_finder(infer: Infer) -> Finder:
             for quad, s in zip(quads, scores, strict=True)
             if cv2.isContourConvex(quad)
         ]
-        return suppress(found, SETTINGS["overlap"])
+        cards = [one for one in found if one.kind is not Kind.HAND]
+        return suppress(cards, SETTINGS["overlap"])
 
     return find
 

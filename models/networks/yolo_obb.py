@@ -71,7 +71,8 @@ class InFormat(DetectionTrainer):
 class Trainer(InFormat, OBBTrainer):
     """Trains a `QuickOBB`; from `exported` if it is given.
 
-    `exported` is an ONNX file of the shipped detector's network, with its classes.
+    `exported` is an ONNX file of the shipped detector's network, with its classes or the first of
+    them.
     """
 
     def __init__(self, *args: Any, exported: Path | None = None, **kwargs: Any) -> None:

@@ -36,10 +36,13 @@ from vision.sight.tracking.tracker import Tracker, Uses
 
 FPS = (5, 8, 10, 12, 15, 20, 25, 30, 60)  # frames a second of the cameras that take part
 LOOKS_PER_S = 15.0  # the default of `models.looks_per_s`
-STILL_S = 1.3  # frames are looked at for so long after a movement: a face is read by then
+# For how long, in s, frames are looked at after a movement: a face is read by then, and one that
+# was hidden is checked again (`switching.SURE_MS` and the looks it takes). Set by judgement;
+# shorter, and what the reader waits for is not seen.
+STILL_S = 2.0
 FAULT_AT = 5  # the first coup with a fault, where every tenth has one; any but the last will do
 START_MS = 1_000_000  # time of the first frame; any will do
-BLANK: Image = np.zeros((8, 8, 3), np.uint8)  # the picture that no one looks at
+BLANK: Image = np.zeros((700, 1400, 3), np.uint8)  # the table, empty: only its size matters
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,22 +25,26 @@ from models.evaluate.parity import (
     classifier_parity,
     corners_parity,
     detector_parity,
+    letterboxed,
+    restored,
     shipped,
     trained,
     trained_detector,
 )
 from models.networks import model_card
-from models.networks.classifier import CardNet, CornerNet
+from models.networks.classifier import CardNet, CornerNet, onnx_runner
 from models.networks.model_card import SHIPPED, write_card
 from models.networks.restore import restore
+from models.networks.yolo_obb import QuickOBB
 from models.train import classifier as train_classifier
 from models.train import corners as train_corners
 from models.train import detector as train_detector
 from models.train.average import average
+from models.train.detector import NETWORK
 from models.train.sample_bank import Bank, fill
 from vision.inference.load import load_model
 from vision.sight.detection.classifier import Classifier
-from vision.sight.detection.detector import Kind, batch
+from vision.sight.detection.detector import KINDS, Kind, batch
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 OWN_DECKS = ("casino", "harbour")
@@ -220,6 +224,22 @@ def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:
     assert classifier_parity(classifier, FILES["classifier"], faces).unmatched == 0
 
 
+def test_detector_of_fewer_kinds_is_taken_over() -> None:
+    """A file that knows no hands can be trained on: of its kinds the network says the same."""
+    scenes = [still.image for still in itertools.islice(stills(12, decks=OWN_DECKS), 4)]
+    seen = np.concatenate([letterboxed(scene) for scene in scenes])
+    net = QuickOBB(NETWORK, nc=len(KINDS), verbose=False)  # type: ignore[no-untyped-call]
+    file = SHIPPED / "stills.onnx"
+    _, infer = onnx_runner(file, threads=1)
+    with torch.no_grad():
+        said = restored(net, file, seen).eval()(torch.from_numpy(seen))[0].numpy()
+    known = len(load_model(file, threads=1).labels)
+    mine = np.concatenate([said[:, : 4 + known], said[:, -1:]], axis=1)
+    given = np.concatenate([infer(one[None]) for one in seen])
+    assert said.shape[1] == given.shape[1] + 1
+    assert np.abs(mine - given).max() < 0.01
+
+
 def test_card_written_is_toml_with_the_hash_first(tmp_path: Path) -> None:
     """A card can be read back, tables and awkward keys included."""
     model = tmp_path / "thing.onnx"
@@ -241,8 +261,10 @@ def test_corners_as_keypoints_are_labelled_and_found_alike() -> None:
 
     assert len({line(turn) for turn in range(4)}) == 1
     row = np.array([*map(float, line(0).split()[1:])], np.float32) * 416
-    output = np.concatenate([row[:4], [0.0, 0.9, 0.0], row[4:]]).astype(np.float32)
-    find = compare_detectors.corners_finder(lambda _: output.reshape(1, -1, 1))
+    output = np.concatenate([row[:4], [0.0, 0.9, 0.0, 0.0], row[4:]])
+    hand = np.concatenate([row[:4], [0.0, 0.0, 0.0, 0.9], row[4:] / 2])
+    outputs = np.stack([output, hand], axis=1).astype(np.float32)
+    find = compare_detectors.corners_finder(lambda _: outputs[None])
     (found,) = find(np.zeros((416, 416, 3), np.uint8))
     assert (found.kind, found.score) == (Kind.BACK, pytest.approx(0.9))
     assert np.linalg.norm(found.quad[1] - found.quad[0]) < 80

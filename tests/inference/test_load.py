@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vision.errors import ConfigurationError
-from vision.inference.load import load_model, open_models, packaged
+from vision.inference.load import OUTPUT_NAMES, load_model, open_models, packaged
 
 
 def put(folder: Path, data: bytes, card: str | None = None) -> Path:
@@ -16,6 +16,11 @@ def put(folder: Path, data: bytes, card: str | None = None) -> Path:
     digest = hashlib.sha256(data).hexdigest()
     path.with_suffix(".toml").write_text(card or f'sha256 = "{digest}"\nlabels = ["a"]\n')
     return path
+
+
+def digest_of(name: str) -> str:
+    """Return the SHA-256 of a packaged model."""
+    return hashlib.sha256(packaged(name).read_bytes()).hexdigest()
 
 
 def test_load_without_the_model_file_names_it_and_the_cure(tmp_path: Path) -> None:
@@ -64,5 +69,11 @@ def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     """What is said to be in use is what is in use."""
     hashes = open_models(threads=1).hashes
-    for name in ("detector", "stills", "corners", "classifier", "mouth"):
-        assert hashes[name] == hashlib.sha256(packaged(name).read_bytes()).hexdigest()
+    assert hashes == {name: digest_of(name) for name in OUTPUT_NAMES}
+
+
+def test_open_eyes_for_single_pictures_gives_the_hash_of_their_detector() -> None:
+    """The detector for single pictures can be opened in the place of the table's."""
+    hashes = open_models(packaged("stills"), threads=1).hashes
+    assert hashes["stills"] == digest_of("stills")
+    assert "detector" not in hashes

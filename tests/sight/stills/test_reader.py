@@ -248,7 +248,7 @@ def test_passes_never_enlarge_a_picture_much(side: int, passes: int) -> None:
 
 def test_detection_kinds_are_the_networks_classes_in_order() -> None:
     """The order of `Kind` is the order of the network's scores."""
-    assert [str(kind) for kind in Kind] == ["face", "back", "cut"]
+    assert [str(kind) for kind in Kind] == ["face", "back", "cut", "hand"]
     assert Detection(np.zeros((4, 2), np.float32), Kind.CUT, 0.5).kind == "cut"
 
 

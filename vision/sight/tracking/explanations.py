@@ -308,6 +308,9 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
         far = card.lies_at.distance(run.first) / reach
         weight *= max(math.exp(-far * far / 2), odds.elsewhere)
+        # Cards leave one by one: what begins at the mouth is the last that left, not one before it.
+        later = any(card.out_at < c.out_at <= run.born_at + LATE_SIGN_MS for c in scene.cards)
+        weight *= odds.lost_to_mouth if later else 1.0
     else:
         late = max(since, 0)
         soon = (1 - odds.signed_late) * math.exp(-late / odds.signed_soon_ms)

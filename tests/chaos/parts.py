@@ -150,7 +150,7 @@ def at_speed(messages: int, _seconds: float) -> Done:
 
 BROWSER = ("mosquitto", "chromium")
 PARTS: dict[str, Part] = {
-    "kills": Part(kills.run, 500, 5, 300, RECORD),
+    "kills": Part(kills.run, 500, 5, 420, RECORD),
     "power-loss": Part(cut_power, 1000, 6, 240, ("lost",), ("cc",)),
     "evidence": Part(proofs.run, 100, 4, 180, ("lost", "wrong")),
     "tampering of a record": tamper(tampering.one_record),

@@ -23,11 +23,14 @@ from jsonschema import Draft202012Validator
 
 from tests.chaos.outcome import Done, LimitBrokenError, rounds
 from tests.schemas import schema
+from tests.table_log import header, session_of
 from vision.access.command_gate import Gate
 from vision.access.users import Credential, User, Users, load_users, save_users
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
+from vision.game.commands import Command
+from vision.game.fold.commands import refusal as refused_by_table
 from vision.record.codec import FIELDS, canonical, event_from_json, event_to_json
 from vision.wire.commands import COMMANDS, RefusedError, order_fields, read_command
 
@@ -162,11 +165,16 @@ class Orders:
         except RefusedError as error:
             return refused(error)
         proof = {"key": "Ann", "nonce": "0" * 16, "time": VALUES[-3], "sig": "0" * 128}
-        assert CONTRACTS[name].is_valid({**fields, **proof}), fields
+        if not CONTRACTS[name].is_valid({**fields, **proof}):
+            # What depends on the order is refused by the table, with an answer: a hold's reason.
+            assert isinstance(event, Command), fields
+            assert refused_by_table(UNTOUCHED, event), fields
+            return "refused"
         assert event_from_json(json.loads(canonical(event_to_json(event)))) == event
         return "accepted, as the schema has it"
 
 
+UNTOUCHED = session_of(header()).table  # a table at which nothing has happened yet
 CONTRACTS = {
     name: Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": schema("cmd")["$defs"]})
     for name in COMMANDS.keys() & schema("cmd")["$defs"].keys()

@@ -99,18 +99,22 @@ class Tally:
             self.passed += 1
 
 
-def suite(*words: str) -> Callable[[int, float], Done]:
-    """Return as a part's `run` tests that attack already: each is a try, a failed one is wrong."""
+def suite(path: str, short: str) -> Part:
+    """Return the part of tests that attack already: each is a try, and a failed one is wrong.
 
-    def run_tests(_count: int, _seconds: float) -> Done:
+    The whole, at a count of 2, is all of the file; at 1 it is those that `short` selects.
+    """
+
+    def run_tests(count: int, _seconds: float) -> Done:
         tally = Tally()
-        pytest.main([*words, "-p", "no:cacheprovider"], plugins=[tally])
+        words = [path, "-p", "no:cacheprovider", *(["-k", short] if count == 1 else [])]
+        pytest.main(words, plugins=[tally])
         if tally.failed:
             raise LimitBrokenError("failed: " + ", ".join(tally.failed), wrong=len(tally.failed))
-        assert tally.passed, f"no test ran of {words}"
-        return Done(tally.passed, f"{tally.passed} tests passed: {' '.join(words)}")
+        assert tally.passed, f"no test ran of {path}"
+        return Done(tally.passed, f"{tally.passed} tests passed of {path}")
 
-    return run_tests
+    return Part(run_tests, 2, 1, 60, ("wrong",))
 
 
 def cut_power(count: int, seconds: float) -> Done:
@@ -162,7 +166,7 @@ PARTS: dict[str, Part] = {
     "broker refuses": outage(outages.refused),
     "broker slow": outage(outages.slow),
     "broker half-open": outage(outages.half_open),
-    "broker mute or small": Part(suite("tests/mqtt/test_link_faults.py"), 1, 1, 60, ("wrong",)),
+    "broker mute or small": suite("tests/mqtt/test_link_faults.py", "limit or says_nothing"),
     "catch-up": Part(told(catch_up.run), 70, 12, 120, ("late",), ("mosquitto",)),
     "disk full": Part(once(disks.full), 1, 1, 30, RECORD),
     "disk read-only": Part(once(disks.read_only), 1, 1, 10, ("lost",)),
@@ -175,13 +179,13 @@ PARTS: dict[str, Part] = {
     "media videos": media("videos", 8_000, 30, 90),
     "media models": media("models", 2_000, 4, 90),
     "orders": Part(spoiled, 100_000, 300, 200, ("wrong", "late")),
-    "exports": Part(suite("tests/audit/test_export.py"), 1, 1, 30, ("wrong",)),
+    "exports": suite("tests/audit/test_export.py", "touched or zip"),
     "board": Part(once(test_security_board_role.run), 1, 1, 60, ("wrong",), ("mosquitto",)),
     "boards": Part(told(boards.run), 30, 4, 120, ("late",), BROWSER),
     "board-speed": Part(at_speed, 300, 14, 300, (), BROWSER),
     "board-tries": Part(once(boards_tries.run), 1, 1, 60, ("wrong",)),
-    "connections": Part(suite("tests/board/test_connections.py"), 1, 1, 30, ("wrong",)),
-    "log-ins": Part(suite("tests/board/test_identity.py"), 1, 1, 45, ("wrong",)),
+    "connections": suite("tests/board/test_connections.py", "idle or head"),
+    "log-ins": suite("tests/board/test_identity.py", "elsewhere or one_at_a_time"),
     "soak": Part(told(soak.run), 3010, 140, 180, RECORD),
     "opening": Part(told(soak.opening), 1_000_000, 20_000, 60, ("late",)),
 }  # fmt: skip

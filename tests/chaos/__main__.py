@@ -202,4 +202,5 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: parts outlive us else
     sys.exit(main(sys.argv[1:]))

@@ -19,6 +19,13 @@ def test_reader_killed_at_random_moments_leaves_the_record_as_if_it_never_was() 
     assert "none missing" in kills.run(5).words
 
 
+def test_play_goes_on_until_all_kills_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that plays far more coups between two kills than there are kills."""
+    monkeypatch.setattr(kills, "PACE_S", 0.0)
+    monkeypatch.setattr(kills, "AT_WORK_S", (3.0, 3.0))
+    assert kills.run(2).tries == 2
+
+
 def test_evidence_through_kills_is_whole_and_heard_before_its_alert() -> None:
     """What an alert names is on the disk under its hash, and no picture is there by half."""
     assert "all whole" in proofs.run(6).words

@@ -20,7 +20,7 @@ SMALL = ("tampering of a record", "tampering with the key")  # parts of a second
 @pytest.mark.slow
 def test_every_part_keeps_its_limits() -> None:
     """One command runs them all and ends with a row for each, none of them broken."""
-    words = ["--scale", "0.02", "--jobs", "4", "--minutes", "9"]
+    words = ["--scale", "0.02", "--jobs", "2", "--minutes", "9"]
     command = [sys.executable, "-m", "tests.chaos", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     rows = done.stdout.rpartition("\n\n")[2]

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from tests.table_log import header, session_of
 from vision.app.signing import anchor_for
@@ -14,6 +15,8 @@ from vision.audit.verify import Trust, audit, demand_signature
 from vision.errors import OutsideError
 from vision.game.events import Event, Stopped
 from vision.record.chain import GENESIS, BrokenChainError, Record, seal
+from vision.record.codec import event_from_json, event_to_json
+from vision.record.proofs import Anchored
 from vision.storage.anchors import LogSigner, load_public, make_keys, read_anchors
 from vision.storage.log import Entry, Store
 from vision.wire.session import advance
@@ -72,11 +75,13 @@ def tampered(records: list[Record], draw: random.Random) -> tuple[list[Record], 
     return [*records[:n], records[n + 1], records[n], *records[n + 2 :]], n
 
 
-def forged(records: list[Record], draw: random.Random) -> tuple[list[Record], str]:
-    """Do what a forger without the key can: tamper with one record and make the chain anew.
+def forged(
+    records: list[Record], draw: random.Random, signer: LogSigner | None = None
+) -> tuple[list[Record], str]:
+    """Do what a forger can: tamper with one record and make the chain anew.
 
-    The anchors stay as they are, are made to fit the new hashes, or are taken out from there on.
-    Returns the log and what was done.
+    Without the key the anchors stay as they are, are made to fit the new hashes, or are taken out
+    from there on; with it (`signer`) they are signed anew. Returns the log and what was done.
     """
     contents = [json.loads(record.body) for record in records]
     last = max(n for n, content in enumerate(contents) if _is_anchor(content))
@@ -91,10 +96,11 @@ def forged(records: list[Record], draw: random.Random) -> tuple[list[Record], st
     else:
         others = [i for i in range(1, last) if contents[i] != contents[n] and i != n]
         contents.insert(draw.choice(others), contents.pop(n))
-    habit = draw.choice(["kept", "fitted", "stripped"])
+    habit = "signed anew" if signer else draw.choice(["kept", "fitted", "stripped"])
     if habit == "stripped":
         contents = [c for i, c in enumerate(contents) if i < n or not _is_anchor(c)]
-    return _chained(contents, fit=habit == "fitted"), f"{kind} at {n}, anchors {habit}"
+    fit = habit in {"fitted", "signed anew"}
+    return _chained(contents, fit=fit, signer=signer), f"{kind} at {n}, anchors {habit}"
 
 
 def _changed(content: dict[str, object], draw: random.Random) -> dict[str, object]:
@@ -112,7 +118,9 @@ def _is_anchor(content: dict[str, object]) -> bool:
     return isinstance(event, dict) and event["is"] == "Anchored"
 
 
-def _chained(contents: list[dict[str, object]], *, fit: bool) -> list[Record]:
+def _chained(
+    contents: list[dict[str, object]], *, fit: bool, signer: LogSigner | None = None
+) -> list[Record]:
     records: list[Record] = []
     previous = GENESIS
     for number, content in enumerate(contents):
@@ -120,6 +128,8 @@ def _chained(contents: list[dict[str, object]], *, fit: bool) -> list[Record]:
         if fit and _is_anchor(content):
             event = dict(plain["event"])  # type: ignore[call-overload]
             event.update(number=number - 1, hash=previous)
+            if signer:
+                event = event_to_json(signer.sign(cast(Anchored, event_from_json(event))))
             plain["event"] = event
         records.append(seal(number, previous, plain))
         previous = records[-1].hash

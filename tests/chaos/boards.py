@@ -20,6 +20,7 @@ from typing import Any
 
 from tests.browser.conftest import CHROMIUM
 from tests.browser.people import PASSWORD, house_of_people, with_desk
+from tests.chaos.outcome import LimitBrokenError
 from tests.chaos.shoe import NOON, deal, laid
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
@@ -189,7 +190,8 @@ class Evening:
         deadline = time.monotonic() + seconds
         for name, page in self.pages.items():
             while (seen := page.evaluate(LOOKS[name])) != rights[name]:
-                assert time.monotonic() < deadline, f"{name}: {seen}, not {rights[name]}"
+                if time.monotonic() > deadline:
+                    raise LimitBrokenError(f"{name}: {seen}, not {rights[name]}", late=1)
                 page.wait_for_timeout(50)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import random
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from tests.chaos.consumer import Consumer
 from tests.chaos.kills import some_broker
+from tests.chaos.outcome import Done, LimitBrokenError, demand_same, rounds
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
 from tests.mqtt.mqtt_tools import wait_for
@@ -78,7 +80,7 @@ def full(limits: tuple[int, ...] = (250_000, 500_000)) -> str:
         assert child.exitcode == 0
         wait_for(lambda: len(consumer.results()) >= len(wanted) and not consumer.missing(), 30)
         consumer.close()
-        assert consumer.results() == wanted
+        demand_same(consumer.results(), wanted, "results")
     return f"full {len(limits)} times, told with its cure, offline at once; then complete"
 
 
@@ -153,7 +155,7 @@ def _hold(log: Path, held: threading.Event, seconds: float) -> None:
     other.close()
 
 
-def flipped(times: int, seed: int = 1) -> str:
+def flipped(times: int, seconds: float = math.inf, seed: int = 1) -> Done:
     """Turn bytes of a log over, so many times afresh; nothing wrong may ever leave it."""
     draw = random.Random(seed)
     ended: Counter[str] = Counter()
@@ -166,7 +168,7 @@ def flipped(times: int, seed: int = 1) -> str:
             journal.take(events[1:-60])
         said = dict(_said(good))
         whole = good.read_bytes()
-        for _ in range(times):
+        for _ in rounds(times, seconds):
             damaged = bytearray(whole)
             for place in draw.sample(range(len(whole)), draw.choice([1, 1, 1, 8, 64])):
                 damaged[place] ^= 1 << draw.randrange(8)
@@ -175,7 +177,9 @@ def flipped(times: int, seed: int = 1) -> str:
             bad.write_bytes(damaged)
             ended[_take_up(bad, events, said, wanted)] += 1
     parts = ", ".join(f"{count} {how}" for how, count in sorted(ended.items()))
-    return f"{times} damaged logs of {len(whole) // 1000} kB: {parts}, 0 wrong messages"
+    tries = ended.total()
+    words = f"{tries} damaged logs of {len(whole) // 1000} kB: {parts}, 0 wrong messages"
+    return Done(tries, words)
 
 
 def _take_up(
@@ -194,7 +198,8 @@ def _take_up(
         except ShoeReaderError:
             return "stopped before saying anything wrong"
     for message in sent:
-        assert said[message.seq] == message, f"message {message.seq} was published wrong"
+        if said[message.seq] != message:
+            raise LimitBrokenError(f"message {message.seq} was published wrong", wrong=1)
     new = [m for step in steps for m in step.messages if m.topic.endswith("coup/result")]
     assert len(new) <= len(wanted)
     return "unharmed"
@@ -213,14 +218,3 @@ def _said(log: Path) -> Iterator[tuple[int, Message]]:
     with contextlib.closing(sqlite3.connect(log)) as db:
         for topic, payload, qos, retain, seq, _ in db.execute(MESSAGES):
             yield seq, Message(topic, bytes(payload), qos, bool(retain), seq)
-
-
-def run(times: int) -> str:
-    """Let everything befall the disk; return the figures, a line each."""
-    rows = {
-        "full": full,
-        "read-only": read_only,
-        "slow": slow,
-        "bytes turned over": lambda: flipped(times),
-    }
-    return "\n".join(f"  {name}: {row()}" for name, row in rows.items())

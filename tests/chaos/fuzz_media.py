@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
+import math
 import os
 import random
 import select
@@ -26,6 +27,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from tests.chaos.outcome import Done, LimitBrokenError
 from vision.camera import files
 from vision.commands.read import open_picture
 from vision.errors import ShoeReaderError
@@ -169,10 +171,11 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-def fuzz(kind: str, count: int, start: int = 0) -> Outcome:
-    """Try so many cases of a kind; a case that kills or stops its process is a fault."""
+def fuzz(kind: str, count: int, start: int = 0, seconds: float = math.inf) -> Outcome:
+    """Try so many cases, or until the time is over; one that kills or stops it is a fault."""
     outcome, at = Outcome(), start
-    while at < start + count:
+    ends_s = time.monotonic() + seconds
+    while at < start + count and time.monotonic() < ends_s:
         command = [sys.executable, "-m", "tests.chaos.fuzz_media", "--worker", kind]
         command += ["--start", str(at), "--count", str(start + count - at)]
         last = at
@@ -184,11 +187,13 @@ def fuzz(kind: str, count: int, start: int = 0) -> Outcome:
                 if words.strip():
                     outcome.counts[words.strip()] += 1
                     at = last + 1
+                if time.monotonic() > ends_s:
+                    break
             process.kill()
             process.communicate()
             errors.seek(0)
             error = errors.read().decode(errors="replace").strip().splitlines()[-1:]
-        if at < start + count:
+        if at < start + count and time.monotonic() < ends_s:
             outcome.faults.append(f"{kind} {last}: exit {process.returncode} {error}")
             at = last + 1
     return outcome
@@ -222,6 +227,15 @@ def main() -> None:
         return
     counts = {kind: getattr(args, kind) for kind in ("images", "videos", "models")}
     print(run(counts, args.start))
+
+
+def run_one(kind: str, count: int, seconds: float) -> Done:
+    """Fuzz so many of one kind, or until the time is over; LimitBrokenError for a fault."""
+    outcome = fuzz(kind, count, seconds=seconds)
+    said = ", ".join(f"{number} {words}" for words, number in outcome.counts.most_common())
+    if outcome.faults:
+        raise LimitBrokenError("\n".join(outcome.faults[:20]), wrong=len(outcome.faults))
+    return Done(outcome.counts.total(), said)
 
 
 def run(counts: dict[str, int], start: int = 0) -> str:

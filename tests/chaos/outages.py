@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos.consumer import Consumer
+from tests.chaos.outcome import LimitBrokenError, demand_same
 from tests.chaos.proxy import Proxy
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
@@ -52,7 +53,8 @@ class House:
         asked = 0.0
         deadline = time.monotonic() + seconds
         while missing := self.consumer.missing(self.journal.session.stream.seq):
-            assert time.monotonic() < deadline, f"missing {len(missing)}"
+            if time.monotonic() > deadline:
+                raise LimitBrokenError(f"{len(missing)} never came", lost=len(missing))
             self.journal.orders(self.events[self.fed - 1].at)
             if time.monotonic() - asked > 3.0:
                 asked = time.monotonic()
@@ -87,8 +89,8 @@ def house(coups: int, *lines: str, behind: Callable[[int], Proxy] | None = None)
             found.feed(1.0)
             found.settle()
             consumer.close()
-            assert consumer.results() == undisturbed(events)
-            assert consumer.of("card") == undisturbed(events, "card")
+            demand_same(consumer.results(), undisturbed(events), "results")
+            demand_same(consumer.of("card"), undisturbed(events, "card"), "cards")
 
 
 def away(coups: int) -> str:
@@ -174,16 +176,3 @@ def resident_mb() -> float:
     """Return how much memory this process holds."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096 / 1e6
-
-
-def run(coups: int) -> str:
-    """Let everything befall the broker; return the figures, a line each."""
-    rows = {
-        "away": lambda: away(coups),
-        "restarted with persistence": lambda: restarted(coups, lasting=True),
-        "restarted without": lambda: restarted(coups, lasting=False),
-        "refused": lambda: refused(coups),
-        "slow wire": lambda: slow(coups),
-        "half-open wire": lambda: half_open(coups),
-    }
-    return "\n".join(f"  {name}: {row()}" for name, row in rows.items())

@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.outcome import Done, LimitBrokenError
 from tests.chaos.table import config_of
 from tests.table_log import clean
 from vision.app.journal import Destinations, Journal
@@ -174,7 +177,8 @@ def check(folder: Path, left: dict[str, bytes], taken: int) -> None:
     log = disk / LOG
     config = config_of(1, signing_key=str(folder / "key"), anchor_every_s=1)
     journal = Journal(config, Destinations(log))
-    assert journal._store.head[0] >= taken, f"{journal._store.head[0]} of {taken} records"
+    if (lost := taken - journal._store.head[0]) > 0:
+        raise LimitBrokenError(f"{lost} of {taken} records are missing", lost=lost)
     seqs = [message.seq for message in journal._store.pending(0, 100_000)]
     assert seqs == list(range(1, len(seqs) + 1)), "messages are missing"
     journal.take([])
@@ -186,11 +190,12 @@ def check(folder: Path, left: dict[str, bytes], taken: int) -> None:
         assert main(words) == 0
     named = sum('"is":"EvidenceKept"' in record.body for record in read_log(log))
     there = sum(path.suffix == ".jpg" for path in folder_of(log).rglob("*"))
-    assert there >= named, f"{there} of {named} pictures"
+    if there < named:
+        raise LimitBrokenError(f"{there} of {named} pictures", lost=named - there)
 
 
-def run(most: int, seed: int = 1, *, lies: bool = False) -> str:
-    """Cut the power at up to so many moments, three ways each; return what was tried.
+def run(most: int, seconds: float = math.inf, seed: int = 1, *, lies: bool = False) -> Done:
+    """Cut the power at so many moments, three ways each, or until the time is over.
 
     AssertionError where something is lost, as with a disk that `lies` of having synced.
     """
@@ -198,25 +203,33 @@ def run(most: int, seed: int = 1, *, lies: bool = False) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         changes = recorded(folder)
-        moments = set(draw.sample(range(len(changes)), min(most, len(changes))))
-        disk, taken, tried = Disk(lies), 0, 0
+        of_the_table = [
+            n for n, change in enumerate(changes) if not change[1].endswith(f"/{TAKEN}")
+        ]
+        moments = set(draw.sample(of_the_table, min(most, len(of_the_table))))
+        disk, taken, tried, cuts = Disk(lies), 0, 0, 0
+        ends_s = time.monotonic() + seconds
         for number, (operation, path, offset, data) in enumerate(changes):
             if path.endswith("/" + TAKEN):
                 taken = int(data.split()[-1]) if operation == "write" else taken
                 continue
             disk.change(operation, path, offset, data)
-            for how in ("none", "all", "some") if number in moments else ():
+            if number not in moments or (cuts and time.monotonic() > ends_s):
+                continue
+            cuts += 1
+            for how in ("none", "all", "some"):
                 check(folder, dict(disk.left(how, draw)), taken)
                 tried += 1
     syncs = sum(operation == "sync" for operation, *_ in changes)
-    return (
+    words = (
         f"{len(changes)} changes of the disk, {syncs} of them syncs: the power cut at "
-        f"{len(moments)} of them, {tried} disks, everything taken was there on each"
+        f"{cuts} of them, {tried} disks, everything taken was there on each"
     )
+    return Done(tried, words)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "work":
         work(Path(sys.argv[2]))
     else:
-        print(run(int(sys.argv[1])))
+        print(run(int(sys.argv[1])).words)

@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.chaos.consumer import Consumer
 from tests.chaos.kills import some_broker
 from tests.chaos.outages import resident_mb
+from tests.chaos.outcome import demand_same
 from tests.chaos.shoe import COUPS_A_SHOE, NOON, play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
 from tests.mqtt.mqtt_tools import wait_for
@@ -116,7 +117,7 @@ def run(coups: int) -> str:
         wanted = undisturbed(play(coups))
         wait_for(lambda: len(consumer.results()) >= len(wanted), 60)
         consumer.close()
-        assert consumer.results() == wanted
+        demand_same(consumer.results(), wanted, "results")
     first, last = rows[min(1, len(rows) - 1)], rows[-1]
     assert last.memory_mb < first.memory_mb * 1.25 + 10, rows
     assert last.descriptors <= first.descriptors, rows

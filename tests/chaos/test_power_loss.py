@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C co
 
 def test_power_cut_loses_nothing_that_was_taken() -> None:
     """Log, messages, anchors and evidence, on disks as `fsync` allows them to be left."""
-    assert "everything taken was there on each" in power_loss.run(8)
+    assert "everything taken was there on each" in power_loss.run(8).words
 
 
 def test_disk_that_lies_of_having_synced_is_found_out() -> None:

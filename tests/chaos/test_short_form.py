@@ -17,15 +17,20 @@ ROOT = Path(__file__).parents[2]
 SMALL = ("tampering of a record", "tampering with the key")  # parts of a second each
 
 
+# Parts whose limits are seconds of a quiet machine: a busy one breaks them.
+TIMED = frozenset({"camera", "board-speed"})
+
+
 @pytest.mark.slow
 def test_every_part_keeps_its_limits() -> None:
-    """One command runs them all and ends with a row for each, none of them broken."""
+    """One command runs all but the timed ones and ends with a row for each, none of them broken."""
+    names = [name for name in PARTS if name not in TIMED]
     words = ["--scale", "0.02", "--jobs", "2", "--minutes", "9"]
-    command = [sys.executable, "-m", "tests.chaos", *words]
+    command = [sys.executable, "-m", "tests.chaos", *names, *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     rows = done.stdout.rpartition("\n\n")[2]
     assert done.returncode == 0, rows
-    assert [name for name in PARTS if f"\n{name} " not in rows] == []
+    assert [name for name in names if f"\n{name} " not in rows] == []
 
 
 def test_part_that_fails_does_not_stop_the_next(

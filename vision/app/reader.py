@@ -86,14 +86,7 @@ class TableReader:
         self._identity = identify(config, models.hashes).signature
         decks = load_profile(config.profile).rules.decks
         self._pipeline = SightPipeline(config, models, decks=decks)
-        size = (config.camera.width, config.camera.height)
-        self._recorder = EvidenceRecorder(
-            config.evidence,
-            config.view,
-            size=size,
-            log_path=destinations.log,
-            most_bytes=config.broker.max_message,
-        )
+        self._recorder = _evidence_recorder(config, destinations)
         self._journal = Journal(config, destinations, self._recorder)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
@@ -227,6 +220,17 @@ class TableReader:
             self._listener.take(step)
             if self._viewer is not None:
                 self._viewer.take(step)
+
+
+def _evidence_recorder(config: TableConfig, destinations: Destinations) -> EvidenceRecorder:
+    """Return what keeps the pictures of alerts, none larger than the broker takes."""
+    return EvidenceRecorder(
+        config.evidence,
+        config.view,
+        size=(config.camera.width, config.camera.height),
+        log_path=destinations.log,
+        most_bytes=config.broker.max_message,
+    )
 
 
 def _supervisor(

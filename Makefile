@@ -36,7 +36,7 @@ $(VENV)/run.done: pyproject.toml
 $(VENV)/dev.done: pyproject.toml
 	sh deploy/system-packages.sh test
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,train]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,train,floor,docs]"
 	touch $@ $(VENV)/run.done
 
 # Every dependency with its version and hashes, for the service and the container; no index is named.

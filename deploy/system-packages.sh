@@ -2,13 +2,16 @@
 # Installs the Debian or Ubuntu packages that a part of the project needs and that are missing:
 #   run    to run the reader (OpenCV's shared libraries, Python's venv)
 #   test   the same, and what the tests talk to: a real broker, a real browser, a video tool,
-#          a real RTSP camera
+#          a real RTSP camera, a cluster of brokers, a database, a monitor's checker of its rules
 # Does nothing where all are there. Needs root, or sudo, only if something is missing.
 set -eu
 
 run="libgl1 libglib2.0-0 python3-venv"
 test="$run mosquitto mosquitto-clients chromium ffmpeg"
 test="$test python3-gi gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly"
+test="$test nats-server postgresql prometheus"
+# Other builds of Node bring npm without a package of that name.
+command -v npm >/dev/null || test="$test nodejs npm"
 
 case "${1:-}" in
     run) wanted=$run ;;

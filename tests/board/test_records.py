@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -11,8 +13,9 @@ from tests.board.hall import free_port, opened, with_board
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from vision.access.users import load_users, save_users
+from vision.app import boards as boards_app
 from vision.app.boards import Boards, address_of
-from vision.board.desk import records
+from vision.board.desk import pages, records
 from vision.board.login.passwords import save_password
 from vision.game.commands import SignIn
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -76,6 +79,30 @@ def test_picture_is_recorded_as_seen_once_in_a_session(tmp_path: Path) -> None:
             wait_for(lambda: len(hall.recorded("picture_seen")) == 2)
     seen = [(one.by, one.role, one.subject) for one in hall.recorded("picture_seen")]
     assert seen == [("Cy", "surveillance", PICTURE), ("Ann", "inspector", PICTURE)]
+
+
+def test_archives_are_made_one_at_a_time_and_too_many_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are asked for at once, the pages share the processor with one only."""
+    gate, at_work, most = threading.Event(), threading.Semaphore(0), []
+
+    def export(_desk: object, _table: str, _shoe: str, _coup: int, out: Path) -> None:
+        at_work.release()
+        gate.wait(20)
+        most.append(sum(1 for _ in iter(lambda: at_work.acquire(blocking=False), False)))
+        out.write_bytes(b"archive")
+
+    monkeypatch.setattr(boards_app._DeskServer, "_export", export)
+    with opened(tmp_path) as hall, hall.client("Cy") as client:
+        asked = pages.EXPORTS_ASKED + 3
+        with ThreadPoolExecutor(asked) as pool:
+            answers = [pool.submit(client.get, f"api/export/7/s1/{n}") for n in range(asked)]
+            wait_for(lambda: sum(answer.done() for answer in answers) == 3)
+            gate.set()
+            codes = sorted(answer.result().status_code for answer in answers)
+    assert codes == [200] * pages.EXPORTS_ASKED + [429] * 3
+    assert most == [1] * pages.EXPORTS_ASKED
 
 
 def test_password_changed_beside_the_server_is_recorded(tmp_path: Path) -> None:

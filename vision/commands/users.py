@@ -10,14 +10,16 @@ import argparse
 import getpass
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import segno
 
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
+from vision.audit.access_review import AccessReview, Use
 from vision.board.login.passwords import (
     Account,
     change_account,
@@ -35,69 +37,76 @@ from vision.board.login.second_factor import (
 )
 from vision.board.login.sessions import end_sessions, kept_sessions
 from vision.clock import now_ms
+from vision.commands.printing.console import broken
 from vision.errors import ConfigurationError
 from vision.files import locked
+from vision.record.chain import BrokenChainError, verified
+from vision.storage.log_reader import read_log
+from vision.storage.retention import DAY_MS
 
 HELP = "who may give orders and log in: add, list and remove people, end their sessions"
 FILE = Path("users.json")
+# Days without a log-in or an order. 90 is the usual bound of access reviews (NIST SP 800-53 AC-2(3)
+# leaves it to the house; CIS control 5.3 says 45); shorter names more people on leave.
+DORMANT_DAYS = 90
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="add a user; the file is made if there is none")
-    add.add_argument("name", metavar="NAME", help="as it is to stand in the log")
-    add.add_argument(
+    _declare_add(actions.add_parser("add", help="add a user; the file is made if there is none"))
+    for name, (action, words, who) in ACTIONS.items():
+        declared = actions.add_parser(name, help=words)
+        declared.set_defaults(action=action)
+        if who:
+            declared.add_argument("name", metavar="NAME", nargs=who.nargs, help=who.words)
+        if name == "second-factor":
+            declared.add_argument("--remove", action="store_true", help="take it away")
+        if name == "review":
+            _declare_review(declared)
+        if action in (_sessions, _log_out):
+            declared.add_argument(
+                "--folder", type=Path, metavar="D", help="[desk] folder (that of the passwords)"
+            )
+        declared.add_argument(
+            "--passwords",
+            type=Path,
+            metavar="F",
+            help="their file (passwords.json beside the users)",
+        )
+    for declared in actions.choices.values():
+        declared.add_argument(
+            "--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)"
+        )
+
+
+def _declare_add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="as it is to stand in the log")
+    parser.add_argument(
         "--role", action="append", required=True, choices=get_args(RoleName), help="may be repeated"
     )
-    add.add_argument("--key", type=Path, metavar="F", help="where the secret goes (NAME.key)")
-    kind = add.add_mutually_exclusive_group()
+    parser.add_argument("--key", type=Path, metavar="F", help="where the secret goes (NAME.key)")
+    kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
         "--may-act-for", action="store_true", help="a desk: vouches for others in these roles"
     )
     kind.add_argument(
         "--through-desk", action="store_true", help="no key of one's own: speaks through a desk"
     )
-    add.set_defaults(action=_add)
-    password = actions.add_parser("password", help="set the password by which a user logs in")
-    password.add_argument(
-        "name", metavar="NAME", help="whose; asked for twice, or one line of input"
+    parser.set_defaults(action=_add)
+
+
+def _declare_review(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables"
     )
-    password.set_defaults(action=_password)
-    factor = actions.add_parser(
-        "second-factor", help="set up the codes of a telephone (TOTP), which log-ins then ask for"
+    parser.add_argument(
+        "--dormant-days",
+        type=int,
+        default=DORMANT_DAYS,
+        metavar="N",
+        help="a name not used for so long is dormant (%(default)s)",
     )
-    factor.add_argument("name", metavar="NAME", help="whose; they must have a password")
-    factor.add_argument("--remove", action="store_true", help="take the second factor away")
-    factor.set_defaults(action=_second_factor)
-    unlock = actions.add_parser("unlock", help="end somebody's wait after wrong passwords")
-    unlock.add_argument("name", metavar="NAME", help="who")
-    unlock.set_defaults(action=_unlock)
-    shown = actions.add_parser("list", help="name the users, their roles, and how they log in")
-    shown.set_defaults(action=_list)
-    sessions = actions.add_parser("sessions", help="name who is logged in, since when and where")
-    sessions.set_defaults(action=_sessions)
-    log_out = actions.add_parser("log-out", help="end the sessions of somebody, or of everybody")
-    log_out.add_argument("name", metavar="NAME", nargs="?", help="who; everybody without a name")
-    log_out.set_defaults(action=_log_out)
-    remove = actions.add_parser("remove", help="shut a user out, at once on running readers")
-    remove.add_argument("name", metavar="NAME", help="who")
-    remove.set_defaults(action=_remove)
-    for action in (password, factor, unlock, shown, sessions, log_out, remove):
-        action.add_argument(
-            "--passwords",
-            type=Path,
-            metavar="F",
-            help="their file (passwords.json beside the users)",
-        )
-    for action in (sessions, log_out):
-        action.add_argument(
-            "--folder", type=Path, metavar="D", help="[desk] folder (that of the passwords)"
-        )
-    for action in (add, password, factor, unlock, shown, sessions, log_out, remove):
-        action.add_argument(
-            "--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)"
-        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -256,3 +265,68 @@ def _file_name(name: str) -> str:
     if "/" in name or "\0" in name or name.startswith((".", "-")):
         raise ConfigurationError(f"'{name}': cannot be a file's name; give the secret's with --key")
     return name
+
+
+def _review(args: argparse.Namespace) -> None:
+    review = AccessReview()
+    for path in args.logs:
+        try:
+            review.take(content for _, content in verified(read_log(path)))
+        except BrokenChainError as error:
+            raise broken(path, error) from error
+    users, now = load_users(args.file).users, now_ms()
+    print(f"by {len(args.logs)} of the tables' logs, which begin {_time(review.begins)}")
+    for name, user in users.items():
+        use = review.of(name)
+        roles = ", ".join(user.roles)
+        print(f"{name} ({roles}): {_use(use)}{_dormant(use, now, args.dormant_days)}")
+    for name, use in sorted(review.uses.items()):
+        if name not in users:
+            print(f"{name}: is no user; removed {_time(use.removed)}; {_use(use)}")
+
+
+def _use(use: Use) -> str:
+    refused = f" ({use.refused} refused since)" if use.refused else ""
+    since = f"user since {_time(use.since)}; " if use.since else ""
+    return f"{since}log-in {_time(use.logged_in)}{refused}; order {_time(use.ordered)}"
+
+
+def _dormant(use: Use, now: int, days: int) -> str:
+    """Say that a name was not used for so many days, or since it is a user if that is later."""
+    return "; DORMANT" if max(use.last, use.since) < now - days * DAY_MS else ""
+
+
+def _time(at: int) -> str:
+    return _moment(at / 1000) if at else "never"
+
+
+class _Who(NamedTuple):
+    """The name that an action takes."""
+
+    words: str
+    nargs: str | None = None
+
+
+# What can be done beside `add`: the function, its line of help, and whose name it takes.
+ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], None], str, _Who | None]] = {
+    "password": (
+        _password,
+        "set the password by which a user logs in",
+        _Who("whose; asked for twice, or one line of input"),
+    ),
+    "second-factor": (
+        _second_factor,
+        "set up the codes of a telephone (TOTP), which log-ins then ask for",
+        _Who("whose; they must have a password"),
+    ),
+    "unlock": (_unlock, "end somebody's wait after wrong passwords", _Who("who")),
+    "list": (_list, "name the users, their roles, and how they log in", None),
+    "review": (_review, "say from the logs when each name was last used, and which sleep", None),
+    "sessions": (_sessions, "name who is logged in, since when and where", None),
+    "log-out": (
+        _log_out,
+        "end the sessions of somebody, or of everybody",
+        _Who("who; everybody without a name", "?"),
+    ),
+    "remove": (_remove, "shut a user out, at once on running readers", _Who("who")),
+}

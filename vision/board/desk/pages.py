@@ -42,6 +42,9 @@ NO_STORE = {"Cache-Control": "no-store"}
 DESK = MAY_SEE["desk"]
 # Content types of the pictures of a table, by the first level of their topic.
 MEDIA_TYPES = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
+# Archives asked for and not yet made: more people than that do not look back at once; each waits
+# for those before it, some seconds each.
+EXPORTS_ASKED = 8
 # Takes table, shoe, coup and the file to write.
 Exporter = Callable[[str, str, int, Path], object]
 # Pictures remembered as seen in a session; bounds memory, and beyond it one is recorded again.
@@ -70,6 +73,9 @@ class DeskPages:
         self._feed, self._history = parts.feed, parts.history
         self._orders, self._records = parts.orders, parts.records
         self._given = Throttle(*ORDERS_OF_A_PERSON)
+        # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
+        self._exporting = asyncio.Semaphore(1)
+        self._exports_asked = 0
         # Sessions, by their own token, and the pictures that were recorded as seen in them.
         self._seen: dict[tuple[str, str, str], None] = {}
 
@@ -192,6 +198,16 @@ class DeskPages:
             self._seen.pop(next(iter(self._seen)), None)
 
     async def _export(self, request: Request, session: Session) -> Response:
+        if self._exports_asked >= EXPORTS_ASKED:
+            return refusal(429, "other archives are being made; try again in a minute")
+        self._exports_asked += 1
+        try:
+            async with self._exporting:
+                return await self._exported(request, session)
+        finally:
+            self._exports_asked -= 1
+
+    async def _exported(self, request: Request, session: Session) -> Response:
         table, shoe, coup = (request.path_params[name] for name in ("table", "shoe", "coup"))
         folder = Path(tempfile.mkdtemp(prefix="shoe-reader-export-"))
         name = f"{table}-{shoe}-{coup}.zip"

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from vision.access import command_gate
 from vision.access.command_gate import Gate
-from vision.access.users import Credential, RoleName, User, Users, save_users
+from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
 from vision.errors import ConfigurationError
 from vision.wire.commands import RefusedError
 
@@ -224,3 +225,21 @@ def test_refusal_gives_the_senders_number_back(house: House) -> None:
     with pytest.raises(RefusedError) as refused:
         house.admit(house.signed("Eve", **ANN, ref="a1"))
     assert refused.value.ref == "a1"
+
+
+def test_users_are_never_gone_while_their_file_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks meanwhile has the users of before: the log would say that all were removed."""
+    house = House(tmp_path)
+    seen: list[int] = []
+
+    def load(path: Path) -> Users:
+        seen.append(len(house.gate.users.users))
+        return load_users(path)
+
+    monkeypatch.setattr(command_gate, "load_users", load)
+    house.gate._seen_stat = ()
+    house.admit(house.signed("Ann", **ANN))
+    assert seen == [len(house.gate.users.users)]
+    assert seen[0] > 0

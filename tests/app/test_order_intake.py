@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from tests.mqtt.mqtt_tools import wait_for
-from vision.access.command_gate import Gate
+from vision.access.command_gate import Gate, Signed
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.order_intake import EACH_PICTURE, OrderIntake
 from vision.clock import now_ms
@@ -105,3 +105,21 @@ def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> 
     time.sleep(0.5)
     assert len(house.intake.take()) == EACH_PICTURE
     house.intake.stop()
+
+
+def test_defect_met_in_one_order_does_not_end_the_taking_of_orders(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What nobody foresaw is logged, and the next order is admitted."""
+    admit = Gate.admit
+
+    def admit_or_fail(gate: Gate, name: str, payload: bytes) -> Signed:
+        if name == "confirm":
+            raise ZeroDivisionError
+        return admit(gate, name, payload)
+
+    monkeypatch.setattr(Gate, "admit", admit_or_fail)
+    house.inbox.waiting += [Request("confirm", b"{}"), house.order("Ann")]
+    wait_for(lambda: [one.fields["by"] for one in house.intake.take()] == ["Ann"])
+    house.intake.stop()
+    assert "report this" in caplog.text

@@ -173,8 +173,11 @@ class Gate:
         """Read the users file if it has changed, so that who was removed is shut out at once."""
         stat = _stat(path)
         if stat != self._seen_stat or not stat:
-            self._users = Users()
-            self._users = load_users(path)
+            try:
+                self._users = load_users(path)
+            except ConfigurationError:
+                self._users = Users()
+                raise
             self._seen_stat = stat
 
     def _signer(self, name: str, fields: Fields) -> User:

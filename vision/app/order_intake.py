@@ -6,6 +6,7 @@ under none that is known, keeps nobody else's order waiting.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -26,6 +27,8 @@ WAITING_EACH = 20
 SORTED_AT_ONCE = 20
 # Seconds of one wait for an order while none waits; bounds how long stopping takes.
 POLL_S = 0.2
+log = logging.getLogger(__name__)
+
 NOBODY = ""  # the key of what names none that is known
 
 Refuse = Callable[[Request, RefusedError], None]
@@ -68,9 +71,13 @@ class OrderIntake:
     def _run(self) -> None:
         while not self._stopping.is_set():
             self._sort()
-            if self._waiting:
+            if not self._waiting:
+                continue
+            try:
                 self._check_next()
-                self._stopping.wait(PAUSE_S)
+            except Exception:  # a defect of ours must not end the taking of orders for good
+                log.exception("an order could not be checked, and is left; report this")
+            self._stopping.wait(PAUSE_S)
 
     def _sort(self) -> None:
         """Put what has arrived under the keys it claims."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, journal_of, undisturbed
 from tests.mqtt.mqtt_tools import Mosquitto, wait_for
 from vision.app.journal import Journal
+from vision.app.replay_service import WAITING_EACH
 from vision.game.events import Event
 
 OPEN = ("listener PORT 127.0.0.1", "allow_anonymous true", "max_queued_messages 0")
@@ -65,11 +66,19 @@ class House:
 
 
 def spans(numbers: Iterable[int], most: int = 500) -> Iterator[tuple[int, int]]:
-    """Yield the runs of consecutive numbers, at most ten of at most so many each."""
-    runs = itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])
-    for _, run in itertools.islice(runs, 10):
-        found = [number for _, number in run]
-        yield found[0], min(found[-1], found[0] + most - 1)
+    """Yield ranges that hold the numbers (rising), of at most so many each, four at most.
+
+    What lies between was taken already and is dropped as a repeat: results overtake pictures, so
+    single numbers are missing all over, and a reader lets four requests of a sender wait.
+    """
+    found = deque(numbers)
+    for _ in range(WAITING_EACH):
+        if not found:
+            return
+        first = last = found.popleft()
+        while found and found[0] < first + most:
+            last = found.popleft()
+        yield first, last
 
 
 @contextmanager

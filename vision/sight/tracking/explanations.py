@@ -38,12 +38,14 @@ class Odds:
     laid_in_no_slot: float = 0.1  # dealt unseen, and not to a slot
     second_in_slot: float = 1e-3  # dealt into a slot where a card lies that is not seen elsewhere
     signed_second: float = 0.05  # the same of a card that the mouth showed to leave
+    overtaken: float = 0.02  # it comes down though one that left before is still to be laid
     another_lost: float = 0.02  # dealt while one that left the shoe before is still to be laid
     another_flying: float = 0.1  # dealt while one is on its way, in sight
     another_lifted: float = 0.3  # dealt while one that lay is in somebody's hand
     # --- a known card
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
+    sign_late_ms: float = 80.0  # the sign comes so late after the card has left (mean)
     signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
     signed_late: float = 0.1  # ... but for so many, under a hand that stays,
     signed_late_ms: float = 2000.0  # which take so long (mean)
@@ -84,6 +86,7 @@ AFTER_CLEARING_MS = 2000  # a hand that clears is still over the layout for this
 BROKEN_MM, BROKEN_MS = 150.0, 600
 BESIDE_MM = 60.0  # two boxes of one card lie nearer to each other than its width
 REACH_MM_MS = 2.0  # no hand carries a card faster
+THROWN_MM_MS = 3.0  # the mean speed of a pitched card from the mouth to its place stays below
 STILL_MM = 6.0  # sightings of a thing that stands still jitter by less
 LEFT_MOUTH_MM = 40.0  # a card that moved this far out of the mouth has left it
 # Joint explanations kept for the next run; with fewer, the one that turns out right may be lost,
@@ -92,7 +95,8 @@ MOST_JOINT = 40
 # A card is seen in the mouth for so long, in ms, before the sign that it has left; longer, and a
 # card that waited there is taken for the one that left.
 BEFORE_SIGN_MS = 1500
-LATE_SIGN_MS = 200  # a sign comes so late at most; longer, and a box seen before is the card
+LATE_SIGN_MS = 200  # a sign seldom comes later; longer, and a box seen before is the card
+LATEST_SIGN_MS = 600  # and never so late; longer costs nothing but time
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
 # A card last seen so soon, in ms, after it was laid may have been a box on the hand that laid it.
 HARDLY_LAID_MS = 1000
@@ -147,7 +151,7 @@ def weighed(
 ) -> Sequence[Sequence[Explanation]]:
     """Return all that each run of sightings can be, with its weight."""
     options = [tuple(e for e in _explanations(run, scene, odds) if e.weight) for run in runs]
-    return _marginals(options) if joint else options
+    return _marginals(options, _Order(runs, scene, odds)) if joint else options
 
 
 def _believed(
@@ -166,10 +170,34 @@ def _weight(explanation: Explanation) -> float:
     return explanation.weight
 
 
-def _marginals(options: Sequence[Sequence[Explanation]]) -> list[tuple[Explanation, ...]]:
+class _Order:
+    """How likely cards come down in an order: one dealer lays them in that in which they left."""
+
+    def __init__(self, runs: Sequence[Tracklet], scene: Scene, odds: Odds) -> None:
+        self._came = [run.rest_since if run.rest else math.inf for run in runs]
+        flying = [c for c in scene.cards if c.life in (Life.FLYING, Life.LOST)]
+        awaited = [c for c in flying if c.return_at is None and not c.tracklet.is_cut]
+        self._awaited = sorted(awaited, key=lambda card: card.out_at)
+        self._overtaken = odds.overtaken
+
+    def weight(self, chosen: Sequence[Explanation]) -> float:
+        """Return the probability that the cards chosen are those that come down by now."""
+        parts = zip(chosen, self._came, strict=True)
+        came = {id(each.card): at for each, at in parts if each.card is not None}
+        weight, first = 1.0, math.inf
+        for card in reversed(self._awaited):
+            at = came.get(id(card), math.inf)
+            if first < at:  # one that left later lies already
+                there = 1.0 if card.is_seen else card.signed
+                weight *= 1.0 - there * (1.0 - self._overtaken)
+            first = min(first, at)
+        return weight
+
+
+def _marginals(
+    options: Sequence[Sequence[Explanation]], order: _Order
+) -> list[tuple[Explanation, ...]]:
     """Weigh each run's explanations by all joint ones in which it has its part."""
-    if len(options) == 1:
-        return [tuple(options[0])]
     joints: list[tuple[float, tuple[Explanation, ...]]] = [(1.0, ())]
     for choices in options:
         longer = [
@@ -179,6 +207,7 @@ def _marginals(options: Sequence[Sequence[Explanation]]) -> list[tuple[Explanati
             if choice.card is None or all(other.card is not choice.card for other in chosen)
         ]
         joints = sorted(longer, key=lambda joint: -joint[0])[:MOST_JOINT]
+    joints = [(weight * order.weight(chosen), chosen) for weight, chosen in joints]
     found = []
     for index, choices in enumerate(options):
         weights = (
@@ -293,33 +322,42 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
 
 def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
     """Weigh that a card which only the mouth showed to leave is this run."""
-    weight = card.signed * odds.lost_comes_down
-    since = run.born_at - card.out_at
-    # Its own sightings in the mouth may have begun the run; what lay elsewhere before is another.
-    if since < (-BEFORE_SIGN_MS if run.from_mouth else -LATE_SIGN_MS):
-        if run.rest is None or run.rest_since < card.out_at:
-            return 0.0
-        since = run.rest_since - card.out_at
-        weight *= odds.begun_as_other
     if scene.view.in_mouth(run.pose):
         return 0.0  # what has left is no longer there
+    weight = card.signed * odds.lost_comes_down
+    since, far = run.born_at - card.out_at, card.lies_at.distance(run.first)
     slot = scene.view.slot_of(run.lies_at)
-    if run.from_mouth:
+    if run.from_mouth and since >= -BEFORE_SIGN_MS:
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
-        far = card.lies_at.distance(run.first) / reach
-        weight *= max(math.exp(-far * far / 2), odds.elsewhere)
+        weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)
         # Cards leave one by one: what begins at the mouth is the last that left, not one before it.
         later = any(card.out_at < c.out_at <= run.born_at + LATE_SIGN_MS for c in scene.cards)
         weight *= odds.lost_to_mouth if later else 1.0
     else:
-        late = max(since, 0)
-        soon = (1 - odds.signed_late) * math.exp(-late / odds.signed_soon_ms)
-        weight *= soon + odds.signed_late * math.exp(-late / odds.signed_late_ms)
+        late = since - far / THROWN_MM_MS
+        if late < -LATEST_SIGN_MS:
+            # What lay there before is another thing, unless the card came to lie in its place.
+            if run.rest is None or run.rest_since - card.out_at < 0:
+                return 0.0
+            late = run.rest_since - card.out_at - far / THROWN_MM_MS
+            weight *= odds.begun_as_other
+        weight *= math.exp(min(late, 0.0) / odds.sign_late_ms) * _comes_now(max(late, 0.0), odds)
         weight *= odds.laid_in_no_slot if slot is None else 1.0
     lying = slot is not None and any(
         c.slot is slot and c.life is not Life.LIFTED for c in scene.cards
     )
     return weight * (odds.signed_second if lying else 1.0)
+
+
+def _comes_now(late_ms: float, odds: Odds) -> float:
+    """Return how likely a card not seen for so long shows just now, as a share of at once.
+
+    A rate and no density: that it was not seen until now is so for every explanation.
+    """
+    soon = (1 - odds.signed_late) * math.exp(-late_ms / odds.signed_soon_ms)
+    slow = odds.signed_late * math.exp(-late_ms / odds.signed_late_ms)
+    rate = soon / odds.signed_soon_ms + slow / odds.signed_late_ms
+    return rate / (soon + slow) * odds.signed_soon_ms
 
 
 def _began_beside(run: Tracklet, card: TrackedCard) -> bool:

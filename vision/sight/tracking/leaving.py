@@ -18,6 +18,9 @@ from vision.sight.tracking.tracklet import Tracklet
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
 # and two quick cards are one, shorter and one card is two.
 SAME_LEAVING_MS = 450
+# Two signs are two cards, unless nobody could have drawn two so soon after each other, in ms. Longer,
+# and a sign that came late makes one card of two; shorter, and a stammering watcher makes two of one.
+TWICE_TOLD_MS = 200
 # A card that left unseen is told of before those that left after it; they wait so long for it, in
 # ms. Longer delays every card after a false sign, shorter gives the wrong order.
 ORDER_PATIENCE_MS = 1200
@@ -75,7 +78,8 @@ class Leaving:
         """Find the card that has left, or begin it."""
         kind = Kind.CUT if event.sign is MouthSign.CUT else Kind.BACK
         for card in cards:
-            near = abs(card.out_at - event.at) <= SAME_LEAVING_MS
+            apart = abs(card.out_at - event.at)
+            near = apart <= (TWICE_TOLD_MS if card.signed else SAME_LEAVING_MS)
             if near and not card.gone and not card.unseen_out:
                 if kind is Kind.CUT and event.probability >= SURE_SIGN:
                     card.tracklet.kinds[Kind.CUT] += 2 * card.tracklet.kinds.total()

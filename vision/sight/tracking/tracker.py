@@ -29,15 +29,13 @@ from vision.sight.tracking.explanations import (
 from vision.sight.tracking.leaving import Finding, Leaving
 from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.still_table import StillTable
-from vision.sight.tracking.tracklet import Tracklet
+from vision.sight.tracking.tracklet import LOST_MS, Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
 # table was last looked at: a card leaves at up to 0.6 m/s.
 MOUTH_MARGIN_MM = 25.0
 LEAVING_MM_MS = 0.6
 MAX_MOUTH_MARGIN_MM = 120.0
-# A card not seen for so long, in ms, and last seen near the mouth is not looked for there any more.
-LOST_AT_MOUTH_MS = 300
 FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long out of sight
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
 LEAST_REST_MS = 200  # a run that did not come from the mouth has to lie still for this long
@@ -119,13 +117,14 @@ class Tracker:
     ) -> tuple[Track, ...]:
         """Do the same with detections that are laid on the table already, surest first."""
         self._hands = hands if self._uses.hands else ()
-        self._link(sightings, at)
+        self._sees_ground = image is not None
+        learns = image is not None and self._ground.observe(image, at)
+        self._link([s for s in sightings if not self._is_print(s)], at)
         self._watched = mouth is not None and self._uses.mouth
         self._face_in_mouth = False
         for event in (mouth or ()) if self._watched else ():
             self._take_sign(event)
-        self._sees_ground = image is not None
-        if image is not None and self._ground.observe(image, at):
+        if learns:
             occupied = [self._view.rectangle(c.lies_at) for c in self._cards if c.placed]
             occupied += [self._view.rectangle(run.rest) for run in self._runs if run.rest]
             self._ground.learn(at, occupied)
@@ -176,6 +175,11 @@ class Tracker:
         runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
         return tracker_view(self._view, self._cards, runs, self._at)
 
+    def _is_print(self, sighting: Sighting) -> bool:
+        """Whether the bare table shows where a box is: its print, taken for a card."""
+        dubious = sighting.score < DUBIOUS_SCORE and not self._view.in_mouth(sighting.pose)
+        return dubious and self._is_bare(sighting.pose)
+
     # --- runs of sightings -----------------------------------------------------------------------
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
@@ -185,7 +189,9 @@ class Tracker:
         discarded: list[Sighting] = []
         for sighting in found:
             (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
-        runs = [*(c.tracklet for c in self._cards if self._is_followed(c)), *self._runs]
+        followed = [c for c in self._cards if c.is_seen and self._is_followed(c.tracklet, c.placed)]
+        open_runs = [run for run in self._runs if self._is_followed(run, run.rest)]
+        runs = [*(card.tracklet for card in followed), *open_runs]
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
@@ -199,16 +205,12 @@ class Tracker:
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
         self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
 
-    def _is_followed(self, card: TrackedCard) -> bool:
-        """Whether sightings may go on a card's own run, without being explained.
+    def _is_followed(self, run: Tracklet, place: Pose | None) -> bool:
+        """Whether sightings may go on a run without being explained.
 
-        The next card leaves by the same way; one lost near the mouth is not taken for that.
+        What is seen after one was lost on its way may be the next card, or a box on a sleeve.
         """
-        run = card.tracklet
-        if not card.is_seen:
-            return False
-        lost = card.placed is None and self._at - run.seen_at > LOST_AT_MOUTH_MS
-        return not (lost and self._view.in_mouth(run.pose, MAX_MOUTH_MARGIN_MM))
+        return place is not None or self._at - run.seen_at <= LOST_MS
 
     def _explain(self) -> None:
         """Weigh the runs that are ripe against each other, and take what is believed of them."""
@@ -315,7 +317,7 @@ class Tracker:
     def _live(self, card: TrackedCard) -> None:
         run = card.tracklet
         card.face_seen |= run.kind is Kind.FACE
-        seen = run.seen_at == self._at and not self._is_print(card)
+        seen = run.seen_at == self._at
         if seen:
             card.bare_since = None
         card.take(self._observed_seen(card) if seen else self._observed_unseen(card))
@@ -323,14 +325,6 @@ class Tracker:
             self._cleared_at = self._at
         elif card.life is Life.LYING and seen and run.rest is not None:
             self._lay(card, run.rest)
-
-    def _is_print(self, card: TrackedCard) -> bool:
-        """Whether what is seen where a card lay is the bare table, and its print taken for one."""
-        run = card.tracklet
-        if card.placed is None or run.rest is None:
-            return False
-        dubious = run.score < DUBIOUS_SCORE or (card.face_seen and run.votes[-1] is Kind.BACK)
-        return dubious and self._is_bare(run.rest)
 
     def _observed_seen(self, card: TrackedCard) -> Observation:
         run = card.tracklet

@@ -131,7 +131,8 @@ class TrackedCard:
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
     bare table; `signed` is the probability that the mouth of the shoe gave it to leave, 0 where it
-    gave none. `told`: it is among the tracks. `unseen_out`: it was found lying. The last four are
+    gave none; `went_back` the same of its going back, at `return_at`; `together`: another
+    left with it, which is to be told as it is. `told`: it is among the tracks. `unseen_out`: it was found lying. The last four are
     as in `Track`.
     """
 
@@ -148,6 +149,8 @@ class TrackedCard:
     face_seen: bool = False
     signed: float = 0.0
     return_at: int | None = None
+    went_back: float = 0.0
+    together: bool = False
     told: bool = False
     unseen_out: bool = False
     found: bool = False

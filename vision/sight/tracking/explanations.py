@@ -100,7 +100,6 @@ LATEST_SIGN_MS = 600  # and never so late; longer costs nothing but time
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
 # A card last seen so soon, in ms, after it was laid may have been a box on the hand that laid it.
 HARDLY_LAID_MS = 1000
-LATELY_MS = 300  # runs seen this lately are weighed with the others, though not in sight just now
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ def weighed(
 ) -> Sequence[Sequence[Explanation]]:
     """Return all that each run of sightings can be, with its weight."""
     options = [tuple(e for e in _explanations(run, scene, odds) if e.weight) for run in runs]
-    return _marginals(options, _Order(runs, scene, odds)) if joint else options
+    return _marginals(options, _Arrivals(runs, scene, odds)) if joint else options
 
 
 def _believed(
@@ -170,32 +169,37 @@ def _weight(explanation: Explanation) -> float:
     return explanation.weight
 
 
-class _Order:
-    """How likely cards come down in an order: one dealer lays them in that in which they left."""
+class _Arrivals:
+    """How likely the cards that left come down as, and in the order in which, they are said to.
+
+    One dealer lays cards in the order in which they left, and does not wait with one for long.
+    """
 
     def __init__(self, runs: Sequence[Tracklet], scene: Scene, odds: Odds) -> None:
         self._came = [run.rest_since if run.rest else math.inf for run in runs]
         flying = [c for c in scene.cards if c.life in (Life.FLYING, Life.LOST)]
         awaited = [c for c in flying if c.return_at is None and not c.tracklet.is_cut]
-        self._awaited = sorted(awaited, key=lambda card: card.out_at)
-        self._overtaken = odds.overtaken
+        self._awaited = sorted(awaited, key=lambda card: -card.out_at)
+        self._at, self._odds = scene.at, odds
 
     def weight(self, chosen: Sequence[Explanation]) -> float:
-        """Return the probability that the cards chosen are those that come down by now."""
+        """Return the probability that these cards have come down by now, and no others."""
         parts = zip(chosen, self._came, strict=True)
         came = {id(each.card): at for each, at in parts if each.card is not None}
         weight, first = 1.0, math.inf
-        for card in reversed(self._awaited):
+        for card in self._awaited:
             at = came.get(id(card), math.inf)
-            if first < at:  # one that left later lies already
-                there = 1.0 if card.is_seen else card.signed
-                weight *= 1.0 - there * (1.0 - self._overtaken)
+            share = self._odds.overtaken if first < at else 1.0
+            if id(card) not in came and not card.is_seen:
+                share *= _not_yet(self._at - card.out_at - LATE_SIGN_MS, self._odds)
+            there = 1.0 if card.is_seen else card.signed
+            weight *= share if id(card) in came else there * share + 1.0 - there
             first = min(first, at)
         return weight
 
 
 def _marginals(
-    options: Sequence[Sequence[Explanation]], order: _Order
+    options: Sequence[Sequence[Explanation]], arrivals: _Arrivals
 ) -> list[tuple[Explanation, ...]]:
     """Weigh each run's explanations by all joint ones in which it has its part."""
     joints: list[tuple[float, tuple[Explanation, ...]]] = [(1.0, ())]
@@ -207,7 +211,7 @@ def _marginals(
             if choice.card is None or all(other.card is not choice.card for other in chosen)
         ]
         joints = sorted(longer, key=lambda joint: -joint[0])[:MOST_JOINT]
-    joints = [(weight * order.weight(chosen), chosen) for weight, chosen in joints]
+    joints = [(weight * arrivals.weight(chosen), chosen) for weight, chosen in joints]
     found = []
     for index, choices in enumerate(options):
         weights = (
@@ -234,7 +238,8 @@ def _explanations(run: Tracklet, scene: Scene, odds: Odds) -> Iterable[Explanati
     yield Explanation(_no_card(run, scene, odds))
     yield Explanation(_new_card(run, scene, odds), new=True)
     for card in scene.cards:
-        yield Explanation(_known_card(run, card, scene, odds), card)
+        there = 1.0 - card.went_back
+        yield Explanation(there * _known_card(run, card, scene, odds), card)
 
 
 def _no_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
@@ -341,7 +346,7 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
                 return 0.0
             late = run.rest_since - card.out_at - far / THROWN_MM_MS
             weight *= odds.begun_as_other
-        weight *= math.exp(min(late, 0.0) / odds.sign_late_ms) * _comes_now(max(late, 0.0), odds)
+        weight *= math.exp(min(late, 0.0) / odds.sign_late_ms) * _comes(max(late, 0.0), odds)
         weight *= odds.laid_in_no_slot if slot is None else 1.0
     lying = slot is not None and any(
         c.slot is slot and c.life is not Life.LIFTED for c in scene.cards
@@ -349,15 +354,18 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
     return weight * (odds.signed_second if lying else 1.0)
 
 
-def _comes_now(late_ms: float, odds: Odds) -> float:
-    """Return how likely a card not seen for so long shows just now, as a share of at once.
+def _comes(late_ms: float, odds: Odds) -> float:
+    """Return the probability density that a card comes in sight so late, 1 at once."""
+    soon, slow = (1 - odds.signed_late) / odds.signed_soon_ms, odds.signed_late / odds.signed_late_ms
+    after = soon * math.exp(-late_ms / odds.signed_soon_ms)
+    return (after + slow * math.exp(-late_ms / odds.signed_late_ms)) / (soon + slow)
 
-    A rate and no density: that it was not seen until now is so for every explanation.
-    """
+
+def _not_yet(late_ms: float, odds: Odds) -> float:
+    """Return the probability that a card is not in sight so late."""
+    late_ms = max(late_ms, 0.0)
     soon = (1 - odds.signed_late) * math.exp(-late_ms / odds.signed_soon_ms)
-    slow = odds.signed_late * math.exp(-late_ms / odds.signed_late_ms)
-    rate = soon / odds.signed_soon_ms + slow / odds.signed_late_ms
-    return rate / (soon + slow) * odds.signed_soon_ms
+    return soon + odds.signed_late * math.exp(-late_ms / odds.signed_late_ms)
 
 
 def _began_beside(run: Tracklet, card: TrackedCard) -> bool:

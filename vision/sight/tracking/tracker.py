@@ -19,7 +19,6 @@ from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
 from vision.sight.tracking.explanations import (
-    LATELY_MS,
     Scene,
     explain,
     left_the_mouth,
@@ -29,7 +28,7 @@ from vision.sight.tracking.explanations import (
 from vision.sight.tracking.leaving import Finding, Leaving
 from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.still_table import StillTable
-from vision.sight.tracking.tracklet import LOST_MS, Tracklet
+from vision.sight.tracking.tracklet import Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
 # table was last looked at: a card leaves at up to 0.6 m/s.
@@ -134,6 +133,7 @@ class Tracker:
         self._findings += self._leaving.settle(self._cards, at)
         if self._uses.still_table:
             self._still.compare(self._cards, self._hands, at)
+        self._tell_together()
         self._leaving.tell(self._cards, at, self._open_since if self._watched else None)
         told = sorted((card for card in self._cards if card.told), key=lambda card: card.out_at)
         tracks = tuple(self._track(card) for card in told)
@@ -155,17 +155,23 @@ class Tracker:
     def _lies_exposed(self, run: Tracklet) -> bool:
         if run.seen_at != self._at or run.kind is not Kind.FACE or run.rest is None:
             return False
-        return self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
+        lies = self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
+        return lies and run.score >= DUBIOUS_SCORE and not on_hand(run.rest, self._hands)
 
     def _take_sign(self, event: MouthEvent) -> None:
         self._face_in_mouth |= event.sign is MouthSign.EXPOSED
         self._number += 1
-        card, finding = self._leaving.take(event, self._cards, self._number)
+        card = self._leaving.take(event, self._cards, self._number)
         if card is not None:
             self._clear_before(card)
             self._cards.append(card)
-        if finding is not None:
-            self._findings.append(finding)
+
+    def _tell_together(self) -> None:
+        """Note of the cards told that another left with them: after them, so in their coup."""
+        for card in self._cards:
+            if card.told and card.together:
+                card.together = False
+                self._findings.append(Finding(self._at, "TWO_CARDS_OUT"))
 
     def snapshot(self) -> TrackerView:
         """Return what is held true now, for people to look at."""
@@ -189,9 +195,7 @@ class Tracker:
         discarded: list[Sighting] = []
         for sighting in found:
             (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
-        followed = [c for c in self._cards if c.is_seen and self._is_followed(c.tracklet, c.placed)]
-        open_runs = [run for run in self._runs if self._is_followed(run, run.rest)]
-        runs = [*(card.tracklet for card in followed), *open_runs]
+        runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
@@ -203,14 +207,13 @@ class Tracker:
             self._number += 1
             mouth = self._view.in_mouth(on_table[j].pose, margin)
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
-        self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
+        self._runs = [run for run in self._runs if self._is_remembered(run)]
 
-    def _is_followed(self, run: Tracklet, place: Pose | None) -> bool:
-        """Whether sightings may go on a run without being explained.
-
-        What is seen after one was lost on its way may be the next card, or a box on a sleeve.
-        """
-        return place is not None or self._at - run.seen_at <= LOST_MS
+    def _is_remembered(self, run: Tracklet) -> bool:
+        """Whether a run may go on: it was seen lately, or a hand came over it where it lay."""
+        unseen = self._at - run.seen_at
+        hidden = run.rest is not None and on_hand(run.rest, self._hands)
+        return unseen <= (HIDDEN_LONG_MS if hidden else FORGOTTEN_MS)
 
     def _explain(self) -> None:
         """Weigh the runs that are ripe against each other, and take what is believed of them."""
@@ -221,9 +224,7 @@ class Tracker:
             if run.rest is not None and self._is_bare(run.rest):
                 run.bare_at = self._at
         # The others are weighed with them: a card may be about to show as one of those.
-        others = [
-            run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS
-        ]
+        others = [run for run in self._runs if run not in ripe]
         believed = explain([*ripe, *others], self._scene(), joint=self._uses.joint)
         for run, explanation in zip(ripe, believed, strict=False):
             if (

@@ -11,7 +11,7 @@ time tells: a hand goes away, a place turns out bare, a false box vanishes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vision.sight.geometry.frame import Points
@@ -37,7 +37,7 @@ class Odds:
     two_at_once: float = 0.05  # ... within 0.6 s of another that it did not miss
     laid_in_no_slot: float = 0.1  # dealt unseen, and not to a slot
     second_in_slot: float = 1e-3  # dealt into a slot where a card lies that is not seen elsewhere
-    signed_second: float = 0.05  # the same of a card that the mouth showed to leave
+    occupied: float = 0.05  # the same of a card that is known to have left
     overtaken: float = 0.02  # it comes down though one that left before is still to be laid
     another_lost: float = 0.02  # dealt while one that left the shoe before is still to be laid
     another_flying: float = 0.1  # dealt while one is on its way, in sight
@@ -95,6 +95,9 @@ MOST_JOINT = 40
 # A card is seen in the mouth for so long, in ms, before the sign that it has left; longer, and a
 # card that waited there is taken for the one that left.
 BEFORE_SIGN_MS = 1500
+# Two that leave within so long, in ms, left together; longer, and a quick dealer's next is one.
+TOGETHER_MS = 300
+SIGN_DUE_MS = 500  # from the first sight of a card in the mouth to its sign, for a slow dealer
 LATE_SIGN_MS = 200  # a sign seldom comes later; longer, and a box seen before is the card
 LATEST_SIGN_MS = 600  # and never so late; longer costs nothing but time
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
@@ -195,7 +198,16 @@ class _Arrivals:
             there = 1.0 if card.is_seen else card.signed
             weight *= share if id(card) in came else there * share + 1.0 - there
             first = min(first, at)
-        return weight
+        return weight * self._another(chosen, came)
+
+    def _another(self, chosen: Sequence[Explanation], came: Mapping[int, float]) -> float:
+        """Return how likely cards are dealt while those seen before are still in a hand."""
+        out = [card for card in self._awaited if card.is_seen and id(card) not in came]
+        shares = (
+            self._odds.another_lost if card.life is Life.LOST else self._odds.another_flying
+            for card in out
+        )
+        return math.prod(shares) ** sum(each.new for each in chosen)
 
 
 def _marginals(
@@ -238,12 +250,20 @@ def _explanations(run: Tracklet, scene: Scene, odds: Odds) -> Iterable[Explanati
     yield Explanation(_no_card(run, scene, odds))
     yield Explanation(_new_card(run, scene, odds), new=True)
     for card in scene.cards:
-        there = 1.0 - card.went_back
-        yield Explanation(there * _known_card(run, card, scene, odds), card)
+        weight = (1.0 - card.went_back) * _known_card(run, card, scene, odds)
+        yield Explanation(weight * (odds.occupied if _is_taken(run, card, scene) else 1.0), card)
+
+
+def _is_taken(run: Tracklet, card: TrackedCard, scene: Scene) -> bool:
+    """Whether a run lies in a slot that is another card's, also of one that is being turned."""
+    slot = scene.view.slot_of(run.lies_at)
+    others = (other for other in scene.cards if other is not card)
+    return slot not in (None, card.slot) and any(other.slot is slot for other in others)
 
 
 def _no_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
-    weight = (1.0 - run.score) / (1.0 - odds.usual_score) * _no_card_at_all(run, scene, odds)
+    unsure = ((1.0 - run.score) / (1.0 - odds.usual_score)) ** 2
+    weight = unsure * _no_card_at_all(run, scene, odds)
     return weight * (odds.false_on_hand if on_hand(run.pose, scene.hands) else 1.0)
 
 
@@ -256,8 +276,8 @@ def _no_card_at_all(run: Tracklet, scene: Scene, odds: Odds) -> float:
     rested = run.rested_ms(scene.at)
     if any(_shares(run, card, scene) for card in scene.cards if _lies_seen(card, scene)):
         return odds.false_beside * math.exp(-rested / odds.false_lasts_beside_ms)
-    if run.bare_at is not None:
-        # Print, taken for a card; a mistaken look at the place lasts a moment.
+    if run.bare_at is not None and 2 * run.bare_looks > run.sightings:
+        # Print, taken for a card; a mistaken look at the place, of either sort, lasts a moment.
         return math.exp(-(scene.at - run.bare_at) / odds.bare_lasts_ms)
     if scene.view.slot_of(run.lies_at) is None:
         if not scene.altered(run.lies_at):
@@ -269,8 +289,8 @@ def _no_card_at_all(run: Tracklet, scene: Scene, odds: Odds) -> float:
 
 
 def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
-    weight = 1.0
-    if not left_the_mouth(run, scene.view):
+    weight, left = 1.0, left_the_mouth(run, scene.view)
+    if not left:
         slot = scene.view.slot_of(run.lies_at)
         weight *= odds.unseen_leaving
         weight *= odds.laid_in_no_slot if slot is None else 1.0
@@ -279,13 +299,12 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
     if scene.signs:
         came = run.born_at if run.rest is None else run.rest_since
-        near = any(c.signed and abs(came - c.out_at) < BROKEN_MS for c in scene.cards)
-        weight *= odds.sign_missed * (odds.two_at_once if near else 1.0)
-    for card in scene.cards:
-        if card.is_seen and card.life is Life.LOST:
-            weight *= odds.another_lost
-        elif card.is_seen and card.life is Life.FLYING:
-            weight *= odds.another_flying
+        near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
+        overdue = max(scene.at - came - SIGN_DUE_MS, 0) / odds.sign_late_ms
+        missed = odds.sign_missed * (odds.two_at_once if near else 1.0)
+        given = any(not c.is_seen and c.out_at >= run.born_at for c in scene.cards)
+        waits = left and not given  # its own sign may be still to come
+        weight *= missed + (1.0 - missed) * math.exp(-overdue) if waits else missed
     return weight
 
 
@@ -348,10 +367,7 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
             weight *= odds.begun_as_other
         weight *= math.exp(min(late, 0.0) / odds.sign_late_ms) * _comes(max(late, 0.0), odds)
         weight *= odds.laid_in_no_slot if slot is None else 1.0
-    lying = slot is not None and any(
-        c.slot is slot and c.life is not Life.LIFTED for c in scene.cards
-    )
-    return weight * (odds.signed_second if lying else 1.0)
+    return weight
 
 
 def _comes(late_ms: float, odds: Odds) -> float:

@@ -19,6 +19,7 @@ from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
 from vision.sight.tracking.explanations import (
+    Explanation,
     Scene,
     explain,
     left_the_mouth,
@@ -176,7 +177,8 @@ class Tracker:
     def snapshot(self) -> TrackerView:
         """Return what is held true now, for people to look at."""
         ripe = [run for run in self._runs if self._is_ripe(run)]
-        found = zip((run.number for run in ripe), weighed(ripe, self._scene()), strict=True)
+        found = weighed([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
+        found = zip((run.number for run in ripe), found, strict=False)
         odds = dict(found)
         runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
         return tracker_view(self._view, self._cards, runs, self._at)
@@ -223,23 +225,26 @@ class Tracker:
         for run in ripe:
             if run.rest is not None and self._is_bare(run.rest):
                 run.bare_at = self._at
-        # The others are weighed with them: a card may be about to show as one of those.
-        others = [run for run in self._runs if run not in ripe]
-        believed = explain([*ripe, *others], self._scene(), joint=self._uses.joint)
+                run.bare_looks += 1
+        believed = explain([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
         for run, explanation in zip(ripe, believed, strict=False):
-            if (
-                explanation is None
-                or run not in self._runs
-                or not (explanation.new or explanation.card)
-            ):
-                continue
-            if explanation.card is not None:
-                self._runs.remove(run)
-                explanation.card.go_on_as(run)
-            elif not (explanation.doubted and self._is_second(run)):
-                self._begin_forerunners(run)
-                self._runs.remove(run)
-                self._begin(run, doubted=explanation.doubted)
+            settled = _is_settled(run, explanation)
+            if explanation is not None and settled and run in self._runs:
+                self._take_for(run, explanation)
+
+    def _unripe(self) -> list[Tracklet]:
+        """Return the runs weighed with the ripe ones: a card may be about to show as one."""
+        return [run for run in self._runs if not self._is_ripe(run)]
+
+    def _take_for(self, run: Tracklet, explanation: Explanation) -> None:
+        """Let a run be the card that it is explained as."""
+        if explanation.card is not None:
+            self._runs.remove(run)
+            explanation.card.go_on_as(run)
+        elif not (explanation.doubted and self._is_second(run)):
+            self._begin_forerunners(run)
+            self._runs.remove(run)
+            self._begin(run, doubted=explanation.doubted)
 
     def _open_since(self) -> int | None:
         """Return since when (ms) an empty place shows something unexplained or hides it."""
@@ -417,3 +422,13 @@ class Tracker:
             returned=card.returned,
             withdrawn=card.withdrawn,
         )
+
+
+def _is_settled(run: Tracklet, explanation: Explanation | None) -> bool:
+    """Whether the same was believed of a run at the look before, and it is a card."""
+    before, run.believed = run.believed, None
+    if explanation is not None and explanation.card is not None:
+        run.believed = explanation.card.id
+    elif explanation is not None and explanation.new:
+        run.believed = 0
+    return run.believed is not None and before == run.believed

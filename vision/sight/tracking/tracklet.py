@@ -35,7 +35,9 @@ class Tracklet:
     """A run of sightings; times in ms, poses in mm.
 
     `score` is the detector's, the mean of the last few; `anchor` is where a card that was laid is
-    looked for once it was lost; `bare_at` is when the bare table last showed where it rests.
+    looked for once it was lost; `bare_at` is when the bare table last showed where it rests, in
+    `bare_looks` looks;
+    `believed` is the id of the card that it was believed to be at the last look, 0 of a new one.
     """
 
     number: int
@@ -56,6 +58,8 @@ class Tracklet:
     anchor: Pose | None = None
     score: float = 0.0
     bare_at: int | None = None
+    bare_looks: int = 0
+    believed: int | None = None
 
     @classmethod
     def begin(cls, number: int, sighting: Sighting, at: int, *, from_mouth: bool) -> Tracklet:

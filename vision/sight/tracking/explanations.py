@@ -372,7 +372,10 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
 
 def _comes(late_ms: float, odds: Odds) -> float:
     """Return the probability density that a card comes in sight so late, 1 at once."""
-    soon, slow = (1 - odds.signed_late) / odds.signed_soon_ms, odds.signed_late / odds.signed_late_ms
+    soon, slow = (
+        (1 - odds.signed_late) / odds.signed_soon_ms,
+        odds.signed_late / odds.signed_late_ms,
+    )
     after = soon * math.exp(-late_ms / odds.signed_soon_ms)
     return (after + slow * math.exp(-late_ms / odds.signed_late_ms)) / (soon + slow)
 

@@ -228,9 +228,19 @@ class Tracker:
                 run.bare_looks += 1
         believed = explain([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
         for run, explanation in zip(ripe, believed, strict=False):
-            settled = _is_settled(run, explanation)
+            settled = self._is_settled(run, explanation)
             if explanation is not None and settled and run in self._runs:
                 self._take_for(run, explanation)
+
+    def _is_settled(self, run: Tracklet, explanation: Explanation | None) -> bool:
+        """Whether it is a card, and of one at rest the same was believed at the look before."""
+        before, run.believed = run.believed, None
+        if explanation is not None and explanation.card is not None:
+            run.believed = explanation.card.id
+        elif explanation is not None and explanation.new:
+            run.believed = 0
+        same = before == run.believed or left_the_mouth(run, self._view)
+        return run.believed is not None and same
 
     def _unripe(self) -> list[Tracklet]:
         """Return the runs weighed with the ripe ones: a card may be about to show as one."""
@@ -240,11 +250,30 @@ class Tracker:
         """Let a run be the card that it is explained as."""
         if explanation.card is not None:
             self._runs.remove(run)
+            self._note_arrival(explanation.card, run)
             explanation.card.go_on_as(run)
         elif not (explanation.doubted and self._is_second(run)):
             self._begin_forerunners(run)
             self._runs.remove(run)
             self._begin(run, doubted=explanation.doubted)
+
+    def _note_arrival(self, card: TrackedCard, run: Tracklet) -> None:
+        """Note when a card came down, and whether it may have been another that was on its way."""
+        if card.came_at is not None or run.rest is None:
+            return
+        card.came_at = run.rest_since
+        slot = self._view.slot_of(run.rest)
+        elsewhere = (
+            r
+            for r in self._runs
+            if r.rest is not None and self._view.slot_of(r.rest) not in (None, slot)
+        )
+        card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
+            other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
+            for other in self._cards
+            if other is not card and not other.tracklet.is_cut
+            if other.came_at is not None or other.tracklet.seen_at < self._at
+        )
 
     def _open_since(self) -> int | None:
         """Return since when (ms) an empty place shows something unexplained or hides it."""
@@ -308,6 +337,7 @@ class Tracker:
         out_at = run.born_at if self._watched and not left else self._at
         card = TrackedCard(run.number, run, out_at, unseen_out=not left)
         card.doubt = "a card that was not clearly seen to come" if doubted else ""
+        self._note_arrival(card, run)
         if left:
             self._clear_before(card)
         self._cards.append(card)
@@ -391,6 +421,7 @@ class Tracker:
             slot = self._view.slot_of(rest)
             if card.placed is None or slot is not card.slot:
                 card.placed_at, card.slot = self._at, slot
+                card.came_at = card.came_at or card.tracklet.rest_since
             card.placed, card.patch = rest, None
             card.tracklet.anchor = rest
         fresh = card.patch is None or self._at - card.patch_at >= PATCH_MS
@@ -421,14 +452,5 @@ class Tracker:
             doubt=card.doubt,
             returned=card.returned,
             withdrawn=card.withdrawn,
+            unordered=card.unordered,
         )
-
-
-def _is_settled(run: Tracklet, explanation: Explanation | None) -> bool:
-    """Whether the same was believed of a run at the look before, and it is a card."""
-    before, run.believed = run.believed, None
-    if explanation is not None and explanation.card is not None:
-        run.believed = explanation.card.id
-    elif explanation is not None and explanation.new:
-        run.believed = 0
-    return run.believed is not None and before == run.believed

@@ -24,6 +24,7 @@ from vision.sight.tracking.background import Patch, Sight
 # The detector's mean score of a card at rest, 0 to 1; measured as `Noise` is. Lower, and true cards
 # look more like false ones than they do.
 MEAN_SCORE = 0.9
+PARTLY_MM = 50.0  # a card lies over a fifth of a place and more within this; larger hides more
 Palms = Sequence[tuple[float, float, float]]
 
 
@@ -228,24 +229,24 @@ class TrueTable:
 
     def remember(self, rectangle: Points) -> Patch:
         """Return what lies at a place, in figures: the card, and the side that shows."""
-        return np.asarray(self._at(rectangle)[1:], np.float32)
+        return np.asarray(self._at(rectangle)[1:3], np.float32)
 
     def sight(self, rectangle: Points, card: Patch | None) -> Sight:
         """Return what shows at a place where a card lay that looked like `card`."""
-        share, *seen = self._at(rectangle)
+        share, *seen, near = self._at(rectangle)
         mistaken = self._mistaken(rectangle)
         if mistaken is not None:
             return mistaken
         if share >= 0.4:
             return Sight.COVERED
         if not seen[0]:
-            return Sight.FELT
+            return Sight.COVERED if near else Sight.FELT
         same = card is not None and list(card) == seen
         return Sight.CARD if same else Sight.COVERED
 
     def altered(self, rectangle: Points) -> bool:
         """Whether something lies at a place that was bare."""
-        share, card, _ = self._at(rectangle)
+        share, card, _, _ = self._at(rectangle)
         return self._mistaken(rectangle) is not Sight.FELT and (share >= 0.4 or bool(card))
 
     def steady_ms(self, rectangle: Points, at: int) -> int:  # noqa: ARG002
@@ -262,8 +263,11 @@ class TrueTable:
             self.wrong[key] = self.sensor.rng.choice((*Sight, Sight.COVERED)) if errs else None
         return self.wrong[key]
 
-    def _at(self, rectangle: Points) -> tuple[float, float, float]:
-        """Return the share under hands, the card that lies there (0: none), and its side."""
+    def _at(self, rectangle: Points) -> tuple[float, float, float, bool]:
+        """Return the share under hands, the card that lies there (0: none), and its side.
+
+        And whether a card lies over a part of it.
+        """
         (ax, ay), (bx, by) = rectangle[0].tolist(), rectangle[2].tolist()
         middle = Pose((ax + bx) / 2, (ay + by) / 2, 0.0)
         (cx, cy) = rectangle[1].tolist()
@@ -271,8 +275,9 @@ class TrueTable:
         share = covered_share(replace(middle, angle=angle), self.sensor.palms)
         for prop, pose, kind, _ in reversed(self.sensor.cards):
             if pose.distance(middle) < 22:
-                return share, float(id(prop) % 1_000_003 + 1), float(kind is Kind.FACE)
-        return share, 0.0, 0.0
+                return share, float(id(prop) % 1_000_003 + 1), float(kind is Kind.FACE), True
+        near = any(pose.distance(middle) < PARTLY_MM for _, pose, _, _ in self.sensor.cards)
+        return share, 0.0, 0.0, near
 
 
 def mouth_signs(

@@ -18,7 +18,7 @@ from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
 from vision.camera import files
 from vision.camera.capture_process import Signal
-from vision.camera.source import Capture, Outage, Shot, is_live, open_source
+from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.sight.geometry.frame import Image
@@ -59,6 +59,15 @@ def test_video_every_frame_comes_once_with_its_time(tmp_path: Path) -> None:
     assert [s.frame.at for s in shots] == [1000 + 40 * i for i in range(40)]
     levels = [float(s.frame.image.mean()) for s in shots]
     assert all(abs(level - 5 * i % 250) < 4 for i, level in enumerate(levels))
+
+
+@pytest.mark.parametrize(("speed", "outages"), [(0.0, 0), (1.0, 1)])
+def test_slow_decoder_makes_an_outage_only_where_frames_are_due(speed: float, outages: int) -> None:
+    """A file that is read as fast as it goes gives the same however busy the machine is."""
+    image = np.zeros((4, 4, 3), np.uint8)
+    shots = list(_paced(iter([None, image]), Path("a.mp4"), Pace(0, 1000.0, speed)))
+    assert sum(isinstance(shot, Outage) for shot in shots) == outages
+    assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0]
 
 
 def test_video_real_time_is_paced(tmp_path: Path) -> None:

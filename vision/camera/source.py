@@ -132,12 +132,17 @@ class Pace:
         self._speed = speed
         self._began_s: float | None = None
 
+    @property
+    def waits(self) -> bool:
+        """Whether frames have a time by the clock at which they are due."""
+        return self._speed > 0
+
     def shot(self, image: Image, index: int) -> Shot:
         """Wait until the frame is due and return it."""
         if self._began_s is None:
             self._began_s = time.monotonic()
         taken_s = time.monotonic()
-        if self._speed > 0:
+        if self.waits:
             # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
             taken_s = self._began_s + index / self._fps / self._speed
             time.sleep(max(0.0, taken_s - time.monotonic()))
@@ -149,9 +154,14 @@ class Pace:
 
 
 def _paced(images: Iterator[Image | None], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
-    """Yield the frames of a file when they are due; an outage where none could be read in time."""
+    """Yield the frames of a file when they are due; an outage where none could be read in time.
+
+    Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
+    """
     index = 0
     for image in images:
+        if image is None and not pace.waits:
+            continue
         if image is None:
             yield Outage(pace.at(index), f"{path.name} gives no picture", pace.at(index))
         else:

@@ -80,10 +80,14 @@ class CardOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class CardPlaced(Event):
-    """A card came to rest: in a slot, or (`None`) outside every slot."""
+    """A card came to rest: in a slot, or (`None`) outside every slot.
+
+    `unordered`: another was on its way at the same time, and which of them this is was not seen.
+    """
 
     order: int
     slot: Slot | None
+    unordered: Annotated[bool, AddedLater] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,16 +97,19 @@ def test_card_that_goes_back_into_the_shoe_is_returned() -> None:
     watch.see(out, signs=[(MouthSign.LEFT, 0.95)])
     watch.see(out, frames=3)
     watch.see(Pose(MOUTH.x, MOUTH.y, 60), signs=[(MouthSign.RETURNED, 0.9)])
-    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=12)
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=24)
     assert len(watch.told) == 1
     assert watch.tracks == ()
     assert "RETURNED_TO_SHOE" not in watch.codes, "its track says so, with its number"
 
 
 def test_two_that_leave_together_are_told() -> None:
-    """Two cards that leave as one are a fault of their own."""
+    """Two cards that leave as one are a fault of their own, told once one of them is."""
     watch = Watch()
     watch.see(signs=[(MouthSign.TOGETHER, 0.95)])
+    assert watch.codes == [], "it would go to the coup before"
+    watch.see(FIRST, frames=8)
+    assert len(watch.told) == 1
     assert watch.codes == ["TWO_CARDS_OUT"]
 
 

@@ -296,7 +296,7 @@ def test_card_lost_in_flight_is_the_one_that_comes_to_rest_where_it_was_last_see
 
     card = [[beside(153, -42, -10)], [beside(54, -12), beside(-10, 0)], [beside(6, -2)]]
     passing = [[goal, beside(155, -64, -12)], [beside(-4, 1), beside(0, 25, 87)]]
-    on = [[goal, replace(end, x=end.x + x)] for x in (290, 120, 20, 0, 0, 0)]
+    on = [[goal, replace(end, x=end.x + x)] for x in (290, 120, 20, 0, 0, 0, 0)]
     seen = [*card, *[[goal]] * 6, *passing, *on]
     log.show([(pose, Kind.BACK) for pose in poses] for poses in seen)
     assert len(log.ids) == 2

@@ -38,7 +38,8 @@ class Marks(NamedTuple):
 
     `fate`: "burned" or "carried". `declined`: the face lies open and was not read. `early`: exposed
     before its time. `clash`: a different earlier reading. `switched`: the face read after the
-    result, or after the card was hidden. `found`: nobody saw it leave the shoe.
+    result, or after the card was hidden. `found`: nobody saw it leave the shoe, or which of
+    those that left it is.
     """
 
     keyed: Card | None = None

@@ -119,11 +119,17 @@ def _with_changed(coup: Coup, card: DealtCard, at: int) -> Coup:
 
 
 def card_placed(transition: Transition, event: CardPlaced) -> None:
-    """Take a card as lying at rest; one that leaves its slot for no slot keeps it."""
+    """Take a card as lying at rest; one that leaves its slot for no slot keeps it.
+
+    Where it is not known which of several cards it is, it has the turn of its place, like one that
+    was found.
+    """
     found = _find(transition, event)
     if found is None:
         return
     coup, card = found
+    if event.unordered:
+        card = card.marked(card.marks._replace(found=True))
     card = card._replace(
         placed_at=event.at if card.placed_at is None else card.placed_at,
         slot=card.slot if event.slot is None else event.slot,

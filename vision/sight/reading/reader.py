@@ -204,9 +204,11 @@ class CardReader:
     def update(self, tracks: Sequence[Track], frame: Frame) -> ReaderUpdate:
         """Take the tracks of a frame, in the order they left the shoe."""
         events: list[Event] = []
-        for track in tracks:
+        # What was cleared goes before the next card comes, or that would be one more of its coup.
+        for track in sorted(tracks, key=lambda track: not track.gone):
             events += self._out(track, frame.at)
             events += self._placed(track, frame.at)
+            events += self._settle(track, frame.at) if track.gone else []
         wanted, looks = self._look(tracks, frame)
         for track, look in zip(wanted, looks, strict=True):
             events += self._take_look(track, look, frame)
@@ -246,7 +248,7 @@ class CardReader:
         if card is None or track.placed_at is None or track.placed_at == card.placed_at:
             return []
         card.placed_at = track.placed_at
-        return [CardPlaced(at, card.order, track.slot)]
+        return [CardPlaced(at, card.order, track.slot, track.unordered)]
 
     # --- looking at faces ------------------------------------------------------------------------
 

@@ -105,7 +105,8 @@ class Track:
     track is returned once with `gone` set and then no more. `covered`: a hand lies over part of it.
     `found`: it came to light after cards that left later, or may have: nobody saw when it left.
     `doubt`: why sight is not sure of it, for people. `returned`: gone because it went back into
-    the shoe. `withdrawn`: gone because there was none.
+    the shoe. `withdrawn`: gone because there was none. `unordered`: which it is of several cards that
+    were on their way at one time was not seen.
     """
 
     id: int
@@ -123,6 +124,7 @@ class Track:
     doubt: str = ""
     returned: bool = False
     withdrawn: bool = False
+    unordered: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -131,8 +133,10 @@ class TrackedCard:
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
     bare table; `signed` is the probability that the mouth of the shoe gave it to leave, 0 where it
-    gave none. `told`: it is among the tracks. `unseen_out`: it was found lying. The last four are
-    as in `Track`.
+    gave none; `went_back` the same of its going back, at `return_at`; `together`: another
+    left with it, which is to be told as it is. `told`: it is among the tracks. `unseen_out`: it was
+    found lying. `came_at`: since when it has lain where it was laid first. The others are as in
+    `Track`.
     """
 
     id: int
@@ -148,12 +152,16 @@ class TrackedCard:
     face_seen: bool = False
     signed: float = 0.0
     return_at: int | None = None
+    went_back: float = 0.0
+    together: bool = False
     told: bool = False
     unseen_out: bool = False
     found: bool = False
     doubt: str = ""
     returned: bool = False
     withdrawn: bool = False
+    came_at: int | None = None
+    unordered: bool = False
 
     @property
     def is_seen(self) -> bool:

@@ -11,7 +11,7 @@ time tells: a hand goes away, a place turns out bare, a false box vanishes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vision.sight.geometry.frame import Points
@@ -37,13 +37,15 @@ class Odds:
     two_at_once: float = 0.05  # ... within 0.6 s of another that it did not miss
     laid_in_no_slot: float = 0.1  # dealt unseen, and not to a slot
     second_in_slot: float = 1e-3  # dealt into a slot where a card lies that is not seen elsewhere
-    signed_second: float = 0.05  # the same of a card that the mouth showed to leave
+    occupied: float = 0.05  # the same of a card that is known to have left
+    overtaken: float = 0.02  # it comes down though one that left before is still to be laid
     another_lost: float = 0.02  # dealt while one that left the shoe before is still to be laid
     another_flying: float = 0.1  # dealt while one is on its way, in sight
     another_lifted: float = 0.3  # dealt while one that lay is in somebody's hand
     # --- a known card
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
+    sign_late_ms: float = 80.0  # the sign comes so late after the card has left (mean)
     signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
     signed_late: float = 0.1  # ... but for so many, under a hand that stays,
     signed_late_ms: float = 2000.0  # which take so long (mean)
@@ -84,6 +86,7 @@ AFTER_CLEARING_MS = 2000  # a hand that clears is still over the layout for this
 BROKEN_MM, BROKEN_MS = 150.0, 600
 BESIDE_MM = 60.0  # two boxes of one card lie nearer to each other than its width
 REACH_MM_MS = 2.0  # no hand carries a card faster
+THROWN_MM_MS = 3.0  # the mean speed of a pitched card from the mouth to its place stays below
 STILL_MM = 6.0  # sightings of a thing that stands still jitter by less
 LEFT_MOUTH_MM = 40.0  # a card that moved this far out of the mouth has left it
 # Joint explanations kept for the next run; with fewer, the one that turns out right may be lost,
@@ -92,11 +95,14 @@ MOST_JOINT = 40
 # A card is seen in the mouth for so long, in ms, before the sign that it has left; longer, and a
 # card that waited there is taken for the one that left.
 BEFORE_SIGN_MS = 1500
-LATE_SIGN_MS = 200  # a sign comes so late at most; longer, and a box seen before is the card
+# Two that leave within so long, in ms, left together; longer, and a quick dealer's next is one.
+TOGETHER_MS = 300
+SIGN_DUE_MS = 500  # from the first sight of a card in the mouth to its sign, for a slow dealer
+LATE_SIGN_MS = 200  # a sign seldom comes later; longer, and a box seen before is the card
+LATEST_SIGN_MS = 600  # and never so late; longer costs nothing but time
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
 # A card last seen so soon, in ms, after it was laid may have been a box on the hand that laid it.
 HARDLY_LAID_MS = 1000
-LATELY_MS = 300  # runs seen this lately are weighed with the others, though not in sight just now
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,7 @@ def weighed(
 ) -> Sequence[Sequence[Explanation]]:
     """Return all that each run of sightings can be, with its weight."""
     options = [tuple(e for e in _explanations(run, scene, odds) if e.weight) for run in runs]
-    return _marginals(options) if joint else options
+    return _marginals(options, _Arrivals(runs, scene, odds)) if joint else options
 
 
 def _believed(
@@ -166,10 +172,48 @@ def _weight(explanation: Explanation) -> float:
     return explanation.weight
 
 
-def _marginals(options: Sequence[Sequence[Explanation]]) -> list[tuple[Explanation, ...]]:
+class _Arrivals:
+    """How likely the cards that left come down as, and in the order in which, they are said to.
+
+    One dealer lays cards in the order in which they left, and does not wait with one for long.
+    """
+
+    def __init__(self, runs: Sequence[Tracklet], scene: Scene, odds: Odds) -> None:
+        self._came = [run.rest_since if run.rest else math.inf for run in runs]
+        flying = [c for c in scene.cards if c.life in (Life.FLYING, Life.LOST)]
+        awaited = [c for c in flying if c.return_at is None and not c.tracklet.is_cut]
+        self._awaited = sorted(awaited, key=lambda card: -card.out_at)
+        self._at, self._odds = scene.at, odds
+
+    def weight(self, chosen: Sequence[Explanation]) -> float:
+        """Return the probability that these cards have come down by now, and no others."""
+        parts = zip(chosen, self._came, strict=True)
+        came = {id(each.card): at for each, at in parts if each.card is not None}
+        weight, first = 1.0, math.inf
+        for card in self._awaited:
+            at = came.get(id(card), math.inf)
+            share = self._odds.overtaken if first < at else 1.0
+            if id(card) not in came and not card.is_seen:
+                share *= _not_yet(self._at - card.out_at - LATE_SIGN_MS, self._odds)
+            there = 1.0 if card.is_seen else card.signed
+            weight *= share if id(card) in came else there * share + 1.0 - there
+            first = min(first, at)
+        return weight * self._another(chosen, came)
+
+    def _another(self, chosen: Sequence[Explanation], came: Mapping[int, float]) -> float:
+        """Return how likely cards are dealt while those seen before are still in a hand."""
+        out = [card for card in self._awaited if card.is_seen and id(card) not in came]
+        shares = (
+            self._odds.another_lost if card.life is Life.LOST else self._odds.another_flying
+            for card in out
+        )
+        return math.prod(shares) ** sum(each.new for each in chosen)
+
+
+def _marginals(
+    options: Sequence[Sequence[Explanation]], arrivals: _Arrivals
+) -> list[tuple[Explanation, ...]]:
     """Weigh each run's explanations by all joint ones in which it has its part."""
-    if len(options) == 1:
-        return [tuple(options[0])]
     joints: list[tuple[float, tuple[Explanation, ...]]] = [(1.0, ())]
     for choices in options:
         longer = [
@@ -179,6 +223,7 @@ def _marginals(options: Sequence[Sequence[Explanation]]) -> list[tuple[Explanati
             if choice.card is None or all(other.card is not choice.card for other in chosen)
         ]
         joints = sorted(longer, key=lambda joint: -joint[0])[:MOST_JOINT]
+    joints = [(weight * arrivals.weight(chosen), chosen) for weight, chosen in joints]
     found = []
     for index, choices in enumerate(options):
         weights = (
@@ -205,11 +250,20 @@ def _explanations(run: Tracklet, scene: Scene, odds: Odds) -> Iterable[Explanati
     yield Explanation(_no_card(run, scene, odds))
     yield Explanation(_new_card(run, scene, odds), new=True)
     for card in scene.cards:
-        yield Explanation(_known_card(run, card, scene, odds), card)
+        weight = (1.0 - card.went_back) * _known_card(run, card, scene, odds)
+        yield Explanation(weight * (odds.occupied if _is_taken(run, card, scene) else 1.0), card)
+
+
+def _is_taken(run: Tracklet, card: TrackedCard, scene: Scene) -> bool:
+    """Whether a run lies in a slot that is another card's, also of one that is being turned."""
+    slot = scene.view.slot_of(run.lies_at)
+    others = (other for other in scene.cards if other is not card)
+    return slot not in (None, card.slot) and any(other.slot is slot for other in others)
 
 
 def _no_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
-    weight = (1.0 - run.score) / (1.0 - odds.usual_score) * _no_card_at_all(run, scene, odds)
+    unsure = ((1.0 - run.score) / (1.0 - odds.usual_score)) ** 2
+    weight = unsure * _no_card_at_all(run, scene, odds)
     return weight * (odds.false_on_hand if on_hand(run.pose, scene.hands) else 1.0)
 
 
@@ -222,8 +276,8 @@ def _no_card_at_all(run: Tracklet, scene: Scene, odds: Odds) -> float:
     rested = run.rested_ms(scene.at)
     if any(_shares(run, card, scene) for card in scene.cards if _lies_seen(card, scene)):
         return odds.false_beside * math.exp(-rested / odds.false_lasts_beside_ms)
-    if run.bare_at is not None:
-        # Print, taken for a card; a mistaken look at the place lasts a moment.
+    if run.bare_at is not None and 2 * run.bare_looks > run.sightings:
+        # Print, taken for a card; a mistaken look at the place, of either sort, lasts a moment.
         return math.exp(-(scene.at - run.bare_at) / odds.bare_lasts_ms)
     if scene.view.slot_of(run.lies_at) is None:
         if not scene.altered(run.lies_at):
@@ -235,8 +289,8 @@ def _no_card_at_all(run: Tracklet, scene: Scene, odds: Odds) -> float:
 
 
 def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
-    weight = 1.0
-    if not left_the_mouth(run, scene.view):
+    weight, left = 1.0, left_the_mouth(run, scene.view)
+    if not left:
         slot = scene.view.slot_of(run.lies_at)
         weight *= odds.unseen_leaving
         weight *= odds.laid_in_no_slot if slot is None else 1.0
@@ -245,13 +299,12 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
     if scene.signs:
         came = run.born_at if run.rest is None else run.rest_since
-        near = any(c.signed and abs(came - c.out_at) < BROKEN_MS for c in scene.cards)
-        weight *= odds.sign_missed * (odds.two_at_once if near else 1.0)
-    for card in scene.cards:
-        if card.is_seen and card.life is Life.LOST:
-            weight *= odds.another_lost
-        elif card.is_seen and card.life is Life.FLYING:
-            weight *= odds.another_flying
+        near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
+        overdue = max(scene.at - came - SIGN_DUE_MS, 0) / odds.sign_late_ms
+        missed = odds.sign_missed * (odds.two_at_once if near else 1.0)
+        given = any(not c.is_seen and c.out_at >= run.born_at for c in scene.cards)
+        waits = left and not given  # its own sign may be still to come
+        weight *= missed + (1.0 - missed) * math.exp(-overdue) if waits else missed
     return weight
 
 
@@ -293,33 +346,45 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
 
 def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
     """Weigh that a card which only the mouth showed to leave is this run."""
-    weight = card.signed * odds.lost_comes_down
-    since = run.born_at - card.out_at
-    # Its own sightings in the mouth may have begun the run; what lay elsewhere before is another.
-    if since < (-BEFORE_SIGN_MS if run.from_mouth else -LATE_SIGN_MS):
-        if run.rest is None or run.rest_since < card.out_at:
-            return 0.0
-        since = run.rest_since - card.out_at
-        weight *= odds.begun_as_other
     if scene.view.in_mouth(run.pose):
         return 0.0  # what has left is no longer there
+    weight = card.signed * odds.lost_comes_down
+    since, far = run.born_at - card.out_at, card.lies_at.distance(run.first)
     slot = scene.view.slot_of(run.lies_at)
-    if run.from_mouth:
+    if run.from_mouth and since >= -BEFORE_SIGN_MS:
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
-        far = card.lies_at.distance(run.first) / reach
-        weight *= max(math.exp(-far * far / 2), odds.elsewhere)
+        weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)
         # Cards leave one by one: what begins at the mouth is the last that left, not one before it.
         later = any(card.out_at < c.out_at <= run.born_at + LATE_SIGN_MS for c in scene.cards)
         weight *= odds.lost_to_mouth if later else 1.0
     else:
-        late = max(since, 0)
-        soon = (1 - odds.signed_late) * math.exp(-late / odds.signed_soon_ms)
-        weight *= soon + odds.signed_late * math.exp(-late / odds.signed_late_ms)
+        late = since - far / THROWN_MM_MS
+        if late < -LATEST_SIGN_MS:
+            # What lay there before is another thing, unless the card came to lie in its place.
+            if run.rest is None or run.rest_since - card.out_at < 0:
+                return 0.0
+            late = run.rest_since - card.out_at - far / THROWN_MM_MS
+            weight *= odds.begun_as_other
+        weight *= math.exp(min(late, 0.0) / odds.sign_late_ms) * _comes(max(late, 0.0), odds)
         weight *= odds.laid_in_no_slot if slot is None else 1.0
-    lying = slot is not None and any(
-        c.slot is slot and c.life is not Life.LIFTED for c in scene.cards
+    return weight
+
+
+def _comes(late_ms: float, odds: Odds) -> float:
+    """Return the probability density that a card comes in sight so late, 1 at once."""
+    soon, slow = (
+        (1 - odds.signed_late) / odds.signed_soon_ms,
+        odds.signed_late / odds.signed_late_ms,
     )
-    return weight * (odds.signed_second if lying else 1.0)
+    after = soon * math.exp(-late_ms / odds.signed_soon_ms)
+    return (after + slow * math.exp(-late_ms / odds.signed_late_ms)) / (soon + slow)
+
+
+def _not_yet(late_ms: float, odds: Odds) -> float:
+    """Return the probability that a card is not in sight so late."""
+    late_ms = max(late_ms, 0.0)
+    soon = (1 - odds.signed_late) * math.exp(-late_ms / odds.signed_soon_ms)
+    return soon + odds.signed_late * math.exp(-late_ms / odds.signed_late_ms)
 
 
 def _began_beside(run: Tracklet, card: TrackedCard) -> bool:

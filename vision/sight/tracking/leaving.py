@@ -18,6 +18,9 @@ from vision.sight.tracking.tracklet import Tracklet
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
 # and two quick cards are one, shorter and one card is two.
 SAME_LEAVING_MS = 450
+# Two signs are two cards, unless nobody could have drawn two so soon after each other, in ms. Longer,
+# and a sign that came late makes one card of two; shorter, and a stammering watcher makes two of one.
+TWICE_TOLD_MS = 200
 # A card that left unseen is told of before those that left after it; they wait so long for it, in
 # ms. Longer delays every card after a false sign, shorter gives the wrong order.
 ORDER_PATIENCE_MS = 1200
@@ -31,8 +34,8 @@ NEVER_CAME_MS = 5000
 # ... which is a doubt worth a person's look where the mouth was at least this sure.
 SURE_SIGN = 0.9
 # Signs that a card went back count for a card last seen within so many mm of the mouth, and are
-# believed after so many ms without sight of it elsewhere. A card slides back in half a second.
-RETURN_REACH_MM, RETURN_MS = 220.0, 500
+# believed after so many ms without sight of it elsewhere: a card under a hand has been laid by then.
+RETURN_REACH_MM, RETURN_MS = 220.0, 1500
 # ... and only so long, in ms, after it left: nobody carries a card about before he returns it.
 RETURN_WITHIN_MS = 6000
 
@@ -59,32 +62,35 @@ class Leaving:
 
     def take(
         self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
-    ) -> tuple[TrackedCard | None, Finding | None]:
-        """Take a sign; return the card that it begins, if it does, and what is to be told."""
+    ) -> TrackedCard | None:
+        """Take a sign; return the card that it begins, if it does."""
         if event.sign in (MouthSign.LEFT, MouthSign.TOGETHER, MouthSign.CUT):
-            new = self._left(event, cards, number)
-            together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
-            return new, Finding(event.at, "TWO_CARDS_OUT") if together else None
+            return self._left(event, cards, number)
         if event.sign is MouthSign.RETURNED:
             self._returned(event, cards)
-        return None, None
+        return None
 
     def _left(
         self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
     ) -> TrackedCard | None:
         """Find the card that has left, or begin it."""
         kind = Kind.CUT if event.sign is MouthSign.CUT else Kind.BACK
+        together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
         for card in cards:
-            near = abs(card.out_at - event.at) <= SAME_LEAVING_MS
+            apart = abs(card.out_at - event.at)
+            near = apart <= (TWICE_TOLD_MS if card.signed else SAME_LEAVING_MS)
             if near and not card.gone and not card.unseen_out:
                 if kind is Kind.CUT and event.probability >= SURE_SIGN:
                     card.tracklet.kinds[Kind.CUT] += 2 * card.tracklet.kinds.total()
                 if not card.signed and not card.told:
                     card.out_at = event.at
                 card.signed = max(card.signed, event.probability)
+                card.together |= together
                 return None
         run = Tracklet.unseen(number, self._mouth, event.at, kind)
-        return TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
+        new = TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
+        new.together = together
+        return new
 
     def _returned(self, event: MouthEvent, cards: Sequence[TrackedCard]) -> None:
         """Note on the last card near the mouth that it may be back in the shoe."""
@@ -96,7 +102,8 @@ class Leaving:
             if distance_inside(card.tracklet.pose.centre, self._view.mouth) >= -RETURN_REACH_MM
         ]
         if near:
-            max(near, key=lambda card: card.out_at).return_at = event.at
+            card = max(near, key=lambda card: card.out_at)
+            card.return_at, card.went_back = event.at, event.probability
 
     def settle(self, cards: Sequence[TrackedCard], at: int) -> list[Finding]:
         """End the cards that went back and those that never came."""
@@ -117,7 +124,7 @@ class Leaving:
         back = card.return_at or 0
         away = card.tracklet.seen_at > back and not self._view.in_mouth(card.tracklet.pose, 40)
         if away or card.placed is not None:
-            card.return_at = None  # it is on the table: the sign was false
+            card.return_at, card.went_back = None, 0.0  # it is on the table: the sign was false
         elif at - back >= RETURN_MS:
             card.life, card.returned = Life.GONE, True
             # Where the card was told of, its track says so.

@@ -19,7 +19,7 @@ from vision.sight.tracking.association import Sighting, match, sightings_of
 from vision.sight.tracking.background import BackgroundModel, Ground, Sight
 from vision.sight.tracking.card import Life, Observation, Track, TrackedCard
 from vision.sight.tracking.explanations import (
-    LATELY_MS,
+    Explanation,
     Scene,
     explain,
     left_the_mouth,
@@ -36,8 +36,6 @@ from vision.sight.tracking.tracklet import Tracklet
 MOUTH_MARGIN_MM = 25.0
 LEAVING_MM_MS = 0.6
 MAX_MOUTH_MARGIN_MM = 120.0
-# A card not seen for so long, in ms, and last seen near the mouth is not looked for there any more.
-LOST_AT_MOUTH_MS = 300
 FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long out of sight
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
 LEAST_REST_MS = 200  # a run that did not come from the mouth has to lie still for this long
@@ -119,13 +117,14 @@ class Tracker:
     ) -> tuple[Track, ...]:
         """Do the same with detections that are laid on the table already, surest first."""
         self._hands = hands if self._uses.hands else ()
-        self._link(sightings, at)
+        self._sees_ground = image is not None
+        learns = image is not None and self._ground.observe(image, at)
+        self._link([s for s in sightings if not self._is_print(s)], at)
         self._watched = mouth is not None and self._uses.mouth
         self._face_in_mouth = False
         for event in (mouth or ()) if self._watched else ():
             self._take_sign(event)
-        self._sees_ground = image is not None
-        if image is not None and self._ground.observe(image, at):
+        if learns:
             occupied = [self._view.rectangle(c.lies_at) for c in self._cards if c.placed]
             occupied += [self._view.rectangle(run.rest) for run in self._runs if run.rest]
             self._ground.learn(at, occupied)
@@ -135,6 +134,7 @@ class Tracker:
         self._findings += self._leaving.settle(self._cards, at)
         if self._uses.still_table:
             self._still.compare(self._cards, self._hands, at)
+        self._tell_together()
         self._leaving.tell(self._cards, at, self._open_since if self._watched else None)
         told = sorted((card for card in self._cards if card.told), key=lambda card: card.out_at)
         tracks = tuple(self._track(card) for card in told)
@@ -156,25 +156,37 @@ class Tracker:
     def _lies_exposed(self, run: Tracklet) -> bool:
         if run.seen_at != self._at or run.kind is not Kind.FACE or run.rest is None:
             return False
-        return self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
+        lies = self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
+        return lies and run.score >= DUBIOUS_SCORE and not on_hand(run.rest, self._hands)
 
     def _take_sign(self, event: MouthEvent) -> None:
         self._face_in_mouth |= event.sign is MouthSign.EXPOSED
         self._number += 1
-        card, finding = self._leaving.take(event, self._cards, self._number)
+        card = self._leaving.take(event, self._cards, self._number)
         if card is not None:
             self._clear_before(card)
             self._cards.append(card)
-        if finding is not None:
-            self._findings.append(finding)
+
+    def _tell_together(self) -> None:
+        """Note of the cards told that another left with them: after them, so in their coup."""
+        for card in self._cards:
+            if card.told and card.together:
+                card.together = False
+                self._findings.append(Finding(self._at, "TWO_CARDS_OUT"))
 
     def snapshot(self) -> TrackerView:
         """Return what is held true now, for people to look at."""
         ripe = [run for run in self._runs if self._is_ripe(run)]
-        found = zip((run.number for run in ripe), weighed(ripe, self._scene()), strict=True)
+        found = weighed([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
+        found = zip((run.number for run in ripe), found, strict=False)
         odds = dict(found)
         runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
         return tracker_view(self._view, self._cards, runs, self._at)
+
+    def _is_print(self, sighting: Sighting) -> bool:
+        """Whether the bare table shows where a box is: its print, taken for a card."""
+        dubious = sighting.score < DUBIOUS_SCORE and not self._view.in_mouth(sighting.pose)
+        return dubious and self._is_bare(sighting.pose)
 
     # --- runs of sightings -----------------------------------------------------------------------
 
@@ -185,7 +197,7 @@ class Tracker:
         discarded: list[Sighting] = []
         for sighting in found:
             (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
-        runs = [*(c.tracklet for c in self._cards if self._is_followed(c)), *self._runs]
+        runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
         pairs = match(runs, on_table, at)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
@@ -197,18 +209,13 @@ class Tracker:
             self._number += 1
             mouth = self._view.in_mouth(on_table[j].pose, margin)
             self._runs.append(Tracklet.begin(self._number, on_table[j], at, from_mouth=mouth))
-        self._runs = [run for run in self._runs if at - run.seen_at <= FORGOTTEN_MS]
+        self._runs = [run for run in self._runs if self._is_remembered(run)]
 
-    def _is_followed(self, card: TrackedCard) -> bool:
-        """Whether sightings may go on a card's own run, without being explained.
-
-        The next card leaves by the same way; one lost near the mouth is not taken for that.
-        """
-        run = card.tracklet
-        if not card.is_seen:
-            return False
-        lost = card.placed is None and self._at - run.seen_at > LOST_AT_MOUTH_MS
-        return not (lost and self._view.in_mouth(run.pose, MAX_MOUTH_MARGIN_MM))
+    def _is_remembered(self, run: Tracklet) -> bool:
+        """Whether a run may go on: it was seen lately, or a hand came over it where it lay."""
+        unseen = self._at - run.seen_at
+        hidden = run.rest is not None and on_hand(run.rest, self._hands)
+        return unseen <= (HIDDEN_LONG_MS if hidden else FORGOTTEN_MS)
 
     def _explain(self) -> None:
         """Weigh the runs that are ripe against each other, and take what is believed of them."""
@@ -218,25 +225,55 @@ class Tracker:
         for run in ripe:
             if run.rest is not None and self._is_bare(run.rest):
                 run.bare_at = self._at
-        # The others are weighed with them: a card may be about to show as one of those.
-        others = [
-            run for run in self._runs if run not in ripe and self._at - run.seen_at <= LATELY_MS
-        ]
-        believed = explain([*ripe, *others], self._scene(), joint=self._uses.joint)
+                run.bare_looks += 1
+        believed = explain([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
         for run, explanation in zip(ripe, believed, strict=False):
-            if (
-                explanation is None
-                or run not in self._runs
-                or not (explanation.new or explanation.card)
-            ):
-                continue
-            if explanation.card is not None:
-                self._runs.remove(run)
-                explanation.card.go_on_as(run)
-            elif not (explanation.doubted and self._is_second(run)):
-                self._begin_forerunners(run)
-                self._runs.remove(run)
-                self._begin(run, doubted=explanation.doubted)
+            settled = self._is_settled(run, explanation)
+            if explanation is not None and settled and run in self._runs:
+                self._take_for(run, explanation)
+
+    def _is_settled(self, run: Tracklet, explanation: Explanation | None) -> bool:
+        """Whether it is a card, and of one at rest the same was believed at the look before."""
+        before, run.believed = run.believed, None
+        if explanation is not None and explanation.card is not None:
+            run.believed = explanation.card.id
+        elif explanation is not None and explanation.new:
+            run.believed = 0
+        same = before == run.believed or left_the_mouth(run, self._view)
+        return run.believed is not None and same
+
+    def _unripe(self) -> list[Tracklet]:
+        """Return the runs weighed with the ripe ones: a card may be about to show as one."""
+        return [run for run in self._runs if not self._is_ripe(run)]
+
+    def _take_for(self, run: Tracklet, explanation: Explanation) -> None:
+        """Let a run be the card that it is explained as."""
+        if explanation.card is not None:
+            self._runs.remove(run)
+            self._note_arrival(explanation.card, run)
+            explanation.card.go_on_as(run)
+        elif not (explanation.doubted and self._is_second(run)):
+            self._begin_forerunners(run)
+            self._runs.remove(run)
+            self._begin(run, doubted=explanation.doubted)
+
+    def _note_arrival(self, card: TrackedCard, run: Tracklet) -> None:
+        """Note when a card came down, and whether it may have been another that was on its way."""
+        if card.came_at is not None or run.rest is None:
+            return
+        card.came_at = run.rest_since
+        slot = self._view.slot_of(run.rest)
+        elsewhere = (
+            r
+            for r in self._runs
+            if r.rest is not None and self._view.slot_of(r.rest) not in (None, slot)
+        )
+        card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
+            other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
+            for other in self._cards
+            if other is not card and not other.tracklet.is_cut
+            if other.came_at is not None or other.tracklet.seen_at < self._at
+        )
 
     def _open_since(self) -> int | None:
         """Return since when (ms) an empty place shows something unexplained or hides it."""
@@ -300,6 +337,7 @@ class Tracker:
         out_at = run.born_at if self._watched and not left else self._at
         card = TrackedCard(run.number, run, out_at, unseen_out=not left)
         card.doubt = "a card that was not clearly seen to come" if doubted else ""
+        self._note_arrival(card, run)
         if left:
             self._clear_before(card)
         self._cards.append(card)
@@ -315,7 +353,7 @@ class Tracker:
     def _live(self, card: TrackedCard) -> None:
         run = card.tracklet
         card.face_seen |= run.kind is Kind.FACE
-        seen = run.seen_at == self._at and not self._is_print(card)
+        seen = run.seen_at == self._at
         if seen:
             card.bare_since = None
         card.take(self._observed_seen(card) if seen else self._observed_unseen(card))
@@ -323,14 +361,6 @@ class Tracker:
             self._cleared_at = self._at
         elif card.life is Life.LYING and seen and run.rest is not None:
             self._lay(card, run.rest)
-
-    def _is_print(self, card: TrackedCard) -> bool:
-        """Whether what is seen where a card lay is the bare table, and its print taken for one."""
-        run = card.tracklet
-        if card.placed is None or run.rest is None:
-            return False
-        dubious = run.score < DUBIOUS_SCORE or (card.face_seen and run.votes[-1] is Kind.BACK)
-        return dubious and self._is_bare(run.rest)
 
     def _observed_seen(self, card: TrackedCard) -> Observation:
         run = card.tracklet
@@ -391,6 +421,7 @@ class Tracker:
             slot = self._view.slot_of(rest)
             if card.placed is None or slot is not card.slot:
                 card.placed_at, card.slot = self._at, slot
+                card.came_at = card.came_at or card.tracklet.rest_since
             card.placed, card.patch = rest, None
             card.tracklet.anchor = rest
         fresh = card.patch is None or self._at - card.patch_at >= PATCH_MS
@@ -421,4 +452,5 @@ class Tracker:
             doubt=card.doubt,
             returned=card.returned,
             withdrawn=card.withdrawn,
+            unordered=card.unordered,
         )

@@ -22,8 +22,10 @@ MEMORY_MS = 600  # poses are kept this long, to judge motion by
 AT_REST_REACH_MM = 40.0  # a card at rest is looked for within half its length
 MOVING_REACH_MM = 60.0  # a moving card's next sighting lies within this of where it should be,
 SPEED_LIMIT_MM_S = 1500.0  # and this much further for each second unseen: a quick dealer's hand
-FOLLOW_MS = 500  # a moving thing is looked for along its way no longer than this
 LOST_MS = 200  # unseen for longer: lost (a look or two may miss a card)
+# One lost on its way is looked for only where it was last seen: what is seen elsewhere may be the
+# next card, or a box on a sleeve, and has to be explained. Larger, and it is taken for this one.
+STAYED_MM = 20.0
 STRAYS = 3  # fewer sightings astray are a hand across the card, not a card on the move
 VOTES = 5  # the kind is what most of the last five sightings say: one may be wrong
 
@@ -33,7 +35,9 @@ class Tracklet:
     """A run of sightings; times in ms, poses in mm.
 
     `score` is the detector's, the mean of the last few; `anchor` is where a card that was laid is
-    looked for once it was lost; `bare_at` is when the bare table last showed where it rests.
+    looked for once it was lost; `bare_at` is when the bare table last showed where it rests, in
+    `bare_looks` looks;
+    `believed` is the id of the card that it was believed to be at the last look, 0 of a new one.
     """
 
     number: int
@@ -54,6 +58,8 @@ class Tracklet:
     anchor: Pose | None = None
     score: float = 0.0
     bare_at: int | None = None
+    bare_looks: int = 0
+    believed: int | None = None
 
     @classmethod
     def begin(cls, number: int, sighting: Sighting, at: int, *, from_mouth: bool) -> Tracklet:
@@ -84,12 +90,15 @@ class Tracklet:
         unseen = at - self.seen_at
         if self.rest is not None and (not self.strays or unseen > LOST_MS):
             return self.rest, AT_REST_REACH_MM, unseen > LOST_MS
-        if unseen > FOLLOW_MS:
-            return self.anchor or self.pose, AT_REST_REACH_MM, True
-        ahead = min(unseen, LOST_MS) / 1000
+        if unseen > LOST_MS:
+            if self.anchor is not None:
+                return self.anchor, AT_REST_REACH_MM, True
+            # The next card comes from the mouth over the same spot.
+            return self.pose, 0.0 if self.from_mouth else STAYED_MM, True
+        ahead = unseen / 1000
         x, y = self.pose.x + self.velocity[0] * ahead, self.pose.y + self.velocity[1] * ahead
-        reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(unseen / 1000, 0.1)
-        return Pose(x, y, self.pose.angle), reach, unseen > LOST_MS
+        reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(ahead, 0.1)
+        return Pose(x, y, self.pose.angle), reach, False
 
     def see(self, sighting: Sighting, at: int) -> None:
         """Take the sighting of this frame."""

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.evaluate.mouth import Score, Truth, judge, other_truth, watch_plays
+from models.evaluate.mouth import other_truth, watch_plays
 from models.evaluate.mouth_profile import profile
+from models.evaluate.mouth_score import Score, Truth, judge
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED
 from models.networks.mouth import MouthNet, example

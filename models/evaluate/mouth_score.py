@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,8 @@ EARLY_MS, LATE_MS = 200, 1000
 NEAR_MS = 2500
 # Bounds of the probabilities (0 to 1) that are counted together in a reliability table.
 BINS = (0.0, 0.5, 0.7, 0.85, 0.95, 0.985, 1.01)
+# Weight of "the odds said are right" in a fit, in cards: fewer, and ten cards bend the line.
+PRIOR = 2.0
 DEPARTURES = {MouthSign.LEFT, MouthSign.CUT, MouthSign.TOGETHER}
 
 
@@ -72,7 +74,25 @@ class Score:
             if some:
                 said, right = np.mean(some, axis=0)
                 parts.append(f"said {said:.3f}, right {right:.3f} of {len(some)}")
-        return "; ".join(parts)
+        slope, offset = line_of(self.sure)
+        return f"{'; '.join(parts)}; their odds fit with slope {slope:.2f}, offset {offset:.2f}"
+
+
+def line_of(sure: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """Return slope and offset that make the odds said those found, in logarithms.
+
+    By logistic regression; a weight of a few cards keeps it near 1 and 0 where there are few.
+    """
+    said = np.clip([p for p, _ in sure], 1e-4, 1 - 1e-4)
+    x = np.column_stack([np.log(said / (1 - said)), np.ones(len(said))])
+    right = np.array([ok for _, ok in sure], float)
+    line, prior = np.zeros(2), np.array([1.0, 0.0])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-x @ line))
+        slope = x.T @ (right - p) - PRIOR * (line - prior)
+        bend = (x * (p * (1 - p))[:, None]).T @ x + PRIOR * np.eye(2)
+        line = line + np.linalg.solve(bend, slope)
+    return float(line[0]), float(line[1])
 
 
 def judge(events: Iterable[MouthEvent], truth: Truth, score: Score, name: str) -> None:

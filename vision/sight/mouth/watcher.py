@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from vision.sight.geometry.frame import Image
+from vision.sight.mouth.colours import Cells, KnownColours
 from vision.sight.mouth.measurement import Measurement, MouthMeter, Phases, Shown
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 
@@ -50,6 +51,12 @@ EXPOSED_SURE = 0.85
 # High, by judgement: a card told as the cut card is one too few. The network knows both poorly.
 CUT_SURE = 0.8
 TOGETHER_SURE = 0.7
+# How much a share of new colours (0 to 1) says of the cut card, in logarithms of odds; the share
+# that says nothing; and the least and most that it may say. On films of two simulators ordinary
+# cards have 0.02 at most, one 0.08, the cut card 0.1 to 0.3 unless it is white. More weight, and a
+# sleeve of a new colour is a cut card; less, and only a bright cut card is seen.
+NOVEL_WEIGHT, NOVEL_EVEN = 50.0, 0.05
+NOVEL_LEAST, NOVEL_MOST = -1.0, 3.0
 # How much a departure is believed of which the end was not seen: nearly out, and then gone (0 to
 # 1). As often right on plays drawn at random.
 UNSEEN_END = 0.8
@@ -161,6 +168,7 @@ class Passage:
     together_sum: float = 0.0
     surest: float = 0.0
     flash: float = 0.0  # how surely any one picture showed it wholly out
+    pictures: list[Cells] = field(default_factory=list)
 
     def add(self, found: Measurement, phases: Phases) -> None:
         """Take in one picture in which a card is out with some probability."""
@@ -171,6 +179,8 @@ class Passage:
         self.together_sum += phases.partly * found.together
         self.surest = max(self.surest, phases.partly)
         self.flash = max(self.flash, found.phases.wholly)
+        if found.cells is not None and out > 0.5:
+            self.pictures.append(found.cells)
 
     @property
     def cut(self) -> float:
@@ -210,10 +220,20 @@ def calibrated(probability: float) -> float:
     return 1 / (1 + math.exp(-slope * odds - offset))
 
 
-def _departure(left: Passage, at: int, probability: float) -> MouthEvent:
+def cut_probability(looks: float, novelty: float | None) -> float:
+    """Return how likely it is the cut card that left (0 to 1): by its looks and new colours."""
+    if novelty is None:
+        return looks
+    odds = math.log(max(looks, 1e-4) / max(1 - looks, 1e-4))
+    odds += min(max(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST), NOVEL_MOST)
+    return 1 / (1 + math.exp(-odds))
+
+
+def _departure(left: Passage, novelty: float | None, at: int, probability: float) -> MouthEvent:
     """Return the sign of a departure, by what the card was that left."""
-    if left.cut > CUT_SURE:
-        return MouthEvent(at, MouthSign.CUT, probability * left.cut)
+    cut = cut_probability(left.cut, novelty)
+    if cut > CUT_SURE:
+        return MouthEvent(at, MouthSign.CUT, probability * cut)
     if left.together > TOGETHER_SURE:
         return MouthEvent(at, MouthSign.TOGETHER, probability * left.together)
     return MouthEvent(at, MouthSign.LEFT, probability)
@@ -232,6 +252,7 @@ class MouthWatcher:
     last: Measurement | None = None
     _passage: Passage = field(default_factory=Passage)
     _face: Face = field(default_factory=Face)
+    _colours: KnownColours = field(default_factory=KnownColours)
     _wholly_ms: float = 0.0
     _at: int | None = None
 
@@ -282,7 +303,10 @@ class MouthWatcher:
         self._face = Face()
         unseen = before is not Stage.OUT
         probability = max(self.belief.phases) * left.surest * (UNSEEN_END if unseen else 1)
-        return [_departure(left, at, calibrated(probability))]
+        event = _departure(left, self._colours.novelty(left.pictures), at, calibrated(probability))
+        if event.sign is not MouthSign.CUT:
+            self._colours.learn(left.pictures)
+        return [event]
 
     def _seen(self, found: Measurement) -> Seen | None:
         """Return what is believed of the mouth, None if nothing surely."""

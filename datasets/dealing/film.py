@@ -13,6 +13,7 @@ from functools import partial
 import cv2
 import numpy as np
 
+from ..faces.backs import CUT_COLORS
 from ..faces.registry import cut_card, load_back, load_deck
 from ..render import clutter
 from ..render.exposure import jpeg
@@ -80,7 +81,7 @@ class Shot:
         rng = np.random.default_rng([look.seed, 3])
         deck, back = load_deck(look.deck), load_back(look.back)
         optics, layout = look.style.optics, look.style.layout
-        self.pack = Pack(deck, back, cut_card(deck.back.shape[0]))
+        self.pack = Pack(deck, back, _cut_card(look.seed, deck.back.shape[0]))
         self.camera = look.camera
         self.stage: Stage = set_stage(rng, look.camera, look.table, self.pack.back, layout)
         self.arms = self._arms(rng, look)
@@ -296,6 +297,14 @@ class _Reach:
             shift = camera.project(pose.centre[None])[0] - self.grip
         x, y = np.round(shift).astype(int)
         return self.window[0] + int(x), self.window[1] + int(y)
+
+
+def _cut_card(seed: int, height_px: int) -> Image:
+    """Return the cut card of a film, of any colour that one is made in."""
+    rng = np.random.default_rng([seed, 6])
+    tone = np.array(list(CUT_COLORS.values()))[rng.integers(len(CUT_COLORS))]
+    blue, green, red = (int(v) for v in np.clip(tone + rng.normal(0, 14, 3), 4, 250))
+    return cut_card(height_px, color=(blue, green, red))
 
 
 def _face(card: Carried) -> str:

@@ -6,7 +6,7 @@ back, two drawn as one; a hand that only comes near; a card carried past. Not ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,19 +14,16 @@ import numpy as np
 from vision.sight.geometry.plane import shared_area
 
 from ..render.paint import Points
-from .shoes import Held, Kind, Lying, Moment, Rng, Shoe
+from .answers import HIDDEN, Answer, Mouth, Placed, answer
+from .shoes import Held, Kind, Lying, Moment, Rng, Shoe, Thing
 
 Channel = list[tuple[float, float]]
-# What a mouth shows of which the shoe hides the next card, beside the kinds of cards.
-HIDDEN = 3
-# A card is seen to be out from this shift on, mm, and wholly out from this gap to its edge at rest.
-# In between nothing is asked of the network: nobody could say.
-SEEN_MM = (1.5, 6.0)
-CLEAR_MM = (-4.0, 3.0)
 # A face that lies open in the mouth for so long, s, must be noticed.
 LONG_ENOUGH_S = 0.6
-# Share of a card's area that must be within the patch to be seen, and below which it is gone.
-IN_PATCH = (0.12, 0.3)
+# How a card is drawn: pulled out, held and carried off; in one sweep; pulled and let go. Shares.
+PULLED, SWEPT = 0.5, 0.35
+# Keys of one movement: fewer, and a long one is seen to be made of straight pieces.
+KEYS = 13
 
 
 @dataclass(eq=False)
@@ -52,17 +49,6 @@ class Moving:
         return Lying(value["x"], value["y"], value["turn"], kind, self.number, value["lift"])
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a watcher should say of a moment; -1 or nan where nobody could."""
-
-    phase: int  # 0 nothing out, 1 partly out, 2 wholly out
-    shift: float  # of the card that is out, in depths of a card
-    kind: int
-    hand: int
-    together: int
-
-
 class Play:
     """Actions at one shoe: `moment(time)` and `answer(time)`, 0 <= time < `length` s."""
 
@@ -72,13 +58,15 @@ class Play:
         self.cards: list[Moving] = []
         self.rests: list[tuple[float, Kind, int]] = []
         self.hand: dict[str, Channel] = {}
+        self.forth: Channel = [(-1.0, 0.0)]  # the front edge of the next card
+        self.things: list[tuple[float, float, Thing, Thing]] = []
         self.arm = float(rng.uniform(-2.1, 2.1))
         self.under = False
         self.number = int(rng.integers(100))
         self._told: set[int] = set()
-        self.time = 0.0
+        self.time, self.length = 0.0, np.inf
         self._away()
-        self._next(Kind.BACK if rng.random() < 0.8 else self._any_kind())
+        self._next(Kind.BACK if rng.random() < 0.65 else self._any_kind())
         self._wait(rng.uniform(0.3, 1.0))
         for _ in range(actions):
             self._action()
@@ -92,7 +80,10 @@ class Play:
         rest = max((r for r in self.rests if r[0] <= time), key=lambda r: r[0])
         x, y, turn = (_value(self.hand[name], time) for name in ("x", "y", "turn"))
         hands = (Held(x, y, turn, self.under),) if np.hypot(x, y) < 290 else ()
-        return Moment(rest[1], rest[2], tuple(c for c in cards if c is not None), hands)
+        out = tuple(c for c in cards if c is not None)
+        return Moment(
+            rest[1], rest[2], out, hands, _value(self.forth, time), tuple(self._moved(time))
+        )
 
     def speed(self, time: float) -> float:
         """Return how fast the hand or a card moves along the exit, mm/s."""
@@ -104,19 +95,12 @@ class Play:
         """Return what a watcher should say of an instant."""
         moment = self.moment(time)
         moving = [(c, p) for c in self.cards if (p := c.at(time)) is not None]
-        leaving = [(c, p) for c, p in moving if self._shift(p) < self.depth + CLEAR_MM[1]]
-        leaving = [(c, p) for c, p in leaving if c.drawn and abs(p.y) < 40]
-        first = [(c, p) for c, p in leaving if not c.follows]
-        hand = int(any(np.hypot(h.x, h.y) < 110 for h in moment.hands))
-        together = int(any(c.follows for c, _ in leaving) and bool(first))
-        if first:
-            return self._of_leaving(first[0][1], hand, together)
-        shares = [(self._in_patch(p), p) for c, p in moving if not c.follows]
-        share, card = max(shares, key=lambda s: s[0], default=(0.0, None))
-        if card is not None and share > IN_PATCH[1]:
-            twice = int(any(c.follows for c, _ in moving))
-            return Answer(2, self._shift(card) / self.depth, int(card.kind), hand, -twice)
-        return Answer(-1 if share > IN_PATCH[0] else 0, np.nan, self._rest_kind(moment), hand, 0)
+        cards = [self._placed(card, lying) for card, lying in moving]
+        hand = any(np.hypot(h.x, h.y) < 110 for h in moment.hands)
+        coming = -self.shoe.waits < moment.rest_x < 0
+        kind = int(moment.rest) if self.shoe.shows_rest else HIDDEN
+        mouth = Mouth(self.depth, kind, self.shoe.waits, coming)
+        return answer(cards, mouth, hand=hand)
 
     def departures(self) -> list[tuple[float, Kind, bool]]:
         """Return when cards were wholly out (s), what they showed, and whether two left as one."""
@@ -134,7 +118,7 @@ class Play:
         found = []
         for card in self.cards:
             if card.returned is not None and not card.follows:
-                farthest = max(x for _, x in card.channels["x"]) + self.depth / 2
+                farthest = max(x for _, x in card.channels["x"]) + self.depth / 2 + self.shoe.waits
                 if farthest > 0.7 * self.depth:
                     found.append(card.returned)
         return found
@@ -157,27 +141,23 @@ class Play:
         end = min(card.gone, self.length)
         for time in np.arange(card.born, end, 0.01):
             seen = card.at(float(time))
-            if seen is not None and self._shift(seen) >= self.depth:
+            if seen is not None and self._placed(card, seen).rear >= 0:
                 return float(time)
         return None
 
-    def _of_leaving(self, card: Lying, hand: int, together: int) -> Answer:
-        shift = self._shift(card)
-        phase = 1
-        if shift < SEEN_MM[1]:
-            phase = 0 if shift < SEEN_MM[0] else -1
-        elif shift > self.depth + CLEAR_MM[0]:
-            phase = -1
-        return Answer(
-            phase, shift / self.depth, int(card.kind), hand, together if phase == 1 else -1
-        )
+    def _placed(self, card: Moving, lying: Lying) -> Placed:
+        along = self.shoe.card_mm(lying)[:, 0] + self.shoe.waits
+        share = self._in_patch(lying)
+        front, rear = float(along.max()), float(along.min())
+        return Placed(front, rear, lying.y, share, int(lying.kind), card.drawn, card.follows)
 
-    def _rest_kind(self, moment: Moment) -> int:
-        """Return what the card at rest shows, or that the shoe hides it."""
-        return int(moment.rest) if self.shoe.shows_rest else HIDDEN
-
-    def _shift(self, card: Lying) -> float:
-        return card.x + self.depth / 2
+    def _moved(self, time: float) -> Iterator[Thing]:
+        """Yield the things that are pushed past, and shadows that fall, at an instant."""
+        for begin, end, start, stop in self.things:
+            if begin <= time < end:
+                share = (time - begin) / (end - begin)
+                x, y = start.x + share * (stop.x - start.x), start.y + share * (stop.y - start.y)
+                yield Thing(x, y, start.number)
 
     def _in_patch(self, card: Lying) -> float:
         corners = self.shoe.card_mm(card).astype(np.float32)
@@ -194,7 +174,7 @@ class Play:
         self.rests.append((self.time if self.rests else -1.0, kind, self.number))
 
     def _any_kind(self) -> Kind:
-        return Kind(int(self.rng.choice([0, 1, 2], p=[0.4, 0.35, 0.25])))
+        return Kind(int(self.rng.choice([0, 1, 2], p=[0.2, 0.3, 0.5])))
 
     def _away(self) -> None:
         x, y = self._home()
@@ -215,10 +195,11 @@ class Play:
     def _action(self) -> None:
         rng = self.rng
         acts: list[tuple[float, Callable[[], None]]] = [
-            (0.68, self._draw),
-            (0.12, self._hover),
-            (0.12, self._carry_past),
-            (0.08, self._rest_hand),
+            (0.66, self._draw),
+            (0.1, self._hover),
+            (0.1, self._carry_past),
+            (0.07, self._rest_hand),
+            (0.07, self._push_thing),
         ]
         odds = np.array([p for p, _ in acts])
         acts[int(rng.choice(len(acts), p=odds))][1]()
@@ -238,6 +219,23 @@ class Play:
         for _ in range(3):
             self._hand_to(rng.uniform(0.1, 0.5), x + rng.normal(0, 6), y + rng.normal(0, 6))
         self._hand_to(0.4, *self._home())
+
+    def _push_thing(self) -> None:
+        """Push a chip past the mouth with a hand, or let a shadow fall over it."""
+        rng = self.rng
+        side, seconds = float(rng.choice([-1, 1])), float(rng.uniform(0.2, 1.0))
+        number = int(rng.integers(-1, 2))
+        start, stop = (
+            Thing(float(rng.uniform(-10, 130)), way * 130.0, number) for way in (side, -side)
+        )
+        if number >= 0:
+            self._hand_to(0.3, start.x, start.y)
+        self.things.append((self.time, self.time + seconds, start, stop))
+        if number < 0:
+            self._wait(seconds)
+            return
+        self._hand_to(seconds, stop.x, stop.y)
+        self._hand_to(0.3, *self._home())
 
     def _carry_past(self) -> None:
         """Carry a card from elsewhere by, or lay it down before the shoe."""
@@ -278,25 +276,73 @@ class Play:
     def _draw(self) -> None:
         """Draw the card at rest, in one go or in several, or two at once; it may go back."""
         rng = self.rng
+        self.time = max(self.time, self.forth[-1][0])
         press = np.array([rng.uniform(-22, 12), rng.normal(0, 22)])
+        if rng.random() < 0.25:  # under the flat hand
+            press = np.array([rng.uniform(-45, -10), rng.normal(0, 12)])
         self.under = bool(rng.random() < 0.12)
         self._hand_to(rng.uniform(0.15, 0.6), *press)
-        self._wait(float(rng.uniform(0, 0.5)))
+        self._wait(float(rng.choice([0.0, rng.uniform(0, 0.5)])))
         _, kind, number = self.rests[-1]
         card = self._leaving(kind, number)
-        fellow = self._leaving(Kind.BACK, number + 1) if rng.random() < 0.12 else None
+        fellow = self._leaving(Kind.BACK, number + 1) if rng.random() < 0.15 else None
         if fellow is not None:
             fellow.follows = True
-        self._next(Kind.BACK if rng.random() < 0.8 else self._any_kind())
+        self._next(Kind.BACK if rng.random() < 0.7 else self._any_kind())
+        self._sink()
         pair = (rng.uniform(3, 0.55 * self.depth), rng.normal(0, 4), rng.normal(0, 0.04))
-        if self._steps(card, fellow, press, pair):
+        how = rng.random()
+        if how > PULLED:
+            self._sweep(card, fellow, press, let_go=how > PULLED + SWEPT)
+        elif self._steps(card, fellow, press, pair):
             self._carry_off(card, fellow, press)
         else:
             self.rests.append((self.time, kind, number))
+            self.forth += [(self.time, -self.shoe.waits), (self.time + 0.001, 0.0)]
             card.gone = self.time
             if fellow is not None:
                 fellow.gone = self.time
             self._hand_to(rng.uniform(0.2, 0.5), *self._home())
+            return
+        self._come_forth(card)
+
+    def _sink(self) -> None:
+        """Let the card behind the one that is drawn lie in the shoe."""
+        self.forth += [(self.time, 0.0), (self.time + 0.001, -self.shoe.waits)]
+
+    def _come_forth(self, before: Moving) -> None:
+        """Let the next card come out of the lip a little, where the shoe makes it wait so."""
+        out = self._out(before)
+        begin = (self.time if out is None else out) + float(self.rng.uniform(0.05, 0.4))
+        if begin > self.forth[-1][0]:
+            self.forth += [(begin, -self.shoe.waits), (begin + 0.2, 0.0)]
+
+    def _sweep(self, card: Moving, fellow: Moving | None, press: Points, *, let_go: bool) -> None:
+        """Draw a card and bring it away in one movement; `let_go`: it slides on alone."""
+        rng = self.rng
+        far, way = rng.uniform(170, 330), rng.normal(0, 0.5)
+        seconds = float(far / np.exp(rng.uniform(np.log(220), np.log(1300))))
+        x, y = float(np.cos(way) * far), float(np.sin(way) * far)
+        turn = rng.normal(0, 0.35)
+        for number, one in enumerate(c for c in (card, fellow) if c is not None):
+            aside = rng.normal(0, 6, 2) * number
+            goal = x - self.depth / 2 - 0.4 * self.depth * number
+            self._card_to(one, seconds, x=goal + aside[0], lift=float(rng.uniform(2, 30)))
+            begin = self.time + 0.25 * seconds
+            for name, value in (("y", y + aside[1]), ("turn", turn)):
+                one.channels[name] += _eased(0.0, value, begin, self.time + seconds)
+            one.gone = self.time + seconds
+        if rng.random() < 0.3:
+            card.turned = self.time + seconds * float(rng.uniform(0.4, 0.9))
+        share = 0.4 if let_go else 1.0
+        start = self.time
+        self._hand_to(seconds * share, press[0] + share * x, press[1] + share * y)
+        if let_go:
+            self._hand_to(0.25, *self._home())
+        self.time = max(self.time, start + seconds)
+        self.under = False
+        if rng.random() < 0.7:
+            self._hand_to(0.2, *self._home())
 
     def _leaving(self, kind: Kind, number: int) -> Moving:
         card = Moving(kind, number, True, self.time)
@@ -338,7 +384,7 @@ class Play:
         shift, drift, behind, beside, askew = way
         seconds = float(np.exp(rng.uniform(np.log(0.1), np.log(0.7))))
         out = shift / self.depth
-        turn = out * rng.normal(0, 0.05)
+        turn = out * rng.normal(0, 0.05 if rng.random() < 0.7 else 0.25)
         self._card_to(
             card, seconds, x=shift - self.depth / 2, y=drift * out, turn=turn, lift=6 * out
         )
@@ -387,7 +433,7 @@ def _value(keys: Channel, time: float) -> float:
 
 def _eased(start: float, end: float, begin: float, until: float) -> Channel:
     """Return keys of a movement that starts and ends gently."""
-    share = np.linspace(0, 1, 7)
+    share = np.linspace(0, 1, KEYS)
     smooth = share * share * (3 - 2 * share)
     return [
         (float(begin + (until - begin) * s), float(start + (end - start) * v))

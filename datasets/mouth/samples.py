@@ -1,7 +1,7 @@
 """Training samples for the watcher of the mouth: three patches each, and what to say of the last.
 
 A sample is the mouth at rest, the mouth a few frames ago, and the mouth now, as the watcher stacks
-them; they are cut from plays at shoes, both drawn at random.
+them; they are cut from plays at shoes, both drawn at random, and from films of the simulator.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..render.paint import Image
-from .plays import Answer, Play
+from .answers import Answer
+from .filmed import film_samples
+from .plays import Play
 from .shoes import Rng, Shoe, shine
 
 # Samples taken of one play: the shoe takes as long to draw as twenty of its pictures.
@@ -20,6 +22,16 @@ PER_PLAY = 14
 # How much oftener an instant of a phase (none could say, at rest, partly, wholly out) is taken than
 # it lasts: most of a play is rest.
 _ODDS = {-1: 0.6, 0: 0.5, 1: 4.0, 2: 3.0}
+# Share of the samples that are cut from films: the simulator has few shoes and many manners.
+_FILMED = 0.35
+
+
+def mixed(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray[np.float32]]]:
+    """Yield samples of plays and of films for ever, as `samples` does."""
+    rng = np.random.default_rng(seed)
+    played, filmed = samples(seed, split=split), film_samples(seed, split=split)
+    while True:
+        yield next(filmed if rng.random() < _FILMED else played)
 
 
 def samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray[np.float32]]]:
@@ -50,10 +62,11 @@ def _sample(rng: Rng, play: Play, time: float) -> Image:
     quiet = float(rng.choice([0.1, 0.1, play.length - 0.05]))
     if rng.random() < 0.1:
         quiet = float(rng.uniform(0.1, play.length))  # the rest was learnt at a wrong moment
-    before = time - float(rng.uniform(0.04, 0.11))
+    before = time - float(rng.uniform(0.045, 0.125))
     # The light has changed since the rest was learnt, or the camera was pushed a little.
     light = float(np.exp(rng.normal(0, 0.15))) if rng.random() < 0.3 else 1.0
-    shift = rng.integers(-1, 2, 2) if rng.random() < 0.15 else (0, 0)
+    far = 1 if rng.random() < 0.8 else 3
+    shift = rng.integers(-far, far + 1, 2) if rng.random() < 0.15 else (0, 0)
     shutter = float(rng.uniform(0.002, 0.016))
     patches = []
     for at, lamp in ((quiet, 1.0), (before, light), (time, light)):
@@ -61,6 +74,8 @@ def _sample(rng: Rng, play: Play, time: float) -> Image:
         drawn = play.shoe.draw(seen, smear=play.speed(at) * shutter, light=lamp)
         patches.append(play.shoe.camera(drawn, rng))
     patches[0] = np.roll(patches[0], shift, (0, 1))
+    if rng.random() < 0.05:  # the camera shakes
+        patches[1] = np.roll(patches[1], rng.integers(-1, 2, 2), (0, 1))
     if rng.random() < 0.1:
         state = rng.bit_generator.state
         for patch in patches:

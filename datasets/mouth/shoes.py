@@ -75,13 +75,27 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing that moves past at x, y mm: one of the shoe's, by its number; -1 is a shadow."""
+
+    x: float
+    y: float
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
-    """What there is at one instant: what the next card in the shoe shows, cards out, hands."""
+    """What there is at one instant: what the next card in the shoe shows, cards out, hands.
+
+    `rest_x` is how far its front edge is beyond where it rests, mm; less than 0 while it is coming.
+    """
 
     rest: Kind
     rest_number: int
     cards: tuple[Lying, ...] = ()
     hands: tuple[Held, ...] = ()
+    rest_x: float = 0.0
+    things: tuple[Thing, ...] = ()
 
 
 @dataclass(eq=False)
@@ -101,6 +115,7 @@ class Shoe:
         self.size = (long, short) if self.endwise else (short, long)
         self._see()
         self._choose_cards()
+        self._moved = [clutter.sprite(rng, split=self.split, chips=True) for _ in range(2)]
         self._limbs = [hands.hand(rng, split=self.split) for _ in range(3)]
         self._big = float(rng.uniform(0.85, 1.2))
         self._side = float(rng.choice([-1, 1]))
@@ -138,6 +153,7 @@ class Shoe:
             self._card(image, card)
         for patch in (self._cover, self._walls):
             paste(image, patch, 0, 0)
+        self._pushed(image, moment.things)
         for number, hand in enumerate(moment.hands):
             if hand.under:
                 self._hand(image, hand, number)
@@ -176,13 +192,11 @@ class Shoe:
         names = back_names(self.split)
         decks = deck_names(self.split)
         deck = decks[int(rng.integers(len(decks)))]
-        colour = _bright(rng)
-        cut = (30, 205, 240) if rng.random() < 0.35 else colour
         self._tint = inks(surfaces.recolour(rng, 0.2))
         self._cards: dict[Kind, list[Levels]] = {
             Kind.BACK: [_back(names[int(rng.integers(len(names)))])],
             Kind.FACE: [_face(deck, int(number)) for number in rng.integers(0, 52, 4)],
-            Kind.CUT: [pyramid(cut_card(_CARD_PX, color=cut))],
+            Kind.CUT: [pyramid(_cut_card(rng))],
         }
         self._back_tint = inks(surfaces.recolour(rng, 0.5)) if rng.random() < 0.6 else self._tint
 
@@ -201,6 +215,11 @@ class Shoe:
         self._ramp = float(rng.choice([0.0, rng.uniform(0, 30)]))
         self._colour = _shoe_colour(rng)
         self.shows_rest = self._open > 8 or (self._notch is not None and min(self._notch[:2]) > 10)
+        # Where the next card waits a part out, the cover ends at the lip: it is seen to rest there.
+        self.waits = float(rng.uniform(8, 40)) if rng.random() < 0.22 else 0.0
+        if self.waits:
+            self._open = self.waits + float(rng.normal(0, 1.5))
+            self.shows_rest = True
         self._opacity = 1.0 if rng.random() < 0.65 else float(rng.uniform(0.15, 0.85))
 
     def _table(self) -> Image:
@@ -249,12 +268,24 @@ class Shoe:
         middle = np.array([rng.uniform(-60, 150), rng.choice([-1, 1]) * rng.uniform(45, 100)])
         if rng.random() < 0.3:
             middle = np.array([rng.uniform(70, 150), rng.uniform(-70, 70)])
+        self._lay_thing(image, thing, middle, rng.uniform(0, 6.3))
+
+    def _lay_thing(self, image: Image, thing: clutter.Sprite, middle: Points, turn: float) -> None:
         half = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * np.array(thing.size_mm) / 2
-        turn = rng.uniform(0, 6.3)
         cos, sin = np.cos(turn), np.sin(turn)
         quad = self.px(half @ np.array([[cos, sin], [-sin, cos]]) + middle)
         shadow(image, quad, soft=3, strength=0.3)
         lay(image, thing.levels, quad)
+
+    def _pushed(self, image: Image, things: tuple[Thing, ...]) -> None:
+        """Draw what is pushed past, and what shadows fall."""
+        for thing in things:
+            middle = np.array([thing.x, thing.y])
+            if thing.number < 0:
+                spot = cv2.boxPoints(((thing.x, thing.y), (60.0, 110.0), 20.0))
+                shadow(image, self.px(spot), soft=12 * _SCALE, strength=0.4)
+            else:
+                self._lay_thing(image, self._moved[thing.number], middle, 0.0)
 
     def _rectangle(self, x0: float, x1: float, half: float) -> Points:
         return np.array([[x0, -half], [x1, -half], [x1, half], [x0, half]])
@@ -313,8 +344,9 @@ class Shoe:
 
     def _next_card(self, image: Image, moment: Moment) -> None:
         """Draw the card at rest, and what of the stack's front is seen before it."""
-        x = -self.size[0] / 2
-        under = Lying(x - 1.0, 0.0, 0.0, Kind.BACK, moment.rest_number + 1)
+        x = moment.rest_x - self.size[0] / 2
+        behind = self.waits + moment.rest_x + 1.0
+        under = Lying(x - behind, 0.0, 0.0, Kind.BACK, moment.rest_number + 1)
         for card in (under, Lying(x, 0.0, 0.0, moment.rest, moment.rest_number)):
             self._card(image, card, soft=0.5)
 
@@ -368,6 +400,25 @@ def _face(deck: str, number: int) -> Levels:
     return pyramid(cv2.resize(face, (_CARD_PX * 63 // 88, _CARD_PX), interpolation=cv2.INTER_AREA))
 
 
+def _cut_card(rng: Rng) -> Image:
+    """Return a cut card of any colour, plain or with a word, a frame or a stripe."""
+    colour = (30, 205, 240) if rng.random() < 0.25 else _bright(rng)
+    if rng.random() < 0.15:
+        colour = tuple(int(v) for v in np.full(3, rng.choice([15, 60, 235])) + rng.normal(0, 8, 3))
+    card = np.ascontiguousarray(cut_card(_CARD_PX, color=colour))
+    ink = (20, 20, 20, 255) if rng.random() < 0.5 else (240, 240, 240, 255)
+    height, width = card.shape[:2]
+    kind = rng.random()
+    if kind < 0.25:
+        size = float(rng.uniform(0.5, 1.1))
+        cv2.putText(card, "CUT", (8, height // 2), cv2.FONT_HERSHEY_DUPLEX, size, ink, 2)
+    elif kind < 0.35:
+        cv2.rectangle(card, (6, 6), (width - 7, height - 7), ink, 2)
+    elif kind < 0.45:
+        cv2.line(card, (0, height // 2), (width, height // 2), ink, int(rng.integers(3, 14)))
+    return card
+
+
 def shine(rng: Rng, image: Image) -> None:
     """Lay a lamp's reflection somewhere on a patch, in place."""
     centre = (float(rng.uniform(0, WIDTH)), float(rng.uniform(0, HEIGHT)))
@@ -388,10 +439,10 @@ def _premultiplied(colour: Image, alpha: Image) -> Image:
 def _shoe_colour(rng: Rng) -> Points:
     """Return a BGR: mostly black or grey plastic, also wood, white, any colour."""
     kind = rng.random()
-    if kind < 0.5:
+    if kind < 0.42:
         return np.full(3, rng.uniform(15, 90)) + rng.normal(0, 4, 3)
     if kind < 0.65:
-        return np.full(3, rng.uniform(90, 230)) + rng.normal(0, 8, 3)
+        return np.full(3, rng.uniform(90, 235)) + rng.normal(0, 8, 3)
     if kind < 0.8:
         return np.array([30, 60, 110]) * rng.uniform(0.6, 1.7)
     return rng.uniform(15, 230, 3)

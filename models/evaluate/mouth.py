@@ -13,16 +13,18 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import cv2
 import numpy as np
 
+from datasets.dealing.style import COUNT, PLAIN, styles
+from datasets.mouth.filmed import rehearsed, table_view
 from datasets.mouth.plays import Play
 from datasets.mouth.shoes import Kind, Shoe
 from models.evaluate.dealing_films import Json, table_file
 from models.evaluate.mouth_profile import profile
+from models.evaluate.mouth_score import Score, Truth, judge
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
 from models.train.mouth import INPUT
@@ -34,124 +36,11 @@ from vision.sight.mouth.patch import MouthPatch
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 from vision.sight.mouth.watcher import MouthWatcher
 
-# A departure is told on time up to so many ms after the card is wholly out; one told within these
-# bounds of it is that of the card, others are false.
-ON_TIME_MS = 300
-EARLY_MS, LATE_MS = 200, 1000
-# Other signs belong to a moment within so many ms.
-NEAR_MS = 2500
 # Longest exposure of the plays, s.
 LONGEST_S = 0.012
 # Frames a second of the plays drawn at random, and their seed: not those of training.
-RATES = (15, 20, 25, 30, 60)
+RATES = (10, 15, 20, 25, 30, 60)
 SEED = 90_001
-DEPARTURES = {MouthSign.LEFT, MouthSign.CUT, MouthSign.TOGETHER}
-
-
-@dataclass(slots=True)
-class Truth:
-    """What happens at a mouth, in ms: departures with their signs, and the other signs."""
-
-    departures: list[tuple[float, MouthSign]] = field(default_factory=list)
-    others: list[tuple[float, MouthSign]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Score:
-    """Counts over films."""
-
-    cards: int = 0
-    on_time: int = 0
-    early: int = 0
-    late: int = 0
-    missed: int = 0
-    false: int = 0
-    delays: list[float] = field(default_factory=list)
-    signs: dict[MouthSign, list[int]] = field(default_factory=dict)
-    sure: list[tuple[float, bool]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def of(self, sign: MouthSign) -> list[int]:
-        """Return the counts of a sign: seen, there were, false."""
-        return self.signs.setdefault(sign, [0, 0, 0])
-
-    def __str__(self) -> str:
-        """Return the counts in words."""
-        middle = f"{np.median(self.delays):.0f} ms after it is out" if self.delays else "never"
-        share = self.on_time / max(self.cards, 1)
-        counts = (
-            f"{self.cards} cards: told within {ON_TIME_MS} ms {self.on_time} ({share:.1%}), before "
-            f"{self.early}, later {self.late}, missed {self.missed}, false {self.false}; median "
-            f"{middle}"
-        )
-        lines = [counts]
-        for sign, (seen, there, false) in sorted(self.signs.items()):
-            lines.append(f"  {sign}: {seen} of {there}, false {false}")
-        return "\n".join([*lines, f"  probabilities: {self._reliability()}"])
-
-    def _reliability(self) -> str:
-        """Return how often departures of a probability were right."""
-        parts = []
-        for low, high in ((0.0, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01)):
-            right = [ok for p, ok in self.sure if low <= p < high]
-            if right:
-                parts.append(
-                    f"{low:.2f} to {min(high, 1):.2f}: {np.mean(right):.1%} of {len(right)}"
-                )
-        return ", ".join(parts)
-
-
-def judge(events: Iterable[MouthEvent], truth: Truth, score: Score, name: str) -> None:
-    """Count the events of a film against its truth."""
-    events = list(events)
-    told = [e for e in events if e.sign in DEPARTURES]
-    score.cards += len(truth.departures)
-    for out, sign in truth.departures:
-        near = [e for e in told if out - EARLY_MS <= e.at <= out + LATE_MS]
-        if sign is not MouthSign.LEFT:
-            score.of(sign)[1] += 1
-        if not near:
-            score.missed += 1
-            score.notes.append(f"{name}: {sign} at {out / 1000:.2f} s missed")
-            continue
-        event = near[0]
-        told.remove(event)
-        _place(event.at - out, score)
-        score.sure.append((event.probability, True))
-        if event.sign is not MouthSign.LEFT:
-            score.of(event.sign)[0 if event.sign is sign else 2] += 1
-        if event.sign is not sign:
-            score.notes.append(f"{name}: {sign} at {out / 1000:.2f} s told as {event.sign}")
-    for event in told:
-        score.false += 1
-        score.sure.append((event.probability, False))
-        score.notes.append(f"{name}: false {event.sign} at {event.at / 1000:.2f} s, "
-                           f"p {event.probability:.2f}")  # fmt: skip
-    _others(events, truth, score, name)
-
-
-def _place(delay: float, score: Score) -> None:
-    score.delays.append(delay)
-    score.early += delay < 0
-    score.on_time += 0 <= delay <= ON_TIME_MS
-    score.late += delay > ON_TIME_MS
-
-
-def _others(events: list[MouthEvent], truth: Truth, score: Score, name: str) -> None:
-    """Count cards returned and exposed."""
-    for sign in (MouthSign.RETURNED, MouthSign.EXPOSED):
-        told = [e for e in events if e.sign is sign]
-        for at, _ in (other for other in truth.others if other[1] is sign):
-            score.of(sign)[1] += 1
-            near = [e for e in told if abs(e.at - at) < NEAR_MS]
-            if near:
-                score.of(sign)[0] += 1
-                told.remove(near[0])
-            else:
-                score.notes.append(f"{name}: {sign} at {at / 1000:.2f} s missed")
-        for event in told:
-            score.of(sign)[2] += 1
-            score.notes.append(f"{name}: false {sign} at {event.at / 1000:.2f} s")
 
 
 # --- films ---
@@ -202,7 +91,18 @@ def other_truth(truth: Json) -> Truth:
 
 def our_truth(truth: Json) -> Truth:
     """Return the truth of a film of our simulator."""
-    found = Truth([(card["out_ms"], MouthSign.LEFT) for card in truth["cards"]])
+    found = Truth()
+    second = {f["order"] for f in truth["faults"] if f["code"] == "TWO_CARDS_OUT"}
+    for card in truth["cards"]:
+        for out, back in card["returns_ms"]:
+            found.departures.append((out, MouthSign.LEFT))
+            found.others.append((back, MouthSign.RETURNED))
+        if card["order"] not in second:
+            twice = card["order"] + 1 in second
+            sign = MouthSign.TOGETHER if twice else MouthSign.LEFT
+            found.departures.append((card["out_ms"], sign))
+    exposed = (f for f in truth["faults"] if f["code"] == "EXPOSED_IN_SHOE")
+    found.others += [(fault["at_ms"], MouthSign.EXPOSED) for fault in exposed]
     if truth["cut_ms"] is not None:
         found.departures.append((truth["cut_ms"], MouthSign.CUT))
     found.departures.sort()
@@ -261,15 +161,36 @@ def play_truth(play: Play) -> Truth:
     return found
 
 
-def watch_plays(count: int, infer: Infer) -> Score:
-    """Return the counts of so many plays of four actions, held-out decks, any frame rate."""
+def watch_plays(count: int, infer: Infer, *, split: str = "test") -> Score:
+    """Return the counts of so many plays of four actions, any frame rate."""
     score = Score()
     for number in range(count):
         rng = np.random.default_rng([SEED, number])
-        play = Play(Shoe(rng, "test"), rng, actions=4)
+        play = Play(Shoe(rng, split), rng, actions=4)
         watcher = MouthWatcher(MouthMeter(np.asarray, infer))
         events = play_events(watcher, play, float(rng.choice(RATES)))
         judge(events, play_truth(play), score, f"play {number}")
+    return score
+
+
+# --- films of our simulator ---
+
+
+def watch_shows(count: int, infer: Infer, *, split: str, plain: bool) -> Score:
+    """Return the counts of so many films of two coups each, drawn and watched picture by picture.
+
+    In each film something goes wrong with a card; in some the cut card comes. `plain`: the demo's
+    dealer only, else all styles of the split in turn.
+    """
+    score = Score()
+    for number in range(count):
+        rng = np.random.default_rng([SEED, number, int(plain)])
+        show = rehearsed(rng, split, PLAIN if plain else styles(split)[number % COUNT[split]])
+        patch = MouthPatch(table_view(show.look))
+        watcher = MouthWatcher(MouthMeter(patch, infer))
+        events = [e for image, at in show.frames() for e in watcher.look(image, at)]
+        name = f"film {number} ({show.look.style.name}, {show.look.fps:g} a second)"
+        judge(events, our_truth(show.truth()), score, name)
     return score
 
 
@@ -310,6 +231,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="films with their truth")
     parser.add_argument("--plays", type=int, default=0, help="plays drawn at random to watch")
+    parser.add_argument("--shows", type=int, default=0, help="films of our simulator to watch")
+    parser.add_argument("--plain", action="store_true", help="films of the demo's dealer alone")
+    parser.add_argument("--split", choices=["train", "test"], default="test",
+                        help="of the plays and films drawn (test: held out)")  # fmt: skip
     parser.add_argument("--onnx", type=Path, default=SHIPPED / "mouth.onnx")
     parser.add_argument("--edges", action="store_true", help="without the network, to compare")
     parser.add_argument("--trace", type=Path, help="folder for a line a frame of each film")
@@ -320,9 +245,12 @@ def main() -> None:
     infer = profile if arguments.edges else onnx_runner(arguments.onnx, threads=1)[1]
     if arguments.folder is not None:
         watch_films(arguments.folder, infer, arguments.trace)
+    if arguments.shows:
+        shown = watch_shows(arguments.shows, infer, split=arguments.split, plain=arguments.plain)
+        print(*shown.notes, f"films of our simulator: {shown}", sep="\n")
     if not arguments.plays:
         return
-    score = watch_plays(arguments.plays, infer)
+    score = watch_plays(arguments.plays, infer, split=arguments.split)
     print(*score.notes, f"plays: {score}", sep="\n")
     if arguments.ship:
         card = {

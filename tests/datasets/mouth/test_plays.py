@@ -39,7 +39,7 @@ def test_play_departure_lies_between_partly_and_wholly_out(plays: list[Play]) ->
     checked = 0
     for play in plays:
         for out, _, _ in play.departures():
-            before = [a.phase for t, a in answers(play) if out - 0.3 < t < out - 0.05]
+            before = [a.phase for t, a in answers(play) if out - 0.3 < t < out]
             after = [a.shift for t, a in answers(play) if out + 0.02 < t < out + 0.1]
             assert 1 in before
             assert not after or np.nanmax(after) > 0.9

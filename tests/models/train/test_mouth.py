@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from models.evaluate.mouth import Score, Truth, judge, other_truth, watch_plays
+from models.evaluate.mouth import other_truth, watch_plays
 from models.evaluate.mouth_profile import profile
+from models.evaluate.mouth_score import Score, Truth, judge, line_of
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED
 from models.networks.mouth import MouthNet, example
@@ -71,6 +73,32 @@ def test_judge_counts_a_departure_told_as_something_else() -> None:
     judge(told, truth, score, "film")
     assert score.signs[MouthSign.CUT] == [0, 1, 1]
     assert score.missed == 0
+
+
+def test_judge_counts_departures_told_in_another_order() -> None:
+    """A card told after the one that left after it is out of order."""
+    truth = Truth([(1000.0, MouthSign.LEFT), (1500.0, MouthSign.LEFT), (3000.0, MouthSign.LEFT)])
+    score = Score()
+    told = [MouthEvent(at, MouthSign.LEFT, 0.9) for at in (1900, 1550, 3100)]
+    judge(told, truth, score, "film")
+    assert (score.missed, score.disordered) == (0, 1)
+
+
+def test_judge_two_told_one_by_one_that_left_as_one_are_not_false() -> None:
+    """Each of the two did leave; only that they left together was not seen."""
+    score = Score()
+    told = [MouthEvent(at, MouthSign.LEFT, 0.9) for at in (1100, 1300)]
+    judge(told, Truth([(1000.0, MouthSign.TOGETHER)]), score, "film")
+    assert (score.missed, score.false, score.signs[MouthSign.TOGETHER]) == (0, 0, [0, 1, 0])
+
+
+def test_line_of_odds_that_were_too_sure_is_flatter() -> None:
+    """Told with 0.99 and right three times out of four: the line brings the odds down."""
+    slope, offset = line_of([(0.99, n % 4 > 0) for n in range(400)])
+    said = math.log(0.99 / 0.01)
+    assert 1 / (1 + math.exp(-slope * said - offset)) == pytest.approx(0.75, abs=0.02)
+    slope, offset = line_of([(0.9, n % 10 > 0) for n in range(400)])
+    assert (slope, offset) == (pytest.approx(1, abs=0.02), pytest.approx(0, abs=0.02))
 
 
 def test_other_truth_has_a_card_drawn_twice_twice() -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vision.sight.geometry.frame import Image
+from vision.sight.mouth.colours import Cells, changed_cells
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]
@@ -66,7 +67,8 @@ class Measurement:
     """What one picture shows.
 
     `shift` is how far the card that is out has come, in depths of a card (1: just wholly out);
-    `shown` is of that card, or of the one at rest; `hand` and `together` are probabilities.
+    `shown` is of that card, or of the one at rest; `hand` and `together` are probabilities. `cells`
+    are the colours of what is not there at rest, where something seems to be out.
     """
 
     phases: Phases
@@ -74,6 +76,7 @@ class Measurement:
     shown: Shown
     hand: float
     together: float
+    cells: Cells | None = None
 
 
 class MouthMeter:
@@ -94,6 +97,8 @@ class MouthMeter:
         before = self._earlier(at, BEFORE_MS, now)
         values = self._infer(np.concatenate([rest, before, now])[None])[0]
         found = measurement(values)
+        if found.phases.rest < 0.5:
+            found = replace(found, cells=changed_cells(now, rest))
         share = np.float32(LEARN_SHARE if self._is_rest(now, at, found) else 0)
         self._rest = rest + share * (now - rest)
         self._past.append((at, now))

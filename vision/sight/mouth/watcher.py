@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from vision.sight.geometry.frame import Image
+from vision.sight.mouth.colours import Cells, KnownColours
 from vision.sight.mouth.measurement import Measurement, MouthMeter, Phases, Shown
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 
@@ -50,9 +51,21 @@ EXPOSED_SURE = 0.85
 # High, by judgement: a card told as the cut card is one too few. The network knows both poorly.
 CUT_SURE = 0.8
 TOGETHER_SURE = 0.7
+# How much a share of new colours (0 to 1) says of the cut card, in logarithms of odds; the share
+# that says nothing; and the least and most that it may say. On films of two simulators ordinary
+# cards have 0.02 at most, one 0.08, the cut card 0.1 to 0.3 unless it is white. More weight, and a
+# sleeve of a new colour is a cut card; less, and only a bright cut card is seen.
+NOVEL_WEIGHT, NOVEL_EVEN = 50.0, 0.05
+NOVEL_LEAST, NOVEL_MOST = -1.0, 3.0
 # How much a departure is believed of which the end was not seen: nearly out, and then gone (0 to
 # 1). As often right on plays drawn at random.
 UNSEEN_END = 0.8
+# From this probability (0 to 1) on a single picture in which a card is wholly out shows that one
+# that came out has left, if nothing is there in the next. A quick card at ten pictures a second is
+# wholly in sight in one. Lower tells hands as cards, higher misses quick draws.
+FLASH = 0.5
+# Slope and offset of the line that makes the odds said those found (logarithms): 1 and 0 is none.
+CALIBRATION = (1.0, 0.0)
 
 
 class Seen(Enum):
@@ -147,23 +160,37 @@ class Belief:
 
 @dataclass(slots=True)
 class Passage:
-    """What was seen of one card on its way out: sums over pictures, for means."""
+    """What was seen of one card on its way out: sums over pictures, for means, and the surest."""
 
-    weight: float = 0.0
-    cut: float = 0.0
-    together: float = 0.0
+    out: float = 0.0
+    partly: float = 0.0
+    cut_sum: float = 0.0
+    together_sum: float = 0.0
     surest: float = 0.0
+    flash: float = 0.0  # how surely any one picture showed it wholly out
+    pictures: list[Cells] = field(default_factory=list)
 
-    def add(self, found: Measurement, partly: float) -> None:
-        """Take in one picture in which a card is partly out with some probability."""
-        self.weight += partly
-        self.cut += partly * found.shown.cut
-        self.together += partly * found.together
-        self.surest = max(self.surest, partly)
+    def add(self, found: Measurement, phases: Phases) -> None:
+        """Take in one picture in which a card is out with some probability."""
+        out = phases.partly + phases.wholly
+        self.out += out
+        self.partly += phases.partly
+        self.cut_sum += out * found.shown.cut
+        self.together_sum += phases.partly * found.together
+        self.surest = max(self.surest, phases.partly)
+        self.flash = max(self.flash, found.phases.wholly)
+        if found.cells is not None and out > 0.5:
+            self.pictures.append(found.cells)
 
-    def mean(self, total: float) -> float:
-        """Return a sum as a mean."""
-        return total / self.weight if self.weight else 0.0
+    @property
+    def cut(self) -> float:
+        """How likely it is the cut card, 0 to 1."""
+        return self.cut_sum / self.out if self.out else 0.0
+
+    @property
+    def together(self) -> float:
+        """How likely it is two cards, 0 to 1."""
+        return self.together_sum / self.partly if self.partly else 0.0
 
 
 @dataclass(slots=True)
@@ -186,6 +213,32 @@ class Face:
         return True
 
 
+def calibrated(probability: float) -> float:
+    """Return how often departures told so surely (0 to 1) were right on plays kept for that."""
+    odds = math.log(max(probability, 1e-6) / max(1 - probability, 1e-6))
+    slope, offset = CALIBRATION
+    return 1 / (1 + math.exp(-slope * odds - offset))
+
+
+def cut_probability(looks: float, novelty: float | None) -> float:
+    """Return how likely it is the cut card that left (0 to 1): by its looks and new colours."""
+    if novelty is None:
+        return looks
+    odds = math.log(max(looks, 1e-4) / max(1 - looks, 1e-4))
+    odds += min(max(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST), NOVEL_MOST)
+    return 1 / (1 + math.exp(-odds))
+
+
+def _departure(left: Passage, novelty: float | None, at: int, probability: float) -> MouthEvent:
+    """Return the sign of a departure, by what the card was that left."""
+    cut = cut_probability(left.cut, novelty)
+    if cut > CUT_SURE:
+        return MouthEvent(at, MouthSign.CUT, probability * cut)
+    if left.together > TOGETHER_SURE:
+        return MouthEvent(at, MouthSign.TOGETHER, probability * left.together)
+    return MouthEvent(at, MouthSign.LEFT, probability)
+
+
 @dataclass(slots=True)
 class MouthWatcher:
     """Watches one shoe's mouth; to be shown every picture, in order of time.
@@ -199,6 +252,7 @@ class MouthWatcher:
     last: Measurement | None = None
     _passage: Passage = field(default_factory=Passage)
     _face: Face = field(default_factory=Face)
+    _colours: KnownColours = field(default_factory=KnownColours)
     _wholly_ms: float = 0.0
     _at: int | None = None
 
@@ -219,15 +273,20 @@ class MouthWatcher:
         wholly = was_wholly and self.belief.phases.wholly > SURE
         self._wholly_ms = self._wholly_ms + elapsed if wholly else 0.0
         events = []
-        if self.stage in {Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK}:
-            self._passage.add(found, self.belief.phases.partly)
+        if self.stage in {Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK, Stage.OUT}:
+            self._passage.add(found, self.belief.phases)
         if self._in_mouth(found) and self._face.add(found.shown, elapsed):
             events.append(MouthEvent(at, MouthSign.EXPOSED, self._face.share))
         seen = self._seen(found)
-        turn = TURNS.get((self.stage, seen)) if seen is not None else None
+        turn = TURNS.get((self._stage_for(seen), seen)) if seen is not None else None
         if turn is not None:
             events += self._turn(turn, found, at)
         return tuple(events)
+
+    def _stage_for(self, seen: Seen | None) -> Stage:
+        """Return the stage, but that a card is gone of which a picture showed that it was out."""
+        gone = self.stage is Stage.EMERGING and seen is Seen.REST
+        return Stage.NEARLY if gone and self._passage.flash > FLASH else self.stage
 
     def _turn(
         self, turn: tuple[Stage, MouthSign | None], found: Measurement, at: int
@@ -235,28 +294,19 @@ class MouthWatcher:
         """Go to the next stage; return what is to be said."""
         before, (self.stage, sign) = self.stage, turn
         if self.stage is Stage.EMERGING and before is not Stage.EMERGING:
-            self._passage = Passage()
-            self._passage.add(found, self.belief.phases.partly)
-        if sign is None:
-            return []
-        probability = max(self.belief.phases)
-        if sign is MouthSign.LEFT:
-            probability *= self._passage.surest
-            probability *= (
-                UNSEEN_END if before is Stage.NEARLY and self.stage is Stage.RESTING else 1
-            )
-            sign = self._what_left()
-            self._face = Face()
-        return [MouthEvent(at, sign, probability)]
-
-    def _what_left(self) -> MouthSign:
-        """Return what the card was that left."""
-        passage = self._passage
-        if passage.mean(passage.cut) > CUT_SURE:
-            return MouthSign.CUT
-        if passage.mean(passage.together) > TOGETHER_SURE:
-            return MouthSign.TOGETHER
-        return MouthSign.LEFT
+            left, self._passage = self._passage, Passage()
+            self._passage.add(found, self.belief.phases)
+        else:
+            left = self._passage
+        if sign is not MouthSign.LEFT:
+            return [] if sign is None else [MouthEvent(at, sign, max(self.belief.phases))]
+        self._face = Face()
+        unseen = before is not Stage.OUT
+        probability = max(self.belief.phases) * left.surest * (UNSEEN_END if unseen else 1)
+        event = _departure(left, self._colours.novelty(left.pictures), at, calibrated(probability))
+        if event.sign is not MouthSign.CUT:
+            self._colours.learn(left.pictures)
+        return [event]
 
     def _seen(self, found: Measurement) -> Seen | None:
         """Return what is believed of the mouth, None if nothing surely."""

@@ -1,0 +1,103 @@
+"""What a watcher of the shoe's mouth should say of one instant, from where the cards then are.
+
+Lengths are in mm along the exit, counted from the lip: where the shoe ends and the table begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# What a mouth shows of which the shoe hides the next card, beside the kinds of cards.
+HIDDEN = 3
+# A card is seen to be out when its front edge has come so far from where it rested, mm, and wholly
+# out when its rear edge is so far beyond the lip. In between nothing is asked of the network:
+# nobody could say. Chosen by judgement, two cells of a patch; narrower teaches it to guess.
+SEEN_MM = (1.5, 6.0)
+CLEAR_MM = (-4.0, 3.0)
+# A card in the mouth lies within so many mm of its middle, across; one farther off is passing by.
+BESIDE_MM = 40.0
+# Share of a card's area (0 to 1) that must be within the patch to be seen, and below which it is
+# gone. In between nothing is asked.
+IN_PATCH = (0.12, 0.3)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a watcher should say; -1 or nan where nobody could."""
+
+    phase: int  # 0 nothing out, 1 partly out, 2 wholly out
+    shift: float  # of the card that is out, in depths of a card
+    kind: int
+    hand: int
+    together: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A card near the mouth: its `front` and `rear` edge, its middle across, what it shows.
+
+    `in_patch` is the share of it within the patch; `drawn`: it comes out of the shoe; `follows`: it
+    is the second of two drawn as one.
+    """
+
+    front: float
+    rear: float
+    beside: float
+    in_patch: float
+    kind: int
+    drawn: bool = True
+    follows: bool = False
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it comes out of the mouth and is not clear of it yet."""
+        return self.drawn and self.rear < CLEAR_MM[1] and abs(self.beside) < BESIDE_MM
+
+    def shift(self, depth: float) -> float:
+        """Return how far it has come, in depths of a card: 1 when it is just wholly out."""
+        if self.rear >= 0:
+            return 1 + self.rear / depth
+        return max(self.front, 0.0) / (self.front - self.rear)
+
+
+@dataclass(frozen=True, slots=True)
+class Mouth:
+    """A mouth between draws: `depth` of a card along the exit, mm; what the next card shows.
+
+    The next card `waits` so many mm out of the lip. `is_coming`: it is on its way there.
+    """
+
+    depth: float
+    rest_kind: int
+    waits: float = 0.0
+    is_coming: bool = False
+
+
+def answer(cards: Sequence[Placed], mouth: Mouth, *, hand: bool) -> Answer:
+    """Return what a watcher should say of cards that are not at rest in the shoe."""
+    leaving = [card for card in cards if card.is_leaving]
+    first = [card for card in leaving if not card.follows]
+    if first:
+        twice = any(card.follows for card in leaving)
+        return _of_leaving(first[0], mouth, hand=hand, twice=twice)
+    seen = [card for card in cards if not card.follows]
+    card = max(seen, key=lambda card: card.in_patch, default=None)
+    if card is not None and card.in_patch > IN_PATCH[1]:
+        twice = any(card.follows for card in cards)
+        return Answer(2, card.shift(mouth.depth), card.kind, int(hand), -int(twice))
+    unsure = mouth.is_coming or (card is not None and card.in_patch > IN_PATCH[0])
+    return Answer(-1 if unsure else 0, np.nan, mouth.rest_kind, int(hand), 0)
+
+
+def _of_leaving(card: Placed, mouth: Mouth, *, hand: bool, twice: bool) -> Answer:
+    come = card.front - mouth.waits
+    phase = 1
+    if come < SEEN_MM[1]:
+        phase = 0 if abs(come) < SEEN_MM[0] else -1
+    elif card.rear > CLEAR_MM[0]:
+        phase = -1
+    together = int(twice) if phase == 1 else -1
+    return Answer(phase, card.shift(mouth.depth), card.kind, int(hand), together)

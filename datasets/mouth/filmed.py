@@ -1,0 +1,196 @@
+"""Training samples for the watcher of the mouth cut from films of the simulator, drawn as needed.
+
+Only pictures around a draw are made. What a watcher should say follows from the acts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.events import Slot
+from vision.sight.geometry.plane import Homography, TableView, shared_area
+from vision.sight.mouth.patch import BACK_MM, CELL_MM, HEIGHT, WIDTH, MouthPatch
+
+from ..dealing.deal import CUT
+from ..dealing.film import Shot
+from ..dealing.film_settings import Look, look_for
+from ..dealing.scenario import Dealing, Scenario
+from ..dealing.simulate import Show, rehearse
+from ..dealing.style import PLAIN, Style, styles
+from ..dealing.table_places import CARD_MM, SLOTS, Camera, Layout
+from ..dealing.timeline import Act, Carried, is_moving, on_table, pose_at
+from ..render.paint import Image, Points, jpeg
+from .answers import Answer, Mouth, Placed, answer
+from .shoes import Kind, Rng
+
+# Pictures are made from so long before a card begins to leave to so long after it is out, s.
+BEFORE_S, AFTER_S = 0.9, 0.7
+# The picture of before is at least so old, s, as the watcher takes it.
+AGE_S = 0.045
+# Share of the pictures made of a phase (none could say, nothing, partly, wholly out) that is kept.
+KEPT = {-1: 0.35, 0: 0.13, 1: 1.0, 2: 1.0}
+# The front edge of a card that is taken hold of lies so far out of the lip, mm: the simulator's.
+HELD_MM = 5.5
+# A card that left so long ago, s, passes by and leaves no more.
+LEFT_S = 0.5
+# A card that is out and has lain still for so long, s, lies there and leaves no more; from the
+# first of the two on nobody could say.
+LAIN_S = (0.15, 0.5)
+# A hand within this distance of the lip is at the mouth, mm.
+HAND_MM = 110.0
+# What a card shows that is turned over between these shares (0 back, 1 face) cannot be said.
+EDGE_ON = (0.3, 0.7)
+# Cards gone before a film in which the cut card passes: it lies 402 cards deep.
+CUT_START = 396
+
+
+def film_samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray[np.float32]]]:
+    """Yield samples for ever, as `samples.samples` does."""
+    rng = np.random.default_rng([{"train": 1, "test": 2}[split], 9, seed])
+    while True:
+        yield from _of_film(rng, rehearsed(rng, split))
+
+
+def rehearsed(rng: Rng, split: str, style: Style | None = None) -> Show:
+    """Rehearse two coups in a style, any of the split if none, with what can go wrong."""
+    if style is None:
+        known = styles(split)
+        style = PLAIN if rng.random() < 0.25 else known[int(rng.integers(len(known)))]
+    seed = int(rng.integers(2**31))
+    scenario = Scenario(
+        seed=seed,
+        coups=2,
+        dealing=list(Dealing)[int(rng.integers(3))],
+        pace=float(rng.uniform(0.7, 1.9)),
+        started_at=CUT_START if rng.random() < 0.3 else 0,
+        slip_every=1,
+        from_sight=True,
+    )
+    size = ((960, 540), (1280, 720))[int(rng.integers(2))]
+    lens = float(rng.uniform(-0.04, 0.04))
+    camera = Camera(size, float(rng.uniform(0, 18)), lens, style.optics.turned)
+    look = look_for(split, seed, camera, style=style)
+    rate = float(rng.choice([10, 12, 15, 20, 25, 30, 50]))
+    return rehearse(scenario, replace(look, fps=rate, noise=float(rng.uniform(0.5, 6))))
+
+
+def table_view(look: Look) -> TableView:
+    """Return the view of a film as its table file gives it."""
+    layout = look.style.layout
+    slots = {Slot[name]: layout.slot_polygon(name).astype(np.float32) for name in SLOTS}
+    plane = Homography.fit(*look.camera.calibration())
+    return TableView(plane, slots, layout.mouth_polygon().astype(np.float32))
+
+
+def _of_film(rng: Rng, show: Show) -> Iterator[tuple[Image, NDArray[np.float32]]]:
+    look, shot = show.look, Shot(show.look)
+    patch = MouthPatch(table_view(look))
+    quality = int(rng.choice([40, 60, 80, 100]))
+    past: deque[tuple[float, Image]] = deque(maxlen=16)
+    quiet: Image | None = None
+    for number, act in enumerate(show.acts):
+        for at in _times(act, look.fps):
+            cards = on_table(show.acts, number)
+            frame = patch(shot.frame(cards, act, at))
+            now = jpeg(frame, quality) if quality < 100 else frame
+            found = answer_at(cards, act, at, look.style.layout)
+            if quiet is None or (found.phase == 0 and not found.hand and rng.random() < 0.2):
+                quiet = now
+            before = next((p for t, p in reversed(past) if AGE_S <= at - t < 0.2), None)
+            past.append((at, now))
+            if before is not None and rng.random() < KEPT[found.phase]:
+                yield np.concatenate([quiet, before, now]), _label(found)
+
+
+def _label(found: Answer) -> NDArray[np.float32]:
+    return np.array([found.phase, found.shift, found.kind, found.hand, found.together], np.float32)
+
+
+def _times(act: Act, fps: float) -> Iterator[float]:
+    """Yield the instants of the pictures around every draw of an act."""
+    windows = [
+        (begin - BEFORE_S, end + AFTER_S)
+        for card in act.cards
+        if card.drawn.order or card.drawn.place == CUT
+        for begin, end in [
+            (card.began, card.out),
+            *((out - 0.5, back) for out, back in card.returns),
+        ]
+    ]
+    for index in range(int(act.start * fps), int(act.end * fps)):
+        at = index / fps
+        if at < act.start + 0.2 or any(begin <= at <= end for begin, end in windows):
+            yield at
+
+
+def answer_at(cards: Sequence[Carried], act: Act, at: float, layout: Layout) -> Answer:
+    """Return what a watcher should say of an instant of an act."""
+    seconds = {m.order for m in act.coup.mistakes if m.code == "TWO_CARDS_OUT"}
+    moved = [
+        card
+        for card in cards
+        if is_moving(card.legs, at - LAIN_S[1], at) or _in_shoe(card, at, layout)
+    ]
+    found = [_placed(card, at, layout, seconds) for card in moved]
+    grips = [pose.centre for hand in act.hands if (pose := pose_at(hand.legs, at)) is not None]
+    hand = any(np.hypot(*(grip - layout.mouth)) < HAND_MM for grip in grips)
+    waits = max((_waits(card, layout) for card in cards), default=0.0)
+    mouth = Mouth(CARD_MM[0], int(Kind.BACK), waits)
+    said = answer([card for card in found if card is not None], mouth, hand=hand)
+    still = not any(is_moving(card.legs, at - LAIN_S[0], at) for card in cards)
+    return replace(said, phase=-1) if said.phase == 2 and still else said
+
+
+def _in_shoe(card: Carried, at: float, layout: Layout) -> bool:
+    """Whether a card has not come out of the shoe wholly."""
+    pose = card.pose(at)
+    return pose is not None and float(((pose.corners() - layout.mouth) @ layout.way).min()) < 0
+
+
+def _is_drawn(card: Carried) -> bool:
+    """Whether a card comes out of the shoe, and not from elsewhere."""
+    return bool(card.drawn.order) or card.drawn.place == CUT
+
+
+def _waits(card: Carried, layout: Layout) -> float:
+    """Return how far out of the lip a card is before it begins to leave, mm."""
+    pose = card.pose(card.began)
+    if pose is None or not _is_drawn(card):
+        return 0.0
+    along = (pose.corners() - layout.mouth) @ layout.way
+    return float(along.max()) if along.min() < 0 else 0.0
+
+
+def _placed(card: Carried, at: float, layout: Layout, seconds: set[int | None]) -> Placed | None:
+    pose = card.pose(at)
+    if pose is None:
+        return None
+    corners = pose.corners()
+    along = (corners - layout.mouth) @ layout.way
+    beside = float((pose.centre - layout.mouth) @ layout.across)
+    share = shared_area(corners.astype(np.float32), _extent(layout)) / (CARD_MM[0] * CARD_MM[1])
+    if not share:
+        return None
+    kind = int(pose.flip > 0.5)
+    if card.drawn.place == CUT:
+        kind = int(Kind.CUT)
+    elif EDGE_ON[0] < pose.flip < EDGE_ON[1]:
+        kind = -1
+    drawn = _is_drawn(card) and at < card.out + LEFT_S
+    follows = card.drawn.order in seconds and drawn
+    return Placed(float(along.max()), float(along.min()), beside, share, kind, drawn, follows)
+
+
+def _extent(layout: Layout) -> Points:
+    """Return the corners (4, 2) mm of the patch on the table."""
+    middle = layout.mouth_polygon().mean(axis=0)
+    half = HEIGHT * CELL_MM / 2
+    sides = np.array([[-BACK_MM, -half], [WIDTH * CELL_MM - BACK_MM, -half],
+                      [WIDTH * CELL_MM - BACK_MM, half], [-BACK_MM, half]])  # fmt: skip
+    axes = np.array([layout.way, layout.across])
+    return np.asarray(sides @ axes + middle, np.float32)

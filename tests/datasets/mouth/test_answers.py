@@ -1,0 +1,64 @@
+"""What a watcher of the mouth should say, by where the cards are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from datasets.mouth.answers import Answer, Mouth, Placed, answer
+
+DEPTH = 63.0
+BACK, FACE = 0, 1
+
+
+def said(*cards: Placed, waits: float = 0.0, coming: bool = False) -> Answer:
+    """Return what is to be said of cards at a mouth whose next card shows its back."""
+    return answer(cards, Mouth(DEPTH, BACK, waits, coming), hand=False)
+
+
+def out(front: float, *, seen: float = 1.0, **also: bool | int) -> Placed:
+    """Return a card that came straight out until its front edge is so far from the lip."""
+    kind = int(also.pop("kind", BACK))
+    return Placed(front, front - DEPTH, 0.0, seen, kind, **also)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("front", "phase"), [(1.0, 0), (4.0, -1), (30.0, 1), (57.0, 1), (62.0, -1), (67.0, 2)]
+)
+def test_answer_card_coming_out_is_partly_and_then_wholly_out(front: float, phase: int) -> None:
+    """Where an eye could not say, nothing is asked."""
+    assert said(out(front)).phase == phase
+
+
+def test_answer_shift_is_one_when_the_rear_edge_is_at_the_lip() -> None:
+    """How far a card has come grows steadily, also of one that is turned as it is drawn."""
+    straight = [said(out(front)).shift for front in (20.0, 63.0, 94.5)]
+    assert straight == pytest.approx([20 / 63, 1.0, 1.5])
+    turned = [Placed(front, front - 90, 0, 1, BACK) for front in (45.0, 90.0)]
+    assert [said(card).shift for card in turned] == pytest.approx([0.5, 1.0])
+
+
+def test_answer_card_that_waits_out_of_the_lip_is_at_rest() -> None:
+    """What always lies there has not left; once it moves, it is partly out."""
+    assert said(out(25.0), waits=25.0).phase == 0
+    assert said(out(40.0), waits=25.0).phase == 1
+    assert said(out(15.0), waits=25.0).phase == -1
+    assert said(waits=25.0, coming=True).phase == -1
+
+
+def test_answer_card_carried_past_is_out_while_it_is_in_sight() -> None:
+    """A card from elsewhere is no card in the mouth, wherever it is."""
+    assert said(out(30.0, drawn=False)).phase == 2
+    assert said(out(30.0, drawn=False, seen=0.2)).phase == -1
+    gone = said(out(30.0, drawn=False, seen=0.05))
+    assert gone.phase == 0
+    assert math.isnan(gone.shift)
+
+
+def test_answer_two_that_leave_as_one_are_told_by_the_first() -> None:
+    """The second one only says that there are two."""
+    found = said(out(40.0, kind=FACE), out(20.0, follows=True))
+    assert (found.together, found.kind) == (1, FACE)
+    assert found.shift == pytest.approx(40 / 63)
+    assert said(out(40.0)).together == 0

@@ -1,0 +1,78 @@
+"""Colours that no card had before are told from those of cards, hands and shadows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vision.sight.mouth.colours import LEAST_CARDS, Cells, KnownColours, changed_cells
+from vision.sight.mouth.watcher import CUT_SURE, cut_probability
+
+SHAPE = (3, 56, 80)
+CLOTH, BACK, YELLOW = (0.1, 0.35, 0.15), (0.6, 0.15, 0.2), (0.9, 0.8, 0.15)
+WHITE, SKIN = (0.9, 0.9, 0.9), (0.8, 0.6, 0.5)
+
+
+def table() -> np.ndarray:
+    """Return the patch of a mouth at rest."""
+    return np.ones(SHAPE, np.float32) * np.array(CLOTH, np.float32)[:, None, None]
+
+
+def passage(colour: tuple[float, float, float], seed: int) -> list[Cells]:
+    """Return pictures of a card of that colour with a white rim, drawn by a hand, with noise."""
+    rng = np.random.default_rng(seed)
+    pictures = []
+    for end in (30, 40, 50):
+        now = table()
+        now[:, 10:46, end - 22 : end + 2] = np.array(WHITE)[:, None, None]
+        now[:, 12:44, end - 20 : end] = np.array(colour)[:, None, None]
+        now[:, 25:50, end - 5 : end + 25] = np.array(SKIN)[:, None, None]
+        light = 1 + 0.02 * rng.standard_normal()
+        seen = now * light + 0.02 * rng.standard_normal(SHAPE)
+        pictures.append(changed_cells(np.clip(seen, 0, 1).astype(np.float32), table()))
+    return pictures
+
+
+@pytest.fixture
+def known() -> KnownColours:
+    """Return what is known after a few cards of one back."""
+    colours = KnownColours()
+    for seed in range(6):
+        colours.learn(passage(BACK, seed))
+    return colours
+
+
+def test_colours_of_cards_like_those_before_are_known(known: KnownColours) -> None:
+    """The next card of the same back, drawn by the same hand, shows next to nothing new."""
+    novelty = known.novelty(passage(BACK, 99))
+    assert novelty is not None
+    assert novelty < 0.03
+
+
+def test_colour_that_no_card_had_is_new(known: KnownColours) -> None:
+    """A yellow cut card among red backs is new, and with middling looks it is the cut card."""
+    novelty = known.novelty(passage(YELLOW, 99))
+    assert novelty is not None
+    assert novelty > 0.2
+    assert cut_probability(0.5, novelty) > CUT_SURE > cut_probability(0.5, 0.0)
+
+
+def test_colours_nothing_is_new_before_some_cards_have_left() -> None:
+    """Of the first cards nothing is known to compare them with; then their looks alone count."""
+    colours = KnownColours()
+    for seed in range(LEAST_CARDS):
+        assert colours.novelty(passage(YELLOW, seed)) is None
+        colours.learn(passage(BACK, seed))
+    assert colours.novelty(passage(YELLOW, 9)) is not None
+    assert cut_probability(0.37, None) == 0.37
+
+
+def test_colours_new_alone_make_no_cut_card(known: KnownColours) -> None:
+    """A sleeve or a face is new too: what does not look like a cut card is none."""
+    assert cut_probability(0.05, 0.9) < CUT_SURE
+
+
+def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
+    """Noise is no change."""
+    noise = 0.02 * np.random.default_rng(1).standard_normal(SHAPE)
+    assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0

@@ -65,7 +65,7 @@ def test_health_tells_frames_in_looked_at_and_gated() -> None:
     assert rates[0] == pytest.approx(rates[1] + rates[2], rel=0.01)
     assert rates[1] > 0
     assert told["abstained"] == 0.25
-    metrics._marks.append((metrics._marks[-1][0] - 10, 80, 29))
+    metrics._marks.append((metrics._marks[-1][0] - 10, 80, 29, 0))
     metrics._marks.popleft()
     assert float(str(metrics.health()["fps_in"])) == pytest.approx(1.0, abs=0.2)
 

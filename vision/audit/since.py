@@ -36,7 +36,8 @@ def parse_ended(text: str) -> Ended:
     number, _, digest = text.partition(":")
     if not number.isdecimal() or len(digest) != len(GENESIS):
         raise ConfigurationError(
-            f"--since {text}: give what the former audit printed last, NUMBER:HASH"
+            f"--since {text}: is no record with its hash; give the NUMBER:HASH that the former "
+            "audit printed"
         )
     return Ended(int(number), digest)
 
@@ -73,5 +74,5 @@ def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:
     if not confirmed:
         raise OutsideError(
             f"record {ended.number}, with which the former audit ended, is missing: the log was "
-            "cut, or is another"
+            "cut or is another one; keep it, and compare with a back-up"
         )

@@ -118,7 +118,8 @@ class Metrics:
         first = self._marks[0] if self._marks else (self._began_s, 0, 0, 0)
         self._marks.append(now)
         seconds = max(now[0] - first[0], 1e-6)
-        came, looked = now[1] - first[1], now[2] - first[2]
+        came = now[1] - first[1]
+        looked = min(now[2] - first[2], came)  # sight may be some frames ahead of the log
         each = {"fps_in": came, "fps_looked": looked, "fps_gated": came - looked}
         each["fps_skipped"] = now[3] - first[3]
         return {name: round(count / seconds, 1) for name, count in each.items()}

@@ -55,7 +55,7 @@ def test_container_installs_by_hash_and_runs_as_nobody_special() -> None:
 
 
 ROOM_FOR_TOPIC = 100_000  # bytes, far more than a topic has
-UNITS = ("shoe-reader.service", "shoe-reader-board.service")
+UNITS = ("shoe-reader.service", "shoe-reader-board.service", "shoe-reader-tables.service")
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="needs systemd-analyze"
 )
@@ -88,11 +88,19 @@ def test_unit_is_what_systemd_understands(name: str, tmp_path: Path) -> None:
 
 def test_units_of_several_tables_share_no_folder() -> None:
     """Each table's log is its own user's: systemd gives a shared folder to the last that starts."""
-    reader, board = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
+    reader, board, tables = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
     assert "StateDirectory=shoe-reader/%i\n" in reader
+    assert "StateDirectory=shoe-reader-tables\n" in tables
     assert "StateDirectory=shoe-reader-board\n" in board
     assert "WatchdogSec=" in reader
     assert "Type=notify" in reader
+
+
+def test_units_let_cards_go_before_pages() -> None:
+    """Where the processor is short, readers have several times the share of the boards."""
+    units = [(DEPLOY / name).read_text("utf-8") for name in UNITS]
+    reader, board, tables = (int(re.findall(r"CPUWeight=(\d+)", unit)[0]) for unit in units)
+    assert reader == tables >= 4 * board
 
 
 def test_key_that_systemd_hands_over_is_taken(

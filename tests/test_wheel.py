@@ -35,6 +35,8 @@ def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
     for name in ("detector", "stills", "corners", "classifier", "mouth"):
         for ending in ("onnx", "toml"):
             assert f"vision/models/{name}.{ending}" in names
+    for name in ("deal.mp4", "truth.json", "table.toml"):
+        assert f"vision/simulator/dealing/ready/{name}" in names
     for folder, ending in (
         ("vision/game/profiles", ".toml"),
         ("vision/schemas", ".json"),

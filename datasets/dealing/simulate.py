@@ -28,7 +28,7 @@ from .style import PLAIN, Style, styles
 from .table_places import Camera
 from .timeline import Act
 from .truth import table_toml, truth
-from .video_writer import Progress, write_folder, write_text, write_video
+from .video_writer import CRF, Progress, write_folder, write_text, write_video
 
 VIDEO, FRAMES = "deal.mp4", "frames"
 
@@ -120,6 +120,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tilt", type=_between(0, 25), default=8.0, metavar="DEG", help="lean of the camera (8)")
     add("--lens", type=_between(-0.15, 0.15), default=0.0, metavar="K", help="lens distortion (0)")
     add("--noise", type=_between(0, 20), default=2.5, help="sensor noise in grey levels (2.5)")
+    add(
+        "--crf",
+        type=int,
+        choices=range(52),
+        default=CRF,
+        metavar="N",
+        help="quality of the H.264 video: lower is finer and larger (25)",
+    )
     add("--profile", default="punto-banco", help="house rules named in the table file")
     add("--frames", action="store_true", help=f"write a folder of frames, {FRAMES}, not a video")
     add("--quiet", action="store_true", help="no progress line")
@@ -216,7 +224,7 @@ def _write(show: Show, args: argparse.Namespace) -> None:
         if args.frames:
             write_folder(partial, show.frames(), progress)
         else:
-            write_video(partial, show.frames(), progress, fps=show.look.fps)
+            write_video(partial, show.frames(), progress, fps=show.look.fps, crf=args.crf)
         write_text(out / "truth.json", json.dumps(show.truth(), indent=1) + "\n")
         write_text(out / "table.toml", show.table_file(source=picture, profile=args.profile))
         partial.replace(out / picture)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from vision.app.machine import (
     BURST,
     BURST_MS,
     GOOD_IN_A_ROW,
+    OVERLOAD_S,
     REFUSED_S,
     Burst,
     ClockWatch,
     LinkWatch,
+    OverloadWatch,
     SlowDisk,
 )
 from vision.clock import SteadyClock
-from vision.game.events import Noticed
+from vision.game.events import Event, Noticed
 from vision.mqtt.lanes import SetAside
 
 
@@ -115,3 +121,43 @@ def test_burst_is_reported_once_and_once_more_when_it_has_stopped() -> None:
     assert burst.reports(3000) == ()
     assert burst.reports(2999 + BURST_MS) == ()
     assert burst.reports(3000 + BURST_MS) == (Noticed(3000 + BURST_MS, "ORDERS", over=True),)
+
+
+# --- overload ------------------------------------------------------------------------------------
+
+
+def overload(fps: float, *, skipped: int = 0, age_s: float = 0.02) -> tuple[Event, ...]:
+    """Return what is reported when so many pictures a second are taken for a while."""
+    now = [0.0]
+    watch = OverloadWatch(15.0, lambda: now[0])
+    found: list[Event] = []
+    while now[0] < OVERLOAD_S + 1:
+        now[0] += 1 / fps
+        watch.note(skipped, age_s)
+        found += watch.reports(7)
+    return tuple(found)
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        pytest.param({"fps": 30.0}, "", id="keeps-up"),
+        pytest.param({"fps": 15.0, "skipped": 1}, "", id="every-second-is-enough"),
+        pytest.param({"fps": 10.0}, "", id="a-slow-camera-gives-no-more"),
+        pytest.param({"fps": 10.0, "skipped": 2}, "10 pictures a second are", id="too-few"),
+        pytest.param({"fps": 15.0, "age_s": 0.6}, "pictures are 0.6 s old", id="too-late"),
+    ],
+)
+def test_overload_is_reported_when_looks_fall_below_what_the_table_needs(
+    load: dict[str, Any], words: str
+) -> None:
+    """Results never come late in silence: what gives way is said, with the cure."""
+    found = overload(**load)
+    if not words:
+        assert found == ()
+        return
+    (report,) = found
+    assert isinstance(report, Noticed)
+    assert report.code == "OVERLOAD"
+    assert words in report.detail
+    assert "looks_per_s" in report.detail

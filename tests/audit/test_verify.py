@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.access.signing import tampered
+from tests.storage.growth import write_shoes
 from tests.table_log import PLAYS, write_log
 from vision.cli import main
 from vision.storage.log_reader import read_log, write_export
@@ -130,3 +131,61 @@ def test_export_is_one_object_a_line(log: Path, tmp_path: Path) -> None:
         assert record.keys() == {"n", "body", "hash"}
         assert record["n"] == n
         assert json.loads(record["body"])["n"] == n
+
+
+# --- from a former audit on ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shoes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a log of four shoes, with a checkpoint at the beginning of each."""
+    path = tmp_path_factory.mktemp("shoes") / "t.sqlite"
+    write_shoes(path, 4)
+    return path
+
+
+def ended(log: Path, number: int = -1) -> str:
+    """Return what an audit that ended with that record prints for the next one."""
+    record = list(read_log(log))[number]
+    return f"{record.number}:{record.hash}"
+
+
+def test_audit_since_verifies_the_new_part_and_says_where_to_begin_next(
+    shoes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It begins at the last checkpoint before that record, and prints what the next one needs."""
+    assert audit(shoes) == 0
+    whole = capsys.readouterr().out
+    assert f"--since {ended(shoes)}" in whole
+    middle = list(read_log(shoes))[-8].number
+    assert audit(shoes, "--since", ended(shoes, middle)) == 0
+    part = capsys.readouterr().out
+    first = int(re.findall(r"records (\d+) to", part)[0])
+    assert 0 < first <= middle
+    assert re.findall(r"messages: (\d+) are", part) != re.findall(r"messages: (\d+) are", whole)
+    assert f"--since {ended(shoes)}" in part
+
+
+@pytest.mark.parametrize("which", ["before", "after"])
+def test_audit_since_finds_a_change_on_either_side(
+    shoes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], which: str
+) -> None:
+    """A log made again up to the known hash, or changed after it, does not pass."""
+    copy = tmp_path / "t.sqlite"
+    copy.write_bytes(shoes.read_bytes())
+    known = list(read_log(shoes))[-8]
+    number = known.number if which == "before" else known.number + 2
+    with sqlite3.connect(copy) as db:
+        db.execute("UPDATE log SET hash = ? WHERE n = ?", ("0" * 64, number))
+    assert audit(copy, "--since", f"{known.number}:{known.hash}") == 3
+    assert f"record {number}" in capsys.readouterr().err
+
+
+def test_audit_since_a_record_that_is_gone_is_refused(
+    shoes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log that ends before the former audit did was cut; what is no record is explained."""
+    assert audit(shoes, "--since", f"99999:{'0' * 64}") == 3
+    assert "record 99999, with which the former audit ended, is missing" in capsys.readouterr().err
+    assert audit(shoes, "--since", "7") == 2
+    assert "NUMBER:HASH" in capsys.readouterr().err

@@ -23,6 +23,14 @@ GOOD_IN_A_ROW = 20  # quick writes, about one coup's, before a slow disk counts 
 BURST = 10
 BURST_MS = 300_000
 WRITES_KEPT = 1000  # of which `writes` gives the spread
+# Seconds over which it is judged whether the reader keeps up. A coup's dealing takes as long: less
+# takes a moment for an overload, more reports one when its coup is over.
+OVERLOAD_S = 10.0
+# Share of the looks it should have that makes an overload, and age of the middle picture, in
+# seconds, that does: a tenth fewer looks were seen to cost no card, and a fifth of a second is the
+# age that no picture should have. Stricter reports what harms nobody, laxer hides late results.
+ENOUGH_LOOKS = 0.9
+LATE_S = 0.2
 # Seconds for which a picture that was set aside is reported, so that people see it. Shorter makes
 # an alert a picture, longer hides that the next ones are taken.
 REFUSED_S = 60.0
@@ -120,6 +128,55 @@ class ClockWatch:
         words = f"The table's log is {-offset / 1000:.0f} s ahead of this machine's clock."
         is_behind = offset < -DOUBTED_MS and self._leapt.reason is None
         return self._leapt.take(words if is_behind else self._leapt.reason, at)
+
+
+class OverloadWatch:
+    """Reports when pictures are taken less often, or later, than this table needs."""
+
+    def __init__(self, looks_per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Want so many looks a second where the camera gives as many; times by that clock."""
+        self._looks_per_s = looks_per_s
+        self._clock = clock
+        self._overload = Condition("OVERLOAD")
+        self._begin()
+
+    @property
+    def reason(self) -> str | None:
+        """Why the reader does not keep up, `None` while it does."""
+        return self._overload.reason
+
+    def note(self, skipped: int, age_s: float) -> None:
+        """Note a picture that was taken, and what was not taken before it."""
+        self._ages.append(age_s)
+        self._skipped += skipped
+
+    def reports(self, at: int) -> tuple[Event, ...]:
+        """Return the report, at `at` (Unix ms), of an overload that began or is over."""
+        seconds = self._clock() - self._began_s
+        if seconds < OVERLOAD_S or not self._ages:
+            return ()
+        reason = self._judged(seconds)
+        self._begin()
+        return self._overload.take(reason, at)
+
+    def _begin(self) -> None:
+        self._began_s = self._clock()
+        self._ages: list[float] = []
+        self._skipped = 0
+
+    def _judged(self, seconds: float) -> str | None:
+        taken, given = len(self._ages) / seconds, (len(self._ages) + self._skipped) / seconds
+        age_s = sorted(self._ages)[len(self._ages) // 2]
+        if taken < ENOUGH_LOOKS * min(self._looks_per_s, given) and self._skipped:
+            found = f"{taken:.0f} pictures a second are looked at of {given:.0f} that come"
+        elif age_s > LATE_S:
+            found = f"pictures are {age_s:.1f} s old when they are looked at"
+        else:
+            return None
+        return (
+            f"The machine is too slow: {found}. Take tables or other programs off it, or lower "
+            "[models] looks_per_s."
+        )
 
 
 class LinkWatch:

@@ -6,14 +6,16 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.identify import identify
 from vision.app.journal import Destinations, Input, Journal
-from vision.app.machine import ClockWatch
+from vision.app.machine import ClockWatch, OverloadWatch
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import read_cards, resume_state_of
+from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
 from vision.app.watchdog import Watchdog
 from vision.camera.source import Outage, Shot, is_live, open_source
@@ -98,10 +100,14 @@ class TableReader:
         self._at = now_ms()
         self._clock = ClockWatch(CLOCK)
         try:
-            self._shots = open_source(config.camera, speed=speed, start_ms=self._at)
+            shots = open_source(config.camera, speed=speed, start_ms=self._at)
         except ShoeReaderError:
             self._journal.close()
             raise
+        self._sight = SightLoop(
+            shots, self._supervisor.take, lambda: self._pipeline.view, threaded=speed > 0
+        )
+        self._overload = OverloadWatch(config.models.looks_per_s)
         self._watchdog = Watchdog()
         self._health_due_s = 0.0
         self.health: dict[str, object] = {}
@@ -125,11 +131,13 @@ class TableReader:
             try:
                 self._begin()
                 self._watchdog.ready()
-                for shot in self._shots:
-                    self._take(shot)
+                for seen in self._sight:
+                    self._take(seen)
                     self._listener.tick(self.metrics)
             finally:
                 self._watchdog.stopping()
+                self._sight.close()
+                self._supervisor.close()
                 try:
                     self._advance(
                         [*self._recorder.finish(self._at), *self._recorder.reports(self._at)]
@@ -147,21 +155,23 @@ class TableReader:
             self._pipeline.begin_shoe(table.next_order, read_cards(table))
             self._pipeline.restore(resume_state_of(table))
 
-    def _take(self, shot: Shot | Outage) -> None:
+    def _take(self, seen: SeenShot) -> None:
         began_s = time.monotonic()
-        seen = self._seen(shot)
+        shot = seen.shot
+        self._note(seen)
         if isinstance(shot, Shot):
             self._recorder.look(shot.frame)
-        events: list[Input] = [*self._recorder.ended(self._at), *seen, *self._time_passed()]
+        events: list[Input] = [*self._recorder.ended(self._at), *seen.events, *self._time_passed()]
         events += [*self._journal.orders(self._at), *self._clock_reports()]
         events += [*self._journal.reports(self._at), *self._recorder.reports(self._at)]
+        events += self._overload.reports(self._at)
         self._advance(events)
         if self._viewer is not None and isinstance(shot, Shot):
-            self._viewer.show(shot.frame, self._pipeline.view)
+            self._viewer.show(shot.frame, seen.view)
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
-            self.metrics.frame.add(ended_s - began_s)
-            if seen:
+            self.metrics.frame.add(seen.took_s + ended_s - began_s)
+            if seen.events:
                 self.metrics.event.add(ended_s - shot.taken_s)
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
@@ -170,19 +180,20 @@ class TableReader:
             self._advance(self._journal.link_reports(self._at))
             self._journal.tidy(self._at)
 
-    def _seen(self, shot: Shot | Outage) -> list[Event]:
-        """Return what the camera saw, its own loss and return included."""
-        events = self._supervisor.take(shot)
+    def _note(self, seen: SeenShot) -> None:
+        """Set the time of the run, and count."""
+        shot = seen.shot
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
-        else:
-            self._at = shot.frame.at
-            self.metrics.frames += 1
-        return events
+            return
+        self._at = shot.frame.at
+        self.metrics.take_frame(skipped=shot.skipped, age_s=seen.age_s)
+        self._overload.note(shot.skipped, seen.age_s)
 
     def _publish_health(self) -> None:
         at = now_ms()
-        self.health = {**self.metrics.health(), **self._journal.figures(at)}
+        figures = {**self.metrics.health(), **self._journal.figures(at)}
+        self.health = {**figures, "overload": self._overload.reason}
         self.health_at_s = time.monotonic()
         self._journal.publish_health(at, self.health)
 
@@ -205,7 +216,7 @@ class TableReader:
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
-            self._pipeline.begin_shoe(table.next_order)
+            self._sight.call(partial(self._pipeline.begin_shoe, table.next_order))
 
     def _count(self, events: Sequence[Input]) -> None:
         for event in events:

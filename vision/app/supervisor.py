@@ -25,6 +25,11 @@ from vision.sight.geometry.frame import Frame
 CANARY_AGAIN_MS = 5_000
 
 
+# Seconds that the end of a run waits for models that are late: a loaded machine takes as long for a
+# look. A program that ends while a model works ends with an error.
+CLOSE_S = 4.0
+
+
 class Seer(Protocol):
     """Makes events of frames; `SightPipeline` does."""
 
@@ -136,6 +141,11 @@ class SightSupervisor:
     def canary_complaint(self) -> str | None:
         """What is wrong with the reading of the test picture, `None` when it was right."""
         return self._reasons.get("canary")
+
+    def close(self) -> None:
+        """Wait for models that have not answered yet, but not for ever."""
+        if self._late is not None:
+            wait([self._late[1]], CLOSE_S)
 
     def take(self, shot: Shot | Outage) -> list[Event]:
         """Return the events of a shot."""

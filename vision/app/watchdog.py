@@ -41,6 +41,10 @@ class Watchdog:
             self._due_s = now_s + self._every_s
             self._send("WATCHDOG=1")
 
+    def say(self, words: str) -> None:
+        """Report in one line how the service stands, which `systemctl status` shows."""
+        self._send(f"STATUS={words}")
+
     def stopping(self) -> None:
         """Report that the service ends in order."""
         self._send("STOPPING=1")

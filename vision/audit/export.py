@@ -11,10 +11,10 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from itertools import chain, count, islice
+from itertools import chain, count, groupby, islice, takewhile
 from pathlib import Path, PurePosixPath
 
 from cryptography.exceptions import InvalidSignature
@@ -34,6 +34,7 @@ from vision.audit.verify import (
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import GENESIS, BrokenChainError, Record, record_from_line, record_line
 from vision.record.codec import canonical
+from vision.record.proofs import EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import checkpoints, is_table, read_log
@@ -132,28 +133,29 @@ def _beginnings(log: Path, part: Part) -> Iterator[tuple[int, str]]:
 
     A shoe begins with a checkpoint, so that of another shoe need not be read.
     """
-    marks = checkpoints(log) if log.exists() and is_table(log) else []
+    marks = checkpoints(log) if log.exists() and is_table(log) else iter(())
     if part.seq is not None:
-        marks = [mark for mark in marks if mark[1] < part.seq[0]][-1:]
-    begins: dict[str, tuple[int, str]] = {}
-    for number, _, before, shoe in marks:
-        begins.setdefault(shoe, (number, before))
-    for shoe, begin in reversed(begins.items()):
+        first = part.seq[0]
+        mark = next((mark for mark in marks if mark.seq < first), None)
+        yield (0, GENESIS) if mark is None else (mark.number, mark.before)
+        return
+    none = True
+    for shoe, same in groupby(marks, lambda mark: mark.shoe):
+        none = False
         if part.shoe in ("", shoe) or not shoe:
-            yield begin
-    if not begins:
+            begin = list(same)[-1]
+            yield begin.number, begin.before
+    if none:
         yield 0, GENESIS
 
 
 def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict[str, object]:
     """Write everything but the receipt, verify it, and write the receipt."""
     first, last, previous = stretch
+    head = islice(read_log(sources.log), 1)
+    part = takewhile(lambda record: record.number <= last, read_log(sources.log, max(first, 1)))
     with (folder / RECORDS).open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(
-            record_line(record) + "\n"
-            for record in read_log(sources.log)
-            if record.number == 0 or first <= record.number <= last
-        )
+        file.writelines(record_line(record) + "\n" for record in chain(head, part))
     anchors = [anchor_line(*line) for line in sources.trust.anchors]
     (folder / ANCHORS).write_text("".join(anchors), "utf-8")
     for key in sources.trust.keys:
@@ -321,6 +323,12 @@ def _records(place: Traversable) -> Iterator[Record]:
                 yield record_from_line(line.decode("utf-8", "replace"), index)
     except OSError as error:
         raise OutsideError(f"cannot read {place}: {error.strerror}") from error
+
+
+def digests_of(folder: Path, kept: Iterable[EvidenceKept]) -> dict[str, str]:
+    """Return the SHA-256 of those pieces that are in the folder, by their file names."""
+    names = (file_name(piece) for piece in kept)
+    return {name: _digest(folder / name) for name in names if (folder / name).is_file()}
 
 
 def evidence_digests(folder: Traversable) -> dict[str, str]:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,10 +63,14 @@ KILL_S = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shot:
-    """A frame, and the monotonic instant (seconds) at which it could be looked at."""
+    """A frame, and the monotonic instant (seconds) at which it could be looked at.
+
+    `skipped` frames of a live source came since the last one and were dropped: nobody took them.
+    """
 
     frame: Frame
     taken_s: float
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +180,8 @@ class Capture:
     """One capture process, and the memory that it puts its pictures in.
 
     `signal` is that of its last report, `heard_s` the monotonic instant when it came, `run` how
-    many new pictures have come without another report between them.
+    many new pictures have come without another report between them, `skipped` how many came before
+    the newest one and were not taken.
     """
 
     def __init__(self, camera: CameraSection) -> None:
@@ -189,6 +194,8 @@ class Capture:
         self.heard_s = time.monotonic()
         self.signal: Signal | None = None
         self.run = 0
+        self.skipped = 0
+        self._number = 0
         self._process = subprocess.Popen(  # noqa: S603  # our own module
             [
                 sys.executable,
@@ -222,6 +229,9 @@ class Capture:
             self.signal, self.heard_s = Signal(report.signal), time.monotonic()
             self.run = self.run + 1 if self.signal is Signal.PICTURE else 0
             newest = report if self.signal is Signal.PICTURE else newest
+        if newest is not None:
+            self.skipped = newest.number - self._number - 1
+            self._number = newest.number
         image = None if newest is None else self._picture(newest)
         return None if newest is None or image is None else (image, newest.at_s)
 
@@ -322,7 +332,7 @@ def _watched(camera: CameraSection, capture: Capture) -> Iterator[Shot | Outage]
             shot = freshness.shot(*picture, index) if picture is not None and good else None
             if shot is not None:
                 index, restarts, reason = index + 1, 0, ""
-                yield shot
+                yield replace(shot, skipped=capture.skipped)
                 continue
             if not reason and (reason := freshness.complaint(capture.signal, camera)):
                 capture.run = 0

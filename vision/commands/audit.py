@@ -9,14 +9,16 @@ import argparse
 import json
 from pathlib import Path
 
-from vision.audit.export import audit_archive, evidence_digests, is_archive
+from vision.audit.export import audit_archive, digests_of, is_archive
 from vision.audit.said import compare
-from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words, words
+from vision.audit.since import Ended, audit_from, beginning, parse_ended
+from vision.audit.verify import Found, Trust, demand_signature, evidence_words, words
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import (
+    Mark,
     first_of_messages,
     is_table,
     read_log,
@@ -39,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
     )
+    parser.add_argument(
+        "--since",
+        metavar="N:HASH",
+        help="only what came since a former audit, which ended with this record",
+    )
     parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
 
 
@@ -46,21 +53,13 @@ def run(args: argparse.Namespace) -> int:
     """Verify the log and say what it holds; OutsideError naming the first bad record."""
     if args.export is not None and args.export.resolve() == args.log.resolve():
         raise ConfigurationError(f"--export {args.export}: is the log itself; give another file")
+    since = None if args.since is None else parse_ended(args.since)
     trust = trust_of(args)
-    compared = ""
     try:
-        if is_archive(args.log):
-            found, evidence = audit_archive(args.log, trust)
-        else:
-            found = audit(read_log(args.log), trust)
-            compared = _compare_messages(args.log, found)
-            folder = args.evidence or folder_of(args.log)
-            evidence = evidence_words(found.kept, evidence_digests(folder)) if found.kept else ""
+        found, lines = _audited(args, since, trust)
         _say(args.log, found, trust)
-        if compared:
-            print(compared)
-        if evidence:
-            print(evidence)
+        for line in filter(None, lines):
+            print(line)
         if trust.keys:
             demand_signature(found)
         if state_of(args.log) is Closing.TORN:
@@ -75,17 +74,30 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _compare_messages(log: Path, found: Found) -> str:
+def _audited(
+    args: argparse.Namespace, since: Ended | None, trust: Trust
+) -> tuple[Found, tuple[str, ...]]:
+    """Verify the log; return what was found, and in words how messages and evidence stand."""
+    if is_archive(args.log):
+        if since is not None:
+            raise ConfigurationError("--since: of a log only; an export is always verified whole")
+        found, evidence = audit_archive(args.log, trust)
+        return found, (evidence,)
+    begin = beginning(args.log, since)
+    found = audit_from(args.log, begin, since, trust)
+    compared = _compare_messages(args.log, found, begin)
+    digests = digests_of(args.evidence or folder_of(args.log), found.kept)
+    return found, (compared, evidence_words(found.kept, digests) if found.kept else "")
+
+
+def _compare_messages(log: Path, found: Found, begin: Mark) -> str:
     """Hold the messages beside a table's own log against it; return in words what was found."""
     if not is_table(log):
         return ""
     try:
-        contents = (
-            json.loads(record.body)
-            for record in read_log(log, first_of_messages(log))
-            if record.body
-        )
-        rows, standing = read_messages(log), standing_messages(log)
+        first = max(first_of_messages(log), begin.number)
+        contents = (json.loads(record.body) for record in read_log(log, first) if record.body)
+        rows, standing = read_messages(log, begin.seq), standing_messages(log)
         compared = compare(found.header, contents, rows, standing)
     except (KeyError, ValueError) as error:
         return f"messages NOT compared: another version of shoe-reader wrote this log ({error})"
@@ -108,6 +120,7 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
         )
     for line in words(found, trust):
         print(line)
+    print(f"the next audit can begin here: --since {Ended(found.last.number, found.last.hash)}")
     print("records cut off the end show only against a hash kept elsewhere: keep this one")
 
 

@@ -1,8 +1,8 @@
 """`shoe-reader demo`: the whole thing on one machine, nothing else installed.
 
-Deals a shoe on film with the simulator, reads the film as if it were live, publishes to an embedded
-broker and shows the boards; at the end it says how the reading compares with what was dealt, and in
-a terminal leaves the pages open until Ctrl-C.
+Reads a film of the simulator as if it were live, publishes to an embedded broker and shows the
+boards; at the end it says how the reading compares with what was dealt, and in a terminal leaves
+the pages open until Ctrl-C. The film of the usual shoe is in the package, another is dealt first.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import shutil
 import signal
 import sys
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from vision import __version__
 from vision.access.users import Credential, RoleName, User, Users, save_users
-from vision.app.boards import Boards, address_of
+from vision.app.board_process import BoardProcess, Served, with_broker
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.board.login.passwords import save_password
@@ -31,16 +31,17 @@ from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Role
 from vision.game.outputs import CoupResult
-from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.simulator.dealing import simulate
+from vision.simulator.dealing import ready_film, simulate
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
-FAULT_EVERY = 5  # coups: often enough that a short demo shows some alerts
+# The shoe whose film is in the package: its first coup has four cards, so that its result is there
+# some six seconds after the start; its fifth, as every FAULT_EVERY-th, has a mis-deal.
+COUPS, SEED, FAULT_EVERY = ready_film.COUPS, ready_film.SEED, ready_film.FAULT_EVERY
 
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """A dealt shoe: its table file, its truth, its length in seconds."""
+    """A dealt shoe: its folder with film and table file, its truth, its length in seconds."""
 
     folder: Path
     truth: dict[str, Any]
@@ -53,8 +54,8 @@ class Film:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--coups", type=int, default=12, help="coups to deal (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="which shoe to deal (%(default)s)")
+    parser.add_argument("--coups", type=int, default=COUPS, help="coups to deal (%(default)s)")
+    parser.add_argument("--seed", type=int, default=SEED, help="which shoe to deal (%(default)s)")
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="times real time (%(default)s)"
     )
@@ -80,13 +81,13 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(tempfile.mkdtemp(prefix="shoe-reader-demo-"))
     file = _own_table_file(dealt.folder, folder)
     destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
-    with ExitStack() as opened:
-        config, password = _with_people(_logged(load(file), destinations), folder)
-        config = _broker(opened, config)
-        url = _board(opened, config, file)
+    config, password = _with_people(_logged(load(file), destinations), folder)
+    with BoardProcess(config, file) as boards:
+        served = boards.served
+        config = with_broker(config, served.port, served.websocket_port)
         print(
-            f"log: {destinations.log}   messages: {destinations.messages}\n\n"
-            f"{_pages(url, password)}",
+            f"{_addresses(served)}\nlog: {destinations.log}   messages: {destinations.messages}\n\n"
+            f"{_pages(served.url, password)}",
             flush=True,
         )
         while True:
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             if not args.loop:
                 break
         if sys.stdin.isatty():
-            _stay(url)
+            _stay(served.url)
     return 0
 
 
@@ -105,11 +106,15 @@ def cache_folder() -> Path:
 
 
 def _film(folder: Path, coups: int, seed: int) -> Film:
-    """Return the film of a shoe, dealt now if it has not been before."""
-    film = folder / f"deal-{__version__}-{coups}-{seed}"
-    if not (film / "deal.mp4").exists():
+    """Return the film of a shoe: the one in the package, or one dealt now or for a former demo."""
+    ready = (coups, seed) == (COUPS, SEED) and (ready_film.FOLDER / simulate.VIDEO).exists()
+    film = ready_film.FOLDER if ready else folder / f"deal-{__version__}-{coups}-{seed}"
+    if not (film / simulate.VIDEO).exists():
         _simulate(film, coups, seed)
-    return Film(film, json.loads((film / "truth.json").read_text("utf-8")))
+    found = Film(film, json.loads((film / "truth.json").read_text("utf-8")))
+    size = (film / simulate.VIDEO).stat().st_size
+    print(f"film: {coups} coups, {clock(found.seconds)} long, {size / 1e6:.1f} MB", flush=True)
+    return found
 
 
 def _simulate(film: Path, coups: int, seed: int) -> None:
@@ -176,32 +181,13 @@ def _with_people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
     return config.model_copy(update={"orders": orders, "desk": settings}), password
 
 
-def _broker(opened: ExitStack, config: TableConfig) -> TableConfig:
-    """Start a broker, on free ports where the usual ones are taken, and return who to talk to."""
-    usual = EmbeddedBroker(config.broker.port, config.broker.websocket_port)
-    try:
-        broker = opened.enter_context(usual)
-    except OutsideError:
-        print(f"ports {usual.port} and {usual.websocket_port} are not both free; taking others")
-        broker = opened.enter_context(EmbeddedBroker(0, 0))
-    print(
-        f"broker: 127.0.0.1:{broker.port} (MQTT), 127.0.0.1:{broker.websocket_port} (WebSocket)\n"
-        f"  try: mosquitto_sub -p {broker.port} -t 'casino/#' -v"
+def _addresses(served: Served) -> str:
+    """Return where the broker answers, and which usual ports were taken."""
+    where = (
+        f"broker: 127.0.0.1:{served.port} (MQTT), 127.0.0.1:{served.websocket_port} (WebSocket)\n"
+        f"  try: mosquitto_sub -p {served.port} -t 'casino/#' -v"
     )
-    ports = {"kind": "embedded", "port": broker.port, "websocket_port": broker.websocket_port}
-    changed = config.broker.model_copy(update=ports)
-    return config.model_copy(update={"broker": changed})
-
-
-def _board(opened: ExitStack, config: TableConfig, file: Path) -> str:
-    """Start the board and return its address."""
-    files = {config.table: file}
-    try:
-        boards = opened.enter_context(Boards([config], address_of(config), files))
-    except OutsideError:
-        print(f"port {config.board.port} is taken; the board takes another")
-        boards = opened.enter_context(Boards([config], address_of(config, port=0), files))
-    return boards.server.url
+    return "\n".join([*served.notes, where])
 
 
 def _round(config: TableConfig, destinations: Destinations, film: Film, speed: float) -> None:

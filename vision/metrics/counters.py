@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -71,18 +72,37 @@ class Sight(Protocol):
 
 @dataclass(slots=True)
 class Metrics:
-    """The counts of one run; `frame` and `event` are durations in seconds."""
+    """The counts of one run; `frame` and `event` are durations in seconds.
+
+    `age` is how old frames were when they were looked at, `skipped` counts those of a live source
+    for which there was no time.
+    """
 
     sight: Sight
     frames: int = 0
+    skipped: int = 0
     cards_out: int = 0
     cards_read: int = 0
     cards_unread: int = 0
     frame: Durations = field(default_factory=Durations)
     event: Durations = field(default_factory=Durations)
+    age: Durations = field(default_factory=Durations)
+    restarts: int = 0
+    restart_why: str = ""
     _began_s: float = field(default_factory=time.monotonic)
     _began_cpu_s: float = field(default_factory=time.process_time)
-    _marks: deque[tuple[float, int, int]] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    _marks: deque[tuple[float, int, int, int]] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def take_frame(self, *, skipped: int, age_s: float) -> None:
+        """Count a frame, and those before it that were skipped."""
+        self.frames += 1
+        self.skipped += skipped
+        self.age.add(age_s)
+
+    def note_service(self, state: Mapping[str, object]) -> None:
+        """Take in how often the service started this reader again, and why the last time."""
+        self.restarts = int(str(state.get("restarts", 0)))
+        self.restart_why = str(state.get("why", ""))
 
     def wall_s(self) -> float:
         """Return the seconds since the run began."""
@@ -94,12 +114,14 @@ class Metrics:
 
     def _rates(self) -> dict[str, object]:
         """Return frames that came in, were looked at closely and were gated, a second, of late."""
-        now = (time.monotonic(), self.frames, self.sight.looked)
-        first = self._marks[0] if self._marks else (self._began_s, 0, 0)
+        now = (time.monotonic(), self.frames, self.sight.looked, self.skipped)
+        first = self._marks[0] if self._marks else (self._began_s, 0, 0, 0)
         self._marks.append(now)
         seconds = max(now[0] - first[0], 1e-6)
-        came, looked = now[1] - first[1], now[2] - first[2]
+        came = now[1] - first[1]
+        looked = min(now[2] - first[2], came)  # sight may be some frames ahead of the log
         each = {"fps_in": came, "fps_looked": looked, "fps_gated": came - looked}
+        each["fps_skipped"] = now[3] - first[3]
         return {name: round(count / seconds, 1) for name, count in each.items()}
 
     def abstained(self) -> float:
@@ -112,7 +134,7 @@ class Metrics:
 
     def health(self) -> dict[str, object]:
         """Return the figures of the topic `health`; the journal adds those of the outbox."""
-        frame, event = self.frame.spread(), self.event.spread()
+        frame, event, age = self.frame.spread(), self.event.spread(), self.age.spread()
         return {
             "fps": self.fps(),
             "frames": self.frames,
@@ -131,7 +153,9 @@ class Metrics:
             **self._rates(),
             "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
             "event_ms": {"p50": event.p50_ms, "p99": event.p99_ms},
+            "age_ms": {"p50": age.p50_ms, "p99": age.p99_ms},
             "cpu_share": self.cpu_share(),
+            "restarts": {"count": self.restarts, "why": self.restart_why or None},
         }
 
     def summary(self) -> str:

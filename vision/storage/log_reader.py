@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from vision.errors import OutsideError
 from vision.files import replacing
@@ -13,6 +14,19 @@ from vision.storage.sqlite import explained, open_for_reading
 from vision.wire.messages import Message
 
 SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
+NEWEST = 2**63 - 1  # the largest number that a record can have in SQLite
+
+
+class Mark(NamedTuple):
+    """A checkpoint: its record, the last message's `seq` before it, the hash of the record before.
+
+    `shoe` is the one in use.
+    """
+
+    number: int
+    seq: int
+    before: str
+    shoe: str
 
 
 def read_log(path: Path, first: int = 0) -> Iterator[Record]:
@@ -33,8 +47,8 @@ def read_log(path: Path, first: int = 0) -> Iterator[Record]:
     yield from _read_table(path, first)
 
 
-def read_messages(path: Path) -> Iterator[Message]:
-    """Yield the messages that stand beside a table's log, in order; OutsideError.
+def read_messages(path: Path, after: int = 0) -> Iterator[Message]:
+    """Yield the messages beside a table's log with a `seq` above `after`, in order; OutsideError.
 
     None of an export, which has none.
     """
@@ -43,7 +57,7 @@ def read_messages(path: Path) -> Iterator[Message]:
     db = open_for_reading(path)
     try:
         with explained("read", path):
-            for row in db.execute(f"{MESSAGES} ORDER BY seq"):
+            for row in db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (after,)):
                 yield from messages_from([row])
     except DamagedMessageError as error:
         raise OutsideError(f"{path}: {error}") from error
@@ -75,19 +89,22 @@ def first_of_messages(path: Path) -> int:
         db.close()
 
 
-def checkpoints(path: Path) -> list[tuple[int, int, str, str]]:
-    """Return where a table's log can be read from, oldest first: at each of its checkpoints.
+def checkpoints(path: Path, last: int = NEWEST) -> Iterator[Mark]:
+    """Yield where a table's log can be read from, newest first: at each checkpoint up to `last`.
 
-    Number, the last message's `seq` before it, the hash of the record before, and the shoe in use.
+    One after another, so that what is new is found as quickly in a long log as in a short one.
     """
     db = open_for_reading(path)
     try:
         with explained("read", path):
-            return db.execute(
+            for row in db.execute(
                 "SELECT s.n, s.seq, (SELECT hash FROM log WHERE n = s.n - 1), "
                 "coalesce(json_extract(l.body, '$.desk.table.shoe.name'), '') "
-                "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned ORDER BY s.n"
-            ).fetchall()
+                "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned AND s.n <= ? "
+                "ORDER BY s.n DESC",
+                (last,),
+            ):
+                yield Mark(*row)
     finally:
         db.close()
 

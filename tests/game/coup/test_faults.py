@@ -374,6 +374,7 @@ CASES = (
     Case("LINK", notice("LINK"), orders(P1), W),
     Case("LOG", notice("LOG"), orders(P1), C),
     Case("READING_POOR", notice("READING_POOR"), orders(P1), W),
+    Case("OVERLOAD", notice("OVERLOAD"), orders(P1), A),
     Case("EVIDENCE", notice("EVIDENCE"), orders(P1), W),
     Case("EVIDENCE_AT_RISK", notice("EVIDENCE_AT_RISK"), orders(P1), W),
     Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W,

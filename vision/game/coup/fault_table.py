@@ -204,6 +204,8 @@ _TABLE = (
        machine=True),
     _K("LOGINS", "Many log-ins fail.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
        machine=True),
+    _K("OVERLOAD", "Reader overloaded.", (ADVISORY,), ANY_TIME, noticed=True, of_reader=True,
+       machine=True),
     _K("EVIDENCE", "Pictures cannot be kept.", (WARNING,), ANY_TIME, noticed=True, of_reader=True,
        machine=True),
     _K("EVIDENCE_AT_RISK", "Pictures are at risk.", (WARNING,), ANY_TIME, noticed=True,

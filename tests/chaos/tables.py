@@ -1,0 +1,252 @@
+"""Measures several tables in one service: `python -m tests.chaos.tables --tables 4 --minutes 30`.
+
+Films of play of 1080p at 30 frames a second, dealt by the simulator, come by RTSP from a local
+server; `shoe-reader run` reads them all as one service, with mosquitto as its broker, while a
+board server has as many pages open as there are tables. It prints for each table how old pictures
+were when they were looked at, what it took from a picture to a subscriber, the looks a second, the
+memory (proportional set size of the reader and its capture process), the processor time, and how
+many coups came out as dealt; beside it how loaded the machine was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.camera.video_servers import PYTHON, free_port
+from tests.chaos.consumer import Consumer
+from tests.mqtt.mqtt_tools import Mosquitto
+from vision.simulator.dealing import simulate
+
+COUP_S = 12.0  # seconds of film that a coup of the simulator takes; more would deal longer films
+START_S = 120.0  # seconds in which the readers must be there; a loaded machine takes as long
+EVENTS = ("card", "coup/live", "coup/result", "alert", "shoe", "roads")
+TICKS = os.sysconf("SC_CLK_TCK")  # of /proc, a second
+HEAD = (
+    "table  age p50  p99 ms  to subscriber p50  p99 ms  frames/s  looks/s  skipped/s  memory MB  "
+    "core  coups right, held, wrong, of"
+)
+
+
+class Listener(Consumer):
+    """Takes everything of all tables, with the moment at which it came."""
+
+    def __init__(self, port: int) -> None:
+        self.came: list[tuple[float, str, dict[str, Any]]] = []
+        super().__init__(port, "casino/+/table/+/")
+
+    def _on_message(self, _client: object, _data: object, message: Any) -> None:
+        came_ms = 1000 * time.time()
+        if message.payload[:1] == b"{":
+            self.came.append((came_ms, message.topic, json.loads(message.payload)))
+
+
+def deal(folder: Path, number: int, minutes: float) -> Path:
+    """Deal the film of a table, if it is not there yet, and return its folder."""
+    coups = max(1, round(60 * minutes / COUP_S))
+    film = folder / f"table-{number}-{coups}"
+    if not (film / simulate.VIDEO).exists():
+        words = [str(film), "--coups", str(coups), "--seed", str(100 + number), "--fps", "30"]
+        simulate.main([*words, "--fault-every", "10"])
+    return film
+
+
+def table_file(film: Path, number: int, source: str, port: int, folder: Path) -> Path:
+    """Write the file of a table that watches the film at that address; return its path."""
+    text = (film / "table.toml").read_text("utf-8")
+    text = re.sub(r"(?m)^table = .*", f'table = "{number}"', text)
+    text = re.sub(r"(?m)^source = .*", f'source = "{source}"', text)
+    text = re.sub(r"(?ms)^\[(broker|log)\].*?(?=^\[|\Z)", "", text)
+    text += f'\n[broker]\nkind = "external"\nport = {port}\n[log]\npath = "{number}.sqlite"\n'
+    path = folder / f"{number}.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@contextmanager
+def process(*words: str, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program while the block lasts."""
+    running = subprocess.Popen(words, stdin=subprocess.PIPE, **how)
+    try:
+        yield running
+    finally:
+        running.send_signal(signal.SIGTERM)
+        try:
+            running.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.communicate()
+
+
+def watch_pages(port: int, tables: Sequence[int], over: threading.Event) -> None:
+    """Be one page of each table: read its stream of changes."""
+    chosen = selectors.DefaultSelector()
+    for table in tables:
+        link = socket.create_connection(("127.0.0.1", port))
+        link.sendall(f"GET /events/{table} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        chosen.register(link, selectors.EVENT_READ)
+    while not over.is_set():
+        for key, _ in chosen.select(0.2):
+            assert isinstance(key.fileobj, socket.socket)
+            if not key.fileobj.recv(65536):
+                chosen.unregister(key.fileobj)
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all below it."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    except OSError:
+        return []
+    return [pid, *(below for child in children for below in family(int(child)))]
+
+
+def readers(service: int) -> dict[str, list[int]]:
+    """Return the processes of each table of the service."""
+    found = {}
+    for pid in family(service)[1:]:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        names = [Path(word).stem for word in words if word.endswith(".toml")]
+        found |= {name: family(pid) for name in names}
+    return found
+
+
+def memory_mb(pids: Sequence[int]) -> float:
+    """Return the proportional set size of some processes."""
+    text = "".join(Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8") for pid in pids)
+    return sum(map(int, re.findall(r"(?m)^Pss: +(\d+)", text))) / 1024
+
+
+def cpu_s(pids: Sequence[int]) -> float:
+    """Return the processor seconds of some processes, of all their threads."""
+    stats = [Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2] for pid in pids]
+    return sum(int(word) for stat in stats for word in stat.split()[11:13]) / TICKS
+
+
+def row(table: str, listener: Listener, film: Path, weight: tuple[float, float]) -> str:
+    """Return what a table came to; `weight` is its memory (MB) and processor (cores)."""
+    of_it = [(ms, topic, p) for ms, topic, p in listener.came if f"/table/{table}/" in topic]
+    delays = [
+        ms - 1000 * np.datetime64(p["at"][:-1], "ms").astype(int) / 1000
+        for ms, topic, p in of_it
+        if topic.partition(f"/table/{table}/")[2] in EVENTS
+    ]
+    health = [p for _, topic, p in of_it if topic.endswith("/health")]
+    last = health[-1] if health else defaultdict(dict)
+    rates = [
+        np.mean([p[name] for p in health]) if health else 0.0
+        for name in ("fps_in", "fps_looked", "fps_skipped")
+    ]
+    p50, p99 = np.percentile(delays, (50, 99)) if delays else (0.0, 0.0)
+    age = last["age_ms"]
+    truth = json.loads((film / "truth.json").read_text("utf-8"))["coups"]
+    said = {p["coup"]: p for _, topic, p in of_it if topic.endswith("coup/result")}
+    told = [_as_dealt(coup, said.get(coup["coup"])) for coup in truth]
+    overload = {p["overload"] for p in health} - {None}
+    line = (
+        f"{table:5}  {age.get('p50', 0):7.0f}  {age.get('p99', 0):6.0f}  {p50:17.0f}  {p99:6.0f}  "
+        f"{rates[0]:8.1f}  {rates[1]:7.1f}  {rates[2]:9.1f}  {weight[0]:9.0f}  {weight[1]:4.2f}  "
+        f"{told.count('right')}, {told.count('held')}, {told.count('wrong')}, {len(told)}"
+    )
+    return "\n".join([line, *(f"       {words}" for words in sorted(overload)[:1])])
+
+
+def _as_dealt(coup: dict[str, Any], said: dict[str, Any] | None) -> str:
+    if said is None or said["winner"] is None:
+        return "held"
+    hands = [said["punto"]["cards"], said["banco"]["cards"]]
+    right = [said["winner"], *hands] == [coup["winner"], coup["punto"], coup["banco"]]
+    return "right" if right else "wrong"
+
+
+def measure(films: Sequence[Path], minutes: float) -> str:
+    """Run the service over the films for so long; return the table of figures."""
+    numbers = range(1, len(films) + 1)
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        broker = opened.enter_context(Mosquitto(folder))
+        port, board = free_port(), free_port()
+        server = [PYTHON, str(Path(__file__).parents[1] / "camera" / "film_server.py"), str(port)]
+        cameras = opened.enter_context(
+            process(*server, *(str(f / simulate.VIDEO) for f in films), stdout=subprocess.PIPE)
+        )
+        assert cameras.stdout is not None
+        assert cameras.stdout.readline() == b"ready\n"
+        files = [
+            table_file(film, n, f"rtsp://127.0.0.1:{port}/{n - 1}", broker.port, folder)
+            for n, film in zip(numbers, films, strict=True)
+        ]
+        listener = Listener(broker.port)
+        opened.callback(listener.close)
+        listener.await_up()
+        words = [sys.executable, "-m", "vision.cli"]
+        boards = ["board", *map(str, files), "--http-port", str(board)]
+        opened.enter_context(process(*words, *boards, stdout=subprocess.DEVNULL))
+        service = opened.enter_context(
+            process(*words, "run", *map(str, files), stdout=subprocess.DEVNULL)
+        )
+        await_health(listener, len(films))
+        over = threading.Event()
+        pages = threading.Thread(target=watch_pages, args=(board, numbers, over))
+        pages.start()
+        began_s, before = time.monotonic(), {n: cpu_s(p) for n, p in readers(service.pid).items()}
+        time.sleep(60 * minutes)
+        seconds = time.monotonic() - began_s
+        weights = {
+            name: (memory_mb(pids), (cpu_s(pids) - before.get(name, 0.0)) / seconds)
+            for name, pids in readers(service.pid).items()
+        }
+        over.set()
+        pages.join()
+    rows = [
+        row(str(n), listener, film, weights.get(str(n), (0.0, 0.0)))
+        for n, film in zip(numbers, films, strict=True)
+    ]
+    load = " ".join(f"{each:.1f}" for each in os.getloadavg())
+    return "\n".join([f"load average of {os.cpu_count()} cores: {load}", HEAD, *rows])
+
+
+def await_health(listener: Listener, tables: int) -> None:
+    """Wait until every table has reported its health."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        heard = {topic for _, topic, _ in list(listener.came) if topic.endswith("/health")}
+        if len(heard) == tables:
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"only {sorted(heard)} began within {START_S:g} s")
+
+
+def main() -> None:
+    """Deal the films, measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=4, metavar="N", help="tables (4)")
+    parser.add_argument("--minutes", type=float, default=30.0, metavar="M", help="minutes (30)")
+    parser.add_argument(
+        "--films", type=Path, default=Path("out/films"), metavar="DIR", help="kept (out/films)"
+    )
+    arguments = parser.parse_args()
+    numbers = range(arguments.tables)
+    films = [deal(arguments.films, number, arguments.minutes) for number in numbers]
+    print(measure(films, arguments.minutes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Shows how a table's log grows: `python -m tests.storage.growth` deals 100,000 coups into one.
+
+Whole shoes are dealt, folded with roads and messages, and written as a reader does, with a
+checkpoint at the beginning of each shoe and with messages of the last days only; a shoe is one
+transaction, so that the disk is not measured. Ten times on the way it prints, in processor time,
+what a coup costs, what a restart takes, an export of one coup, an audit of what came in the last
+day, and an audit of all; and the memory of the process and the size of the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import resource
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from time import process_time
+
+from tests.game.speed import shoe
+from tests.table_log import NOON, header, session_of
+from vision.app.restore import checkpoint_of, compare_messages, restored
+from vision.cli import main as command
+from vision.game.events import Event, ShoeStarted, Started
+from vision.storage.log import Entry, Store
+from vision.storage.retention import DAY_MS, Limits
+from vision.wire.session import TableSession, advance
+
+LIMITS = Limits(keep_days=400, messages_days=7, max_mb=20_000)
+SHOES = 8  # different ones, dealt in turn: dealing them takes longer than what is measured
+PAUSE_MS = 600_000  # between two shoes, for the shuffle
+COUP_MS = 36_000  # 100 coups an hour; the house of the tests deals faster
+
+
+@dataclass(frozen=True, slots=True)
+class Shoe:
+    """A shoe's name, its events, and how many coups it has."""
+
+    name: str
+    events: tuple[Event, ...]
+    coups: int
+
+
+def shoes(count: int = SHOES) -> Iterator[Shoe]:
+    """Yield shoe after shoe for ever, each later than the one before; `count` different ones."""
+    dealt = [shoe(seed) for seed in range(count)]
+    at = NOON
+    for number, coups in enumerate(cycle(dealt)):
+        name = f"shoe-{number}"
+        events: list[Event] = [ShoeStarted(at, name)]
+        for index, coup in enumerate(coups):
+            begin = coup[0].at
+            events += [replace(e, at=at + index * COUP_MS + e.at - begin) for e in coup]
+        yield Shoe(name, tuple(events), len(coups))
+        at += len(coups) * COUP_MS + PAUSE_MS
+
+
+def write_shoe(store: Store, desk: TableSession, dealt: Shoe) -> TableSession:
+    """Fold and write a shoe, with its checkpoint; return the session after it."""
+    entries = []
+    for event in dealt.events:
+        before = desk.table.shoes
+        step = advance(desk, event)
+        desk = step.session
+        checkpoint = checkpoint_of(desk) if desk.table.shoes != before else None
+        entries.append(Entry(event, step.messages, checkpoint))
+    store.append(entries)
+    return desk
+
+
+def write_shoes(path: Path, count: int) -> None:
+    """Write a log of so many shoes."""
+    with Store(path, header(), has_outbox=False) as store:
+        desk = begun(store)
+        for _, dealt in zip(range(count), shoes(1), strict=False):
+            desk = write_shoe(store, desk, dealt)
+
+
+def begun(store: Store) -> TableSession:
+    """Begin a run, and return its session."""
+    started = Started(NOON, "b1", "0.1")
+    step = advance(session_of(store.header), started)
+    store.append([Entry(started, step.messages)])
+    return step.session
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the processor seconds that the work takes; what it prints is dropped."""
+    began = process_time()
+    with redirect_stdout(io.StringIO()):
+        work()
+    return process_time() - began
+
+
+def restart(path: Path) -> None:
+    """Open the log as a reader does when it starts."""
+    with Store(path, header(), has_outbox=False) as store:
+        restored(store, header())
+        compare_messages(store, header())
+
+
+def export(path: Path, name: str) -> None:
+    """Export the second coup of a shoe."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder, "coup"))
+        assert command(["export", str(path), out, "--shoe", name, "--coup", "2"]) == 0
+
+
+def audit(path: Path, since: tuple[int, str] | None = None) -> None:
+    """Verify the log, or what came since that record."""
+    more = [] if since is None else ["--since", f"{since[0]}:{since[1]}"]
+    assert command(["audit", str(path), *more]) == 0
+
+
+def main() -> None:
+    """Deal, and print a line at every tenth of the way."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--coups", type=int, default=100_000, metavar="N", help="coups (100000)")
+    parser.add_argument("--lines", type=int, default=10, metavar="N", help="lines to print (10)")
+    arguments = parser.parse_args()
+    print(
+        "  coups   MB of log  memory MB  a coup ms  restart ms  export ms: newest, 20 shoes ago  "
+        "audit s: of a day, whole"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.sqlite")
+        _grow(path, arguments.coups, arguments.coups // arguments.lines)
+
+
+def _grow(path: Path, most: int, every: int) -> None:
+    coups, named = 0, []
+    heads: list[tuple[int, tuple[int, str]]] = []
+    endless = shoes()
+    while coups < most:
+        with Store(path, header(), has_outbox=False) as store:
+            desk = restored(store, header()) if coups else begun(store)
+            before, began = coups, process_time()
+            for dealt in endless:
+                desk = write_shoe(store, desk, dealt)
+                store.prune(LIMITS, desk.table.clock)
+                coups += dealt.coups
+                named.append(dealt.name)
+                heads.append((desk.table.clock, store.head))
+                if coups - before >= every:
+                    break
+            each = (process_time() - began) / (coups - before)
+        _print_line(path, coups, each, named, heads)
+
+
+def _print_line(
+    path: Path,
+    coups: int,
+    each: float,
+    named: list[str],
+    heads: list[tuple[int, tuple[int, str]]],
+) -> None:
+    now = heads[-1][0]
+    yesterday = max((h for h in heads if h[0] <= now - DAY_MS), default=heads[0])[1]
+    exports = [seconds(partial(export, path, name)) for name in (named[-2], named[-20:][0])]
+    audits = [seconds(partial(audit, path, since)) for since in (yesterday, None)]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{coups:7}  {path.stat().st_size / 1e6:9.1f}  {memory:9.0f}  {1000 * each:9.2f}  "
+        f"{1000 * seconds(partial(restart, path)):10.0f}  {1000 * exports[0]:17.0f}  "
+        f"{1000 * exports[1]:12.0f}  {audits[0]:17.2f}  {audits[1]:5.1f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

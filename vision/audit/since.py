@@ -1,0 +1,78 @@
+"""Verify only what a log has gained since a former audit, from the hash with which that ended.
+
+The chain makes one hash stand for all records before it: where the record of that number still has
+it, nothing before was changed. So the audit begins at the last checkpoint before that record, and
+its cost is that of the new records, however long the log is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from vision.audit.verify import Found, Trust, audit
+from vision.errors import ConfigurationError, OutsideError
+from vision.record.chain import GENESIS, Record
+from vision.storage.log_reader import Mark, checkpoints, is_table, read_log
+
+WHOLE = Mark(0, 0, GENESIS, "")  # where the audit of a whole log begins
+
+
+class Ended(NamedTuple):
+    """The last record of a former audit, and its hash."""
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        """Write it as the command line has it."""
+        return f"{self.number}:{self.hash}"
+
+
+def parse_ended(text: str) -> Ended:
+    """Read NUMBER:HASH as a former audit printed it; ConfigurationError where it is not that."""
+    number, _, digest = text.partition(":")
+    if not number.isdecimal() or len(digest) != len(GENESIS):
+        raise ConfigurationError(
+            f"--since {text}: is no record with its hash; give the NUMBER:HASH that the former "
+            "audit printed"
+        )
+    return Ended(int(number), digest)
+
+
+def beginning(log: Path, ended: Ended | None) -> Mark:
+    """Return where to begin: the last checkpoint up to that record, else the whole log."""
+    if ended is None or not log.exists() or not is_table(log):
+        return WHOLE
+    return next(checkpoints(log, ended.number), WHOLE)
+
+
+def audit_from(log: Path, begin: Mark, ended: Ended | None, trust: Trust) -> Found:
+    """Verify a log from there on; BrokenChainError or OutsideError."""
+    records = read_log(log, begin.number)
+    if ended is not None:
+        records = _confirmed(records, ended)
+    if begin.number:
+        records = chain(islice(read_log(log), 1), records)
+    return audit(records, trust, first=begin.number, previous=begin.before)
+
+
+def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:
+    """Yield the records; OutsideError where the one of the former audit is another, or is gone."""
+    confirmed = False
+    for record in records:
+        if record.number == ended.number:
+            confirmed = True
+            if record.hash != ended.hash:
+                raise OutsideError(
+                    f"record {ended.number} is not what the former audit ended with: a record up "
+                    "to it was changed; audit the whole log, without --since"
+                )
+        yield record
+    if not confirmed:
+        raise OutsideError(
+            f"record {ended.number}, with which the former audit ended, is missing: the log was "
+            "cut or is another one; keep it, and compare with a back-up"
+        )

@@ -19,7 +19,10 @@ def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
     the size that the table was calibrated with.
     """
     models = open_models(
-        **config.models.paths(), threads=config.models.threads, deck=path_of(config.deck.path)
+        **config.models.paths(),
+        threads=config.models.threads,
+        provider=config.models.provider,
+        deck=path_of(config.deck.path),
     )
     pipeline = SightPipeline(config, models, decks=load_profile(config.profile).rules.decks)
     pipeline.keep_view()

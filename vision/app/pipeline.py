@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
@@ -20,7 +22,7 @@ from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame, Image
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Pose, TableView
 from vision.sight.mouth.measurement import MouthMeter
 from vision.sight.mouth.patch import MouthPatch
 from vision.sight.mouth.signs import MouthEvent
@@ -31,6 +33,7 @@ from vision.sight.quality.view import ViewCheck, ViewLimits
 from vision.sight.reading.reader import CardReader, StrangeBacks
 from vision.sight.reading.resume import ResumeState
 from vision.sight.tracking.motion_gate import MotionGate
+from vision.sight.tracking.regions import RegionDetector
 from vision.sight.tracking.tracker import Tracker
 
 
@@ -77,6 +80,13 @@ def _mouth_watcher(models: ModelSet, view: TableView) -> MouthWatcher | None:
     return MouthWatcher(MouthMeter(MouthPatch(view), models.mouth))
 
 
+def card_length_px(view: TableView) -> float:
+    """Return how long a card is in the picture, in pixels, where it is seen largest."""
+    middles = [area.mean(axis=0) for area in (*view.slots.values(), view.mouth)]
+    quads = [view.quad_px(Pose(float(x), float(y), 0.0)) for x, y in middles]
+    return max(float(np.linalg.norm(quad - np.roll(quad, 1, axis=0), axis=1).max()) for quad in quads)
+
+
 class SightPipeline:
     """Card events from one camera's frames; `looked` counts the frames given to the detector.
 
@@ -87,7 +97,7 @@ class SightPipeline:
         view = config.view.table_view()
         self._camera = config.camera
         self._look_every_ms = 1000 / config.models.looks_per_s
-        self._detector = models.detector
+        self._regions = RegionDetector(models.detector, margin_px=card_length_px(view))
         self._gate = MotionGate()
         self._table = view
         self._mouth = _mouth_watcher(models, view)
@@ -150,7 +160,7 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        seen = self._detector.see(frame.image)
+        seen = self._regions.see(frame.image, frame.at, self._gate)
         checked = self._face_check(frame, seen.cards)
         signs, self._signs = self._signs, []
         tracks = self._tracker.update(

@@ -79,6 +79,7 @@ class TableReader:
         models = open_models(
             **config.models.paths(),
             threads=config.models.threads,
+            provider=config.models.provider,
             deck=path_of(config.deck.path),
         )
         self._viewer: Viewer | None = None

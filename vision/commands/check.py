@@ -85,7 +85,9 @@ def _profile(config: TableConfig) -> Iterator[str]:
 
 def _models(config: TableConfig) -> Iterator[str]:
     settings, deck = config.models, path_of(config.deck.path)
-    models = open_models(**settings.paths(), threads=settings.threads, deck=deck)
+    models = open_models(
+        **settings.paths(), threads=settings.threads, provider=settings.provider, deck=deck
+    )
     complaint = models.self_test.complaint() if models.self_test is not None else None
     if complaint:
         raise ConfigurationError(complaint)

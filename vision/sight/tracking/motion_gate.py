@@ -46,6 +46,16 @@ class MotionGate:
         self._moved_at = 0
         self._opened_at = 0
 
+    @property
+    def thumbnail(self) -> NDArray[np.float32]:
+        """The thumbnail of the frame taken last; there must have been one."""
+        assert self._before is not None, "a frame comes before its thumbnail"
+        return self._before
+
+    def changes_since(self, then: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return which cells of the frame taken last differ from an earlier thumbnail."""
+        return self._local(self._difference(self.thumbnail, then)) > self._least
+
     def moving(self, frame: Frame) -> bool:
         """Take the next frame; return whether the detector should look at it."""
         now = thumbnail(frame.image)
@@ -66,15 +76,29 @@ class MotionGate:
             return True
         return False
 
+    @property
+    def _least(self) -> float:
+        """The change of a cell, in levels, that is more than noise."""
+        return max(LEAST_CHANGE, NOISE_FACTOR * self._noise)
+
     def _changed(
         self, now: NDArray[np.float32], then: NDArray[np.float32], *, learn: bool = False
     ) -> bool:
-        difference = now - then
-        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
-        difference -= np.median(difference[::2, ::2])
-        size = np.abs(difference)
+        size = self._difference(now, then)
         if learn:
             typical = float(np.median(size[::2, ::2])) * 1.5
             self._noise += 0.05 * (typical - self._noise)
-        local = cv2.blur(size, (2, 2))
-        return bool(local.max() > max(LEAST_CHANGE, NOISE_FACTOR * self._noise))
+        return bool(self._local(size).max() > self._least)
+
+    @staticmethod
+    def _difference(now: NDArray[np.float32], then: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return by how much each cell differs, but for what all of them do."""
+        difference = now - then
+        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
+        difference -= np.median(difference[::2, ::2])
+        return np.abs(difference)
+
+    @staticmethod
+    def _local(size: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the mean change of each cell and three neighbours."""
+        return np.asarray(cv2.blur(size, (2, 2)), np.float32)

@@ -1,4 +1,4 @@
-"""Make 8-bit files of the networks, and show what each loses and saves: `python -m models.quantise`.
+"""Make 8-bit files of the networks, show what each loses and saves: `python -m models.quantise`.
 
 Static quantisation in ONNX Runtime's QDQ form: weights in 8 bits with a scale for each output
 channel, values between the layers in 8 bits with ranges found by calibration, from drawn stills of
@@ -62,6 +62,9 @@ METHODS = {
 }
 # The networks that are quantised. The mouth's takes 0.2 ms: nothing is to be gained there.
 NETWORKS = ("detector", "stills", "corners", "classifier")
+# How many layers of convolutions at the end stay in 32 bits: what comes out of a detector's last ones
+# are boxes to a fraction of a pixel, and scores. More is slower; fewer moves corners.
+WHOLE_LAYERS = {"detector": 2, "stills": 2}
 # How much worse each figure may be than in 32 bits, in its own unit; more than the noise of the
 # held-out stills, and below what moves a figure of the README. A figure that is not here is not
 # judged. Positive: it may rise by so much; negative: it may fall.
@@ -134,7 +137,7 @@ def calibration(shown: Iterator[Image]) -> Inputs:
     ]
     classify = Classifier(inputs.kept("classifier", runs["classifier"]))
     for image in shown:
-        found = [finder(image) for finder in finders][0]
+        found, _ = (finder(image) for finder in finders)
         classify(image, [card.quad for card in found if card.kind is not Kind.CUT])
     return inputs
 
@@ -154,31 +157,23 @@ def made(name: str, method: str, inputs: Inputs, out: Path) -> Path:
         weight_type=QuantType.QInt8,
         calibrate_method=METHODS[method],
         op_types_to_quantize=["Conv"],
-        nodes_to_exclude=last_convolutions(model),
+        nodes_to_exclude=last_convolutions(model, WHOLE_LAYERS.get(name, 0)),
     )
     return target
 
 
-def last_convolutions(model: onnx.ModelProto) -> list[str]:
-    """Return the convolutions whose result no further one works on but the detector's own decoding.
-
-    What comes out of them is the answer itself: boxes to a fraction of a pixel, and scores.
-    """
-    nodes, readers = list(model.graph.node), {}
-    for node in nodes:
+def last_convolutions(model: onnx.ModelProto, layers: int) -> list[str]:
+    """Return the names of the convolutions behind which fewer than so many others follow."""
+    readers: dict[str, list[onnx.NodeProto]] = {}
+    for node in model.graph.node:
         for name in node.input:
             readers.setdefault(name, []).append(node)
-    following = {
-        node.name: [later for name in node.output for later in readers.get(name, ())]
-        for node in nodes
-    }
-    after: dict[str, int] = {}
-    for node in reversed(nodes):  # sorted: what reads a value comes after what makes it
-        own = max((after[later.name] for later in following[node.name]), default=0)
-        after[node.name] = own + (node.op_type == "Conv")
-    oriented = any(node.op_type == "Softmax" for node in nodes)
-    least = 2 if oriented else 1
-    return [n.name for n in nodes if n.op_type == "Conv" and after[n.name] <= least and oriented]
+    layer: dict[str, int] = {}
+    for node in reversed(model.graph.node):  # sorted: what reads a value comes after what makes it
+        behind = [layer[later.name] for name in node.output for later in readers.get(name, ())]
+        layer[node.name] = max(behind, default=0) + (node.op_type == "Conv")
+    convolutions = (node for node in model.graph.node if node.op_type == "Conv")
+    return [node.name for node in convolutions if layer[node.name] <= layers]
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -262,7 +257,9 @@ def chosen(words: Sequence[str]) -> dict[str, str]:
     pairs = dict(word.partition("=")[::2] for word in words)
     wrong = [f"{n}={m}" for n, m in pairs.items() if n not in NETWORKS or m not in METHODS]
     if wrong:
-        raise SystemExit(f"--ship {wrong[0]}: write NETWORK=METHOD, for example detector=percentile")
+        raise SystemExit(
+            f"--ship {wrong[0]}: write NETWORK=METHOD, for example detector=percentile"
+        )
     return pairs
 
 
@@ -281,7 +278,9 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     inputs = calibration(pictures(arguments.pictures, arguments.photographs))
     command = f"python -m models.quantise --stills {arguments.stills}"
-    print("| network | ranges | ms | measured on held-out stills | verdict |\n|---|---|---|---|---|")
+    print(
+        "| network | ranges | ms | measured on held-out stills | verdict |\n|---|---|---|---|---|"
+    )
     for name in arguments.networks:
         whole, example = SHIPPED / f"{name}.onnx", inputs.given[name][0]
         before = figures(name, whole, arguments.stills)

@@ -24,7 +24,7 @@ from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import Pose, TableView
 from vision.sight.mouth.measurement import MouthMeter
-from vision.sight.mouth.patch import MouthPatch
+from vision.sight.mouth.patch import MouthPatch, mouth_outline
 from vision.sight.mouth.signs import MouthEvent
 from vision.sight.mouth.watcher import MouthWatcher
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -32,7 +32,7 @@ from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
 from vision.sight.reading.reader import CardReader, StrangeBacks
 from vision.sight.reading.resume import ResumeState
-from vision.sight.tracking.motion_gate import MotionGate
+from vision.sight.tracking.motion_gate import MotionGate, PartGate
 from vision.sight.tracking.regions import RegionDetector
 from vision.sight.tracking.tracker import Tracker
 
@@ -84,7 +84,9 @@ def card_length_px(view: TableView) -> float:
     """Return how long a card is in the picture, in pixels, where it is seen largest."""
     middles = [area.mean(axis=0) for area in (*view.slots.values(), view.mouth)]
     quads = [view.quad_px(Pose(float(x), float(y), 0.0)) for x, y in middles]
-    return max(float(np.linalg.norm(quad - np.roll(quad, 1, axis=0), axis=1).max()) for quad in quads)
+    return max(
+        float(np.linalg.norm(quad - np.roll(quad, 1, axis=0), axis=1).max()) for quad in quads
+    )
 
 
 class SightPipeline:
@@ -102,6 +104,8 @@ class SightPipeline:
         self._table = view
         self._mouth = _mouth_watcher(models, view)
         self._signs: list[MouthEvent] = []
+        size = (self._camera.width, self._camera.height)
+        self._mouth_gate = PartGate(self._gate, mouth_outline(view), size)
         self._tracker = Tracker(view)
         self._face_check = FaceCheck(models.classifier, view)
         self._reader = CardReader(
@@ -144,7 +148,7 @@ class SightPipeline:
         poor = list(self._view_check.look(frame.image, frame.at))
         if not moving:
             poor += self._position.look(frame.image, frame.at)
-        if self._mouth is not None:
+        if self._mouth is not None and self._mouth_gate.due(frame.at):
             self._signs += self._mouth.look(frame.image, frame.at)
         wanted = moving or self._signs or self._reader.waiting
         seen = self._cards(frame) if wanted else ()

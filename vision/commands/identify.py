@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vision.app.identify import identify
 from vision.config.table import load, path_of
-from vision.inference.load import open_models
+from vision.inference.load import Runtime, open_models
 
 HELP = "print the signature of what is installed for a table, and of each part"
 
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     config = load(args.table)
     deck, settings = path_of(config.deck.path), config.models
     models = open_models(
-        **settings.paths(), threads=settings.threads, provider=settings.provider, deck=deck
+        **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
     )
     found = identify(config, models.hashes)
     print(f"{found.signature}  {config.site}, table {config.table}")

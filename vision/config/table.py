@@ -178,8 +178,8 @@ class ModelsSection(Section):
     """The model files (empty: the packaged ones), and how much they may work.
 
     `threads` is the number of threads of one inference; `looks_per_s` limits how often the detector
-    runs, by the time stamps of the pictures. `provider` is what computes: the processor, or a device
-    for which an ONNX Runtime of its own is installed.
+    runs, by the time stamps of the pictures. `provider` is what computes: the processor, or a
+    device for which an ONNX Runtime of its own is installed.
     """
 
     detector: PathText = ""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
@@ -42,8 +42,8 @@ OUTPUT_NAMES = {
     "classifier": (RANKS + SUITS + 1,),
     "mouth": (len(MOUTH_LABELS),),
 }
-# What a processor is asked for before 8-bit files are used: dot products of bytes, by their names in
-# /proc/cpuinfo. Without them 8 bits are no faster, and on older x86 processors sums overflow.
+# What a processor is asked for before 8-bit files are used: dot products of bytes, by their names
+# in /proc/cpuinfo. Without them 8 bits are no faster, and on older x86 processors sums overflow.
 DOT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni", "asimddp"})
 # ONNX Runtime's names of what computes, by the values of [models] provider.
 CPU = "cpu"
@@ -53,6 +53,17 @@ PROVIDERS = {
     "openvino": "OpenVINOExecutionProvider",
     "tensorrt": "TensorrtExecutionProvider",
 }
+
+
+class Runtime(NamedTuple):
+    """What computes, by its name in `PROVIDERS`, and whether files in 8 bits may be used."""
+
+    provider: str = CPU
+    eight_bit: bool = True
+
+
+ON_PROCESSOR = Runtime()
+
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
 ERROR_CHARACTERS = 200
 # Messages of ONNX Runtime that are written: errors and worse (its levels run from 0 to 4).
@@ -220,16 +231,17 @@ def open_models(
     *,
     threads: int,
     deck: Path | None = None,
-    provider: str = CPU,
+    runtime: Runtime = ON_PROCESSOR,
 ) -> ModelSet:
     """Load the models (`None`: the packaged ones), and an enrolled deck if there is one.
 
-    On the processor detector and corner finder are opened in 8 bits where that is possible. The
-    classifier is opened as it is given: an enrolled deck belongs to one file. ConfigurationError if a file is missing, damaged or not a model of that kind, or if the deck is
-    not one to read with.
+    On the processor detector and corner finder are opened in 8 bits where that is possible, unless
+    `runtime` says otherwise. The classifier is opened as it is given: an enrolled deck belongs to
+    one file. ConfigurationError if a file is missing, damaged or not a model of that kind, or if
+    the deck is not one to read with.
     """
-    load = partial(_load, threads=threads, provider=provider)
-    lighter = quick if provider == CPU else Path
+    load = partial(_load, threads=threads, provider=runtime.provider)
+    lighter = quick if runtime == ON_PROCESSOR else Path
     finder = load(lighter(detector or packaged("detector")), "detector")
     outliner = load(lighter(corners or packaged("corners")), "corners")
     reader = load(classifier or packaged("classifier"), "classifier")

@@ -44,14 +44,16 @@ def _cost(found: Found) -> Iterator[str]:
         for name, ms in took.items():
             ratio = ms / per_frame_ms(found["films"][name]["reader"])
             yield (
-                f"Ultralytics `track`, our detector in ONNX, {size} px, {FILMS[name]}: {ms:.1f} ms; "
+                f"Ultralytics `track`, our detector, {size} px, {FILMS[name]}: {ms:.1f} ms; "
                 f"this reader does {ratio:.1f} times the frames"
             )
 
 
 def _parts(found: Found) -> Iterator[str]:
     films = found["films"]
-    names = list(dict.fromkeys(part for film in films.values() for part in film["reader"]["parts_s"]))
+    names = list(
+        dict.fromkeys(part for film in films.values() for part in film["reader"]["parts_s"])
+    )
     yield f"| part | {' | '.join(FILMS[name] for name in films)} |"
     yield f"|---{'|---' * len(films)}|"
     for part in names:
@@ -100,7 +102,10 @@ def compared(found: Found, earlier: Found) -> str:
             continue
         was, now = per_frame_ms(before["reader"]), per_frame_ms(film["reader"])
         # The ratio to bare decoding of the same run takes out the speed of the machine.
-        was_times, now_times = was / per_frame_ms(before["decode"]), now / per_frame_ms(film["decode"])
+        was_times, now_times = (
+            was / per_frame_ms(before["decode"]),
+            now / per_frame_ms(film["decode"]),
+        )
         lines.append(
             f"{FILMS[name]}: {was:.2f} -> {now:.2f} ms a frame, {was / now:.2f} times the frames; "
             f"{was_times:.2f} -> {now_times:.2f} times bare decoding"

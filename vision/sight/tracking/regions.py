@@ -27,6 +27,9 @@ from vision.sight.tracking.motion_gate import MotionGate
 # and a card that the last whole look missed stays missed for longer; shorter only costs time. Half
 # a second is two thirds of the time for which the tracker waits before it doubts a card.
 WHOLE_EVERY_MS = 500
+# And so often while nothing changes anywhere: what every look so far missed is missed no longer.
+# Ten seconds cost a hundredth of a core; longer, and a card that was never found waits longer.
+WHOLE_STILL_MS = 10_000
 # A box is looked at until it was seen, or was gone, in so many looks: those that the tracker wants
 # before it believes in a card. Fewer, and one false box is repeated until it is believed.
 SETTLED_LOOKS = 3
@@ -130,10 +133,10 @@ class RegionDetector:
         if len(changed):
             cell = width / shown.shape[1]
             parts.append(Window.around(np.vstack([changed, changed + 1]) * cell, self._margin_px))
+        if not 0 <= at - whole_at < (WHOLE_EVERY_MS if parts else WHOLE_STILL_MS):
+            return None
         if not parts:
             return Window(0, 0, 0, 0)
-        if not 0 <= at - whole_at < WHOLE_EVERY_MS:
-            return None
         window = self._closed(parts, width, height)
         return window if window.area <= MOST_SHARE * width * height else None
 

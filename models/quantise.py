@@ -8,8 +8,8 @@ percentile that leaves out the rarest values, and the cut that loses least infor
 
 The table compares each file with the one in 32 bits on held-out stills, and says whether it passes:
 no figure worse by more than `ALLOWED`. `--ship detector=percentile corners=minmax` puts those files
-into `models/` as `NAME.int8.onnx`, with cards that name the files that they were made from: a model
-that is trained again needs this command again, and until then is used in 32 bits.
+into `models/int8/`, with cards that name the files that they were made from: a model that is
+trained again needs this command again, and until then is used in 32 bits.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ METHODS = {
 }
 # The networks that are quantised. The mouth's takes 0.2 ms: nothing is to be gained there.
 NETWORKS = ("detector", "stills", "corners", "classifier")
-# How many layers of convolutions at the end stay in 32 bits: what comes out of a detector's last ones
-# are boxes to a fraction of a pixel, and scores. More is slower; fewer moves corners.
+# How many layers of convolutions at the end stay in 32 bits: what comes out of a detector's last
+# ones are boxes to a fraction of a pixel, and scores. More is slower; fewer moves corners.
 WHOLE_LAYERS = {"detector": 2, "stills": 2}
 # How much worse each figure may be than in 32 bits, in its own unit; more than the noise of the
 # held-out stills, and below what moves a figure of the README. A figure that is not here is not
@@ -95,9 +95,9 @@ class Inputs:
         """Return the network, with its inputs kept."""
 
         def kept(tensor: Tensor) -> Tensor:
+            # One by one: ONNX Runtime counts values of inputs of one shape only.
             known = self.given.setdefault(name, [])
-            if len(known) < MOST_INPUTS:
-                known.append(tensor)
+            known += [one[None] for one in tensor[: MOST_INPUTS - len(known)]]
             return run(tensor)
 
         return kept
@@ -123,7 +123,17 @@ def pictures(count: int, folders: Sequence[Path]) -> Iterator[Image]:
         for path in files[:: max(1, len(files) // count)][:count]:
             image = cv2.imread(str(path))
             if image is not None:
-                yield np.asarray(image, np.uint8)
+                yield of_size(np.asarray(image, np.uint8))
+
+
+def of_size(image: Image) -> Image:
+    """Return the middle of a picture in the size and shape of a table's."""
+    scale = max(SIZE[0] / image.shape[1], SIZE[1] / image.shape[0])
+    method = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    scaled = cv2.resize(image, None, fx=scale, fy=scale, interpolation=method)
+    left, top = (scaled.shape[1] - SIZE[0]) // 2, (scaled.shape[0] - SIZE[1]) // 2
+    part = scaled[max(top, 0) : max(top, 0) + SIZE[1], max(left, 0) : max(left, 0) + SIZE[0]]
+    return np.asarray(cv2.resize(part, SIZE), np.uint8)
 
 
 def calibration(shown: Iterator[Image]) -> Inputs:
@@ -231,8 +241,9 @@ def row(name: str, method: str, values: Figures, *, ms: float, verdict: str) -> 
 
 
 def shipped(name: str, method: str, model: Path, *, command: str, measured: Figures) -> Path:
-    """Put an 8-bit file into `models/` with its card; return the card's path."""
-    target = SHIPPED / f"{name}.int8.onnx"
+    """Put an 8-bit file into `models/int8/` with its card; return the card's path."""
+    target = SHIPPED / "int8" / f"{name}.onnx"
+    target.parent.mkdir(exist_ok=True)
     target.write_bytes(model.read_bytes())
     of: dict[str, Any] = tomllib.loads((SHIPPED / f"{name}.toml").read_text("utf-8"))
     before = of.pop("measured", {})

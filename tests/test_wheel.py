@@ -35,6 +35,9 @@ def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
     for name in ("detector", "stills", "corners", "classifier", "mouth"):
         for ending in ("onnx", "toml"):
             assert f"vision/models/{name}.{ending}" in names
+    small = {f"vision/models/int8/{p.name}" for p in (ROOT / "models" / "int8").iterdir()}
+    assert small
+    assert small <= names
     for folder, ending in (
         ("vision/game/profiles", ".toml"),
         ("vision/schemas", ".json"),

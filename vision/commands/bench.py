@@ -54,6 +54,8 @@ EVERY_S, PACE = 25.0, 0.7
 STILL_S = 20.0
 # Coups of the busy film, and of the film in rhythm. More take longer and say the same.
 BUSY_COUPS, CYCLES = 3, 2
+# Seconds of each film that `--short` leaves: one core reads them in a few seconds.
+SHORT_S = 3.0
 # Frames of each film that are given to Ultralytics, whose cost does not depend on what it sees.
 OTHERS_FRAMES = 150
 # Sizes (px) at which Ultralytics is given pictures: its own default, and that of our detector.
@@ -70,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--size", type=picture_size, default=(1280, 720), metavar="WxH", help="picture (1280x720)"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the first seconds of each film: shows that it works"
     )
     parser.add_argument("--only-ours", action="store_true", help="leave Ultralytics out")
     parser.add_argument(
@@ -103,9 +108,10 @@ def _earlier(path: Path) -> dict[str, Any]:
 
 
 def _measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    films = _films(folder, args.size)
+    films = _films(folder, args.size, SHORT_S if args.short else None)
     found: dict[str, Any] = {
         "version": __version__,
+        "short": args.short,
         "size": list(args.size),
         "fps": FPS,
         "load_before": round(os.getloadavg()[0], 2),
@@ -137,8 +143,8 @@ def _one_core() -> Iterator[None]:
 # --- films ---------------------------------------------------------------------------------------
 
 
-def _films(folder: Path, size: tuple[int, int]) -> dict[str, Cycle]:
-    """Deal the films into folders of their names."""
+def _films(folder: Path, size: tuple[int, int], most_s: float | None) -> dict[str, Cycle]:
+    """Deal the films into folders of their names, at most so many seconds of each."""
     look = look_for("test", SEED, Camera(size, TILT, 0.0), fps=FPS)
     brisk = rehearse(with_changes(Scenario(), coups=BUSY_COUPS, seed=SEED), look)
     real = rehearse(with_changes(Scenario(), coups=CYCLES, seed=SEED, pace=PACE), look)
@@ -151,6 +157,7 @@ def _films(folder: Path, size: tuple[int, int]) -> dict[str, Cycle]:
         out = folder / name
         out.mkdir()
         count = int(STILL_S * FPS) if name == "still" else film.frame_count
+        count = count if most_s is None else min(count, int(most_s * FPS))
         frames = (frame for frame, _ in zip(film.frames(), range(count), strict=False))
         write_video(out / "deal.mp4", frames, Progress(count, quiet=True), fps=FPS)
         write_text(out / "table.toml", film.show.table_file())

@@ -1,9 +1,9 @@
 """Open the models: the ONNX files, checked against their cards, put together for sight.
 
 A model is two files of one name: `NAME.onnx`, and `NAME.toml`, its card with labels, settings and
-the SHA-256 of the file. A file that is not the one that its card describes is refused. Beside it
-may lie `NAME.int8.onnx`, the same network in 8 bits (`python -m models.quantise`); its card names
-the file that it was made from, and it is used in the place of that file only, see `quick`.
+the SHA-256 of the file. A file that is not the one that its card describes is refused. In the
+folder `int8` beside it may lie the same network in 8 bits (`python -m models.quantise`); its card
+names the file that it was made from, and it is used in the place of that file only, see `quick`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def quick(path: Path) -> Path:
 
     A model that was trained again since, or a processor without 8-bit dot products, has none.
     """
-    small = path.with_name(f"{path.stem}.int8.onnx")
+    small = path.parent / "int8" / path.name
     if not small.exists() or not has_dot_products():
         return path
     made_from = _read_card(small.with_suffix(".toml")).get("made_from")
@@ -160,7 +160,7 @@ def load_model(path: Path, *, threads: int, provider: str = CPU) -> Model:
     settings = {k: float(v) for k, v in card.get("settings", {}).items()}
     labels = tuple(str(label) for label in card.get("labels", ()))
     session = _open(path, data, threads, provider)
-    return Model(path.stem.removesuffix(".int8"), digest, settings, labels, session)
+    return Model(path.stem, digest, settings, labels, session)
 
 
 def _read_card(path: Path) -> dict[str, Any]:

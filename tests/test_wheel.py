@@ -37,6 +37,9 @@ def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
             assert f"vision/models/{name}.{ending}" in names
     for name in ("deal.mp4", "truth.json", "table.toml"):
         assert f"vision/simulator/dealing/ready/{name}" in names
+    small = {f"vision/models/int8/{p.name}" for p in (ROOT / "models" / "int8").iterdir()}
+    assert small
+    assert small <= names
     for folder, ending in (
         ("vision/game/profiles", ".toml"),
         ("vision/schemas", ".json"),

@@ -23,7 +23,7 @@ from datasets.training.scene import Label, Still, stills
 from vision.inference.load import open_models, packaged
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import overlap
-from vision.sight.stills.reader import PASSES, StillCard, read_still
+from vision.sight.stills.reader import PASSES, QUICK, THOROUGH, StillCard, read_still
 
 # Seed of the held-out stills: another one than any training's.
 SEED = 80_001
@@ -83,24 +83,26 @@ def main() -> None:
     parser.add_argument("--grid", type=int, default=1)
     parser.add_argument("--size", type=picture_size, default=(1280, 960), metavar="WxH")
     parser.add_argument("--passes", type=int, default=len(PASSES))
+    parser.add_argument("--fast", action="store_true", help="as `shoe-reader read --fast` does")
     arguments = parser.parse_args()
     if min(arguments.stills, arguments.grid, arguments.passes) < 1:
         parser.error("--stills, --grid and --passes: at least one")
     cv2.setNumThreads(1)
+    effort = QUICK if arguments.fast else THOROUGH._replace(passes=PASSES[: arguments.passes])
     models, tally, seconds = open_models(packaged("stills"), threads=1), Counter[str](), 0.0
     shown = stills(SEED, split="test", size=arguments.size)
     for _ in range(arguments.stills):
         still = joined(shown, arguments.grid)
-        begun = time.perf_counter()
-        read = read_still(models, still.image, bound=BOUND, passes=PASSES[: arguments.passes])
-        seconds += time.perf_counter() - begun
+        begun = time.process_time()
+        read = read_still(models, still.image, bound=BOUND, effort=effort)
+        seconds += time.process_time() - begun
         count(list(still.labels), read, tally)
     bands = [f"from {w} px" for w in WIDTHS_PX] + [f"from {s:.0%} in sight" for s in SHARES]
     for band in [*bands, "all"]:
         right, cards = tally[f"{band} right"], tally[band]
         print(f"{band:20}{cards:6} cards{right:6} named right  {right / max(cards, 1):.1%}")
     per_still = seconds / arguments.stills
-    print(f"{tally['false names']} names that are not there; {per_still:.1f} s a picture")
+    print(f"{tally['false names']} names that are not there; {per_still:.2f} s a picture")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.sight.film import PLACES, Prop, Stage
+from tests.sight.film import PLACES, Prop, Stage, in_window
 from vision.app.pipeline import SightPipeline
 from vision.config.table import TableConfig
 from vision.game.events import CardOut, Event, Noticed
@@ -14,6 +14,7 @@ from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Kind, Seen
 from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.tracking.regions import Window
 
 FRAME_MS = 100
 STAGE = Stage(props=[Prop(pose, Kind.FACE) for pose in PLACES.values()])
@@ -27,9 +28,13 @@ class Models:
         self.sure = 0.7
         self.looks = 0
 
-    def see(self, _: Image) -> Seen:
+    def see(self, _: Image, window: Window | None = None) -> Seen:
         """Return what lies on the stage."""
-        return Seen(STAGE.detections())
+        return Seen(in_window(STAGE.detections(), window))
+
+    def scale(self, width: int, height: int) -> float:
+        """Return the scale of a detector's pass."""
+        return 416 / max(width, height)
 
     def classify(self, _: Image, quads: Sequence[Points]) -> list[Look]:
         """Look at each card."""

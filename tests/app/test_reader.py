@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.sight.film import UP, Prop, Stage, deal_coup
+from tests.sight.film import UP, Prop, Stage, deal_coup, in_window
 from vision import cli
 from vision.app import reader as app_module
 from vision.app.journal import Destinations, Journal
@@ -42,6 +42,7 @@ from vision.sight.drawing import HAND, LIVES, STRIP_PX
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose
 from vision.sight.tracking.card import Life
+from vision.sight.tracking.regions import Window
 
 FPS = 15
 # The fifth card goes to Punto: due with 4 against 7, not due with 7 against 7.
@@ -85,9 +86,14 @@ class Eye:
             Seen(stage.detections(), hands), copy.deepcopy(stage.props), copy.deepcopy(stage.hand)
         )  # fmt: skip
 
-    def see(self, image: Image) -> Seen:
+    def see(self, image: Image, window: Window | None = None) -> Seen:
         """Return what lies in the picture."""
-        return self.seen[image.tobytes()][0]
+        seen = self.seen[image.tobytes()][0]
+        return Seen(in_window(seen.cards, window), in_window(seen.hands, window))
+
+    def scale(self, width: int, height: int) -> float:
+        """Return the scale of a detector's pass."""
+        return 416 / max(width, height)
 
     def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Read the faces in the picture."""

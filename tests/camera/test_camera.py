@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tests.camera.video_servers import HttpCamera, RtspCamera, has_rtsp_server, 
 from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
 from vision.camera import files
-from vision.camera.capture_process import Signal
+from vision.camera.capture_process import Signal, bgr
 from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
@@ -341,3 +342,12 @@ def test_video_that_hangs_is_blindness_and_then_an_error(
     assert isinstance(next(shots), Outage)
     with pytest.raises(OutsideError, match="network share"):
         list(shots)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (322, 182)], ids=["plain", "padded rows"])
+def test_decoded_picture_is_taken_from_its_own_memory(size: tuple[int, int]) -> None:
+    """The picture is that of the library's own copy, also where its rows are padded."""
+    width, height = size
+    colours = np.random.default_rng(1).integers(0, 255, (height, width, 3), np.uint8)
+    frame = av.VideoFrame.from_ndarray(colours, format="bgr24").reformat(format="yuv420p")
+    assert np.array_equal(bgr(frame), frame.to_ndarray(format="bgr24"))

@@ -1,12 +1,21 @@
 """Model files and their cards: only what was measured is run."""
 
 import hashlib
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from vision.errors import ConfigurationError
-from vision.inference.load import OUTPUT_NAMES, load_model, open_models, packaged
+from vision.inference import load as load_module
+from vision.inference.load import (
+    OUTPUT_NAMES,
+    Runtime,
+    load_model,
+    open_models,
+    packaged,
+    quick,
+)
 
 
 def put(folder: Path, data: bytes, card: str | None = None) -> Path:
@@ -19,8 +28,11 @@ def put(folder: Path, data: bytes, card: str | None = None) -> Path:
 
 
 def digest_of(name: str) -> str:
-    """Return the SHA-256 of a packaged model."""
+    """Return the SHA-256 of a packaged model in 32 bits."""
     return hashlib.sha256(packaged(name).read_bytes()).hexdigest()
+
+
+WHOLE = Runtime(eight_bit=False)
 
 
 def test_load_without_the_model_file_names_it_and_the_cure(tmp_path: Path) -> None:
@@ -68,12 +80,65 @@ def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
 
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     """What is said to be in use is what is in use."""
-    hashes = open_models(threads=1).hashes
+    hashes = open_models(threads=1, runtime=WHOLE).hashes
     assert hashes == {name: digest_of(name) for name in OUTPUT_NAMES}
 
 
 def test_open_eyes_for_single_pictures_gives_the_hash_of_their_detector() -> None:
     """The detector for single pictures can be opened in the place of the table's."""
-    hashes = open_models(packaged("stills"), threads=1).hashes
+    hashes = open_models(packaged("stills"), threads=1, runtime=WHOLE).hashes
     assert hashes["stills"] == digest_of("stills")
     assert "detector" not in hashes
+
+
+def eight_bit(folder: Path, made_from: str) -> tuple[Path, Path]:
+    """Write a model and an 8-bit file that says what it was made from; return both paths."""
+    model = put(folder, b"whole")
+    small = folder / "int8" / model.name
+    small.parent.mkdir()
+    small.write_bytes(b"small")
+    small.with_suffix(".toml").write_text(f'made_from = "{made_from}"\n')
+    return model, small
+
+
+def test_quick_gives_the_8_bit_file_of_the_very_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the processor has dot products of bytes, the file made from this model is used."""
+    monkeypatch.setattr(load_module, "has_dot_products", lambda: True)
+    model, small = eight_bit(tmp_path, hashlib.sha256(b"whole").hexdigest())
+    assert quick(model) == small
+
+
+def test_quick_leaves_the_8_bit_file_of_an_earlier_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that was trained again is used itself until its 8-bit file is made again."""
+    monkeypatch.setattr(load_module, "has_dot_products", lambda: True)
+    model, _ = eight_bit(tmp_path, hashlib.sha256(b"earlier").hexdigest())
+    assert quick(model) == model
+
+
+def test_quick_leaves_the_8_bit_file_where_the_processor_has_no_use_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without dot products of bytes 8 bits would be slower, and sums might overflow."""
+    monkeypatch.setattr(load_module, "has_dot_products", lambda: False)
+    model, _ = eight_bit(tmp_path, hashlib.sha256(b"whole").hexdigest())
+    assert quick(model) == model
+
+
+def test_open_with_a_provider_that_is_not_there_says_what_is_and_the_cure() -> None:
+    """A device that is asked for and missing is refused: the processor does not stand in for it."""
+    with pytest.raises(ConfigurationError, match=r"\[models\] provider: 'cuda'.*usable here: cpu"):
+        open_models(threads=1, runtime=Runtime("cuda"))
+
+
+def test_packaged_8_bit_files_are_made_from_the_packaged_models() -> None:
+    """What ships in 8 bits is what ships in 32: `python -m models.quantise` was run last."""
+    made = list((packaged("detector").parent / "int8").glob("*.onnx"))
+    assert made
+    for small in made:
+        card = tomllib.loads(small.with_suffix(".toml").read_text("utf-8"))
+        assert card["made_from"] == digest_of(small.stem), small.stem
+        assert card["sha256"] == hashlib.sha256(small.read_bytes()).hexdigest(), small.stem

@@ -17,6 +17,7 @@ from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, box_around, shared_area
+from vision.sight.tracking.regions import Window
 from vision.sight.tracking.tracklet import blend
 
 WIDTH, HEIGHT = 640, 360
@@ -33,6 +34,14 @@ PLACES = {
 
 
 COLOURS = {Kind.FACE: (235, 235, 235), Kind.BACK: (60, 50, 170), Kind.CUT: (40, 200, 230)}
+
+
+def in_window(found: Sequence[Detection], window: Window | None) -> tuple[Detection, ...]:
+    """Return the detections that lie in a part of the picture, as a detector shows them."""
+    if window is None:
+        return tuple(found)
+    low, high = window[:2], window[2:]
+    return tuple(d for d in found if (d.quad >= low).all() and (d.quad <= high).all())
 
 
 def around(pose: Pose, half: float) -> Points:

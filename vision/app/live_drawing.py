@@ -7,7 +7,7 @@ from collections.abc import Callable
 from vision.app.pipeline import SightPipeline
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, path_of
-from vision.inference.load import open_models
+from vision.inference.load import Runtime, open_models
 from vision.sight.drawing import Drawing
 from vision.sight.geometry.frame import Frame, Image
 
@@ -19,7 +19,10 @@ def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
     the size that the table was calibrated with.
     """
     models = open_models(
-        **config.models.paths(), threads=config.models.threads, deck=path_of(config.deck.path)
+        **config.models.paths(),
+        threads=config.models.threads,
+        runtime=Runtime(config.models.provider),
+        deck=path_of(config.deck.path),
     )
     pipeline = SightPipeline(config, models, decks=load_profile(config.profile).rules.decks)
     pipeline.keep_view()

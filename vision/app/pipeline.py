@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
@@ -20,9 +22,9 @@ from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame, Image
-from vision.sight.geometry.plane import TableView
+from vision.sight.geometry.plane import Pose, TableView
 from vision.sight.mouth.measurement import MouthMeter
-from vision.sight.mouth.patch import MouthPatch
+from vision.sight.mouth.patch import MouthPatch, mouth_outline
 from vision.sight.mouth.signs import MouthEvent
 from vision.sight.mouth.watcher import MouthWatcher
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -30,7 +32,8 @@ from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
 from vision.sight.reading.reader import CardReader, StrangeBacks
 from vision.sight.reading.resume import ResumeState
-from vision.sight.tracking.motion_gate import MotionGate
+from vision.sight.tracking.motion_gate import MotionGate, PartGate
+from vision.sight.tracking.regions import RegionDetector
 from vision.sight.tracking.tracker import Tracker
 
 
@@ -77,6 +80,15 @@ def _mouth_watcher(models: ModelSet, view: TableView) -> MouthWatcher | None:
     return MouthWatcher(MouthMeter(MouthPatch(view), models.mouth))
 
 
+def card_length_px(view: TableView) -> float:
+    """Return how long a card is in the picture, in pixels, where it is seen largest."""
+    middles = [area.mean(axis=0) for area in (*view.slots.values(), view.mouth)]
+    quads = [view.quad_px(Pose(float(x), float(y), 0.0)) for x, y in middles]
+    return max(
+        float(np.linalg.norm(quad - np.roll(quad, 1, axis=0), axis=1).max()) for quad in quads
+    )
+
+
 class SightPipeline:
     """Card events from one camera's frames; `looked` counts the frames given to the detector.
 
@@ -87,11 +99,13 @@ class SightPipeline:
         view = config.view.table_view()
         self._camera = config.camera
         self._look_every_ms = 1000 / config.models.looks_per_s
-        self._detector = models.detector
+        self._regions = RegionDetector(models.detector, margin_px=card_length_px(view))
         self._gate = MotionGate()
         self._table = view
         self._mouth = _mouth_watcher(models, view)
         self._signs: list[MouthEvent] = []
+        size = (self._camera.width, self._camera.height)
+        self._mouth_gate = PartGate(self._gate, mouth_outline(view), size)
         self._tracker = Tracker(view)
         self._face_check = FaceCheck(models.classifier, view)
         self._reader = CardReader(
@@ -134,7 +148,7 @@ class SightPipeline:
         poor = list(self._view_check.look(frame.image, frame.at))
         if not moving:
             poor += self._position.look(frame.image, frame.at)
-        if self._mouth is not None:
+        if self._mouth is not None and self._mouth_gate.due(frame.at):
             self._signs += self._mouth.look(frame.image, frame.at)
         wanted = moving or self._signs or self._reader.waiting
         seen = self._cards(frame) if wanted else ()
@@ -150,7 +164,7 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        seen = self._detector.see(frame.image)
+        seen = self._regions.see(frame.image, frame.at, self._gate)
         checked = self._face_check(frame, seen.cards)
         signs, self._signs = self._signs, []
         tracks = self._tracker.update(

@@ -30,7 +30,7 @@ from vision.game.events import (
     ShoeStarted,
     TimePassed,
 )
-from vision.inference.load import ModelSet, open_models
+from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.counters import Metrics
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame
@@ -81,6 +81,7 @@ class TableReader:
         models = open_models(
             **config.models.paths(),
             threads=config.models.threads,
+            runtime=Runtime(config.models.provider),
             deck=path_of(config.deck.path),
         )
         self._viewer: Viewer | None = None

@@ -17,7 +17,7 @@ from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.game.rule_sheets.findings import sheet_findings
-from vision.inference.load import open_models
+from vision.inference.load import Runtime, open_models
 from vision.metrics.server import ask
 from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -85,7 +85,9 @@ def _profile(config: TableConfig) -> Iterator[str]:
 
 def _models(config: TableConfig) -> Iterator[str]:
     settings, deck = config.models, path_of(config.deck.path)
-    models = open_models(**settings.paths(), threads=settings.threads, deck=deck)
+    models = open_models(
+        **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
+    )
     complaint = models.self_test.complaint() if models.self_test is not None else None
     if complaint:
         raise ConfigurationError(complaint)

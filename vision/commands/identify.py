@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vision.app.identify import identify
 from vision.config.table import load, path_of
-from vision.inference.load import open_models
+from vision.inference.load import Runtime, open_models
 
 HELP = "print the signature of what is installed for a table, and of each part"
 
@@ -20,8 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print it, a line for the whole and one for each part; ConfigurationError or OutsideError."""
     config = load(args.table)
-    deck = path_of(config.deck.path)
-    models = open_models(**config.models.paths(), threads=config.models.threads, deck=deck)
+    deck, settings = path_of(config.deck.path), config.models
+    models = open_models(
+        **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
+    )
     found = identify(config, models.hashes)
     print(f"{found.signature}  {config.site}, table {config.table}")
     for name, digest in found.parts:

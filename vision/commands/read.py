@@ -10,10 +10,10 @@ from pathlib import Path
 import cv2
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.inference.load import open_models, packaged
+from vision.inference.load import ModelSet, Runtime, open_models, packaged, quick
 from vision.pictures import decode_picture
 from vision.sight.geometry.frame import Image
-from vision.sight.stills.reader import StillCard, annotate, read_still
+from vision.sight.stills.reader import QUICK, THOROUGH, StillCard, annotate, read_still
 
 HELP = "the cards in still pictures: class, confidence, quad"
 
@@ -31,6 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.02,
         help="name a card only if its probability of error is at most this (default: %(default)s)",
     )
+    effort = parser.add_mutually_exclusive_group()
+    effort.add_argument(
+        "--thorough",
+        action="store_true",
+        help="look in every way at every outline (default: the same)",
+    )
+    effort.add_argument(
+        "--fast", action="store_true", help="a few looks only: several times quicker, reads less"
+    )
     parser.add_argument("--detector", type=Path, metavar="ONNX", help="another detector")
     parser.add_argument("--classifier", type=Path, metavar="ONNX", help="another classifier")
     parser.add_argument("--corners", type=Path, metavar="ONNX", help="another corner finder")
@@ -43,9 +52,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     if args.annotate:
         _make_folder(args.annotate)
-    models = open_models(
-        args.detector or packaged("stills"), args.classifier, args.corners, threads=args.threads
-    )
+    models = _models(args)
+    effort = QUICK if args.fast else THOROUGH
     bad: list[str] = []
     found = []
     for path in args.images:
@@ -53,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         if image is None:
             bad.append(str(path))
             continue
-        cards = read_still(models, image, bound=args.bound)
+        cards = read_still(models, image, bound=args.bound, effort=effort)
         if args.annotate:
             _write(args.annotate / f"{path.stem}.jpg", annotate(image, cards))
         if args.json:
@@ -75,6 +83,18 @@ def run(args: argparse.Namespace) -> int:
             f"not readable as pictures: {', '.join(bad)}; give JPEG, PNG, WebP or BMP files"
         )
     return 0
+
+
+def _models(args: argparse.Namespace) -> ModelSet:
+    """Open the models: in 8 bits, where that can be, for a quick reading only."""
+    classifier = args.classifier or packaged("classifier")
+    return open_models(
+        args.detector or packaged("stills"),
+        quick(classifier) if args.fast else classifier,
+        args.corners,
+        threads=args.threads,
+        runtime=Runtime(eight_bit=args.fast),
+    )
 
 
 def _words(cards: tuple[StillCard, ...]) -> str:

@@ -178,7 +178,8 @@ class ModelsSection(Section):
     """The model files (empty: the packaged ones), and how much they may work.
 
     `threads` is the number of threads of one inference; `looks_per_s` limits how often the detector
-    runs, by the time stamps of the pictures.
+    runs, by the time stamps of the pictures. `provider` is what computes: the processor, or a
+    device for which an ONNX Runtime of its own is installed.
     """
 
     detector: PathText = ""
@@ -186,6 +187,7 @@ class ModelsSection(Section):
     classifier: PathText = ""
     threads: int = Field(default=1, ge=1, le=64)
     looks_per_s: float = Field(default=15.0, gt=0, le=240)
+    provider: Literal["cpu", "cuda", "openvino", "tensorrt"] = "cpu"
 
     def paths(self) -> dict[str, Path | None]:
         """Return the path of each model by its name; `None` for the packaged one."""

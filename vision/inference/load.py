@@ -1,7 +1,9 @@
 """Open the models: the ONNX files, checked against their cards, put together for sight.
 
 A model is two files of one name: `NAME.onnx`, and `NAME.toml`, its card with labels, settings and
-the SHA-256 of the file. A file that is not the one that its card describes is refused.
+the SHA-256 of the file. A file that is not the one that its card describes is refused. In the
+folder `int8` beside it may lie the same network in 8 bits (`python -m models.quantise`); its card
+names the file that it was made from, and it is used in the place of that file only, see `quick`.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
@@ -39,6 +42,28 @@ OUTPUT_NAMES = {
     "classifier": (RANKS + SUITS + 1,),
     "mouth": (len(MOUTH_LABELS),),
 }
+# What a processor is asked for before 8-bit files are used: dot products of bytes, by their names
+# in /proc/cpuinfo. Without them 8 bits are no faster, and on older x86 processors sums overflow.
+DOT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni", "asimddp"})
+# ONNX Runtime's names of what computes, by the values of [models] provider.
+CPU = "cpu"
+PROVIDERS = {
+    CPU: "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+}
+
+
+class Runtime(NamedTuple):
+    """What computes, by its name in `PROVIDERS`, and whether files in 8 bits may be used."""
+
+    provider: str = CPU
+    eight_bit: bool = True
+
+
+ON_PROCESSOR = Runtime()
+
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
 ERROR_CHARACTERS = 200
 # Messages of ONNX Runtime that are written: errors and worse (its levels run from 0 to 4).
@@ -89,11 +114,33 @@ def packaged(name: str) -> Path:
     return inside if inside.exists() else Path(__file__).parents[2] / "models" / f"{name}.onnx"
 
 
-def load_model(path: Path, *, threads: int) -> Model:
+def quick(path: Path) -> Path:
+    """Return the 8-bit file that was made from a model, or the model where there is none to use.
+
+    A model that was trained again since, or a processor without 8-bit dot products, has none.
+    """
+    small = path.parent / "int8" / path.name
+    if not small.exists() or not has_dot_products():
+        return path
+    made_from = _read_card(small.with_suffix(".toml")).get("made_from")
+    return small if made_from == _read_card(path.with_suffix(".toml")).get("sha256") else path
+
+
+@cache
+def has_dot_products() -> bool:
+    """Whether the processor multiplies and adds bytes in one step; False where nobody says."""
+    try:
+        words = Path("/proc/cpuinfo").read_text("utf-8").split()
+    except OSError:
+        return False
+    return not DOT_PRODUCTS.isdisjoint(words)
+
+
+def load_model(path: Path, *, threads: int, provider: str = CPU) -> Model:
     """Open a model and check it against its card.
 
     ConfigurationError names the file and the cure if either file is missing, unreadable, not an
-    ONNX model, or if the SHA-256 differs from the card's.
+    ONNX model, if the SHA-256 differs from the card's, or if the provider is not there.
     """
     try:
         data = path.read_bytes()
@@ -112,7 +159,8 @@ def load_model(path: Path, *, threads: int) -> Model:
         )
     settings = {k: float(v) for k, v in card.get("settings", {}).items()}
     labels = tuple(str(label) for label in card.get("labels", ()))
-    return Model(path.stem, digest, settings, labels, _open(path, data, threads))
+    session = _open(path, data, threads, provider)
+    return Model(path.stem, digest, settings, labels, session)
 
 
 def _read_card(path: Path) -> dict[str, Any]:
@@ -126,7 +174,10 @@ def _read_card(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: cannot read the model card: {error}") from None
 
 
-def _open(path: Path, data: bytes, threads: int) -> ort.InferenceSession:
+def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.InferenceSession:
+    wanted = PROVIDERS[provider]
+    if wanted not in ort.get_available_providers():
+        raise ConfigurationError(_no_provider(provider))
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -134,10 +185,24 @@ def _open(path: Path, data: bytes, threads: int) -> ort.InferenceSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = LOG_ERRORS
     try:
-        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(data, options, providers=[wanted])
     except _ONNX_ERRORS as error:
         raise ConfigurationError(f"{path}: not a usable ONNX model: {_first_line(error)}") from None
+    # ONNX Runtime falls back to the processor where a device does not answer, and says nothing.
+    if session.get_providers()[0] != wanted:
+        raise ConfigurationError(_no_provider(provider))
     return session
+
+
+def _no_provider(provider: str) -> str:
+    there = ", ".join(
+        name for name, its in PROVIDERS.items() if its in ort.get_available_providers()
+    )
+    return (
+        f"[models] provider: '{provider}' cannot be used: this installation of ONNX Runtime, or "
+        f"this machine, does not have it; usable here: {there}. Install the ONNX Runtime that has "
+        'it and the drivers, or set provider = "cpu"'
+    )
 
 
 def _first_line(error: Exception) -> str:
@@ -166,15 +231,20 @@ def open_models(
     *,
     threads: int,
     deck: Path | None = None,
+    runtime: Runtime = ON_PROCESSOR,
 ) -> ModelSet:
     """Load the models (`None`: the packaged ones), and an enrolled deck if there is one.
 
-    ConfigurationError if a file is missing, damaged or not a model of that kind, or if the deck is
-    not one to read with.
+    On the processor detector and corner finder are opened in 8 bits where that is possible, unless
+    `runtime` says otherwise. The classifier is opened as it is given: an enrolled deck belongs to
+    one file. ConfigurationError if a file is missing, damaged or not a model of that kind, or if
+    the deck is not one to read with.
     """
-    finder = _load(detector or packaged("detector"), "detector", threads)
-    outliner = _load(corners or packaged("corners"), "corners", threads)
-    reader = _load(classifier or packaged("classifier"), "classifier", threads)
+    load = partial(_load, threads=threads, provider=runtime.provider)
+    lighter = quick if runtime == ON_PROCESSOR else Path
+    finder = load(lighter(detector or packaged("detector")), "detector")
+    outliner = load(lighter(corners or packaged("corners")), "corners")
+    reader = load(classifier or packaged("classifier"), "classifier")
     settings = finder.settings
     seen_by = Detector(
         finder,
@@ -193,7 +263,7 @@ def open_models(
     if deck is not None:
         enrolled, hashes["deck"] = open_deck(deck, reader.sha256)
         read_by = DeckClassifier(generic, enrolled)
-    mouth = _load(packaged("mouth"), "mouth", threads) if packaged("mouth").exists() else None
+    mouth = load(packaged("mouth"), "mouth") if packaged("mouth").exists() else None
     if mouth is not None:
         hashes[mouth.name] = mouth.sha256
     # The test picture shows no house deck: it is read without one.
@@ -217,8 +287,8 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
     return read
 
 
-def _load(path: Path, kind: str, threads: int) -> Model:
-    model = load_model(path, threads=threads)
+def _load(path: Path, kind: str, *, threads: int, provider: str) -> Model:
+    model = load_model(path, threads=threads, provider=provider)
     wanted = OUTPUT_NAMES[kind]
     if len(model.labels) not in wanted:
         raise ConfigurationError(

@@ -39,6 +39,9 @@ TILE_PX, SHARED_PX = 1248, 256
 # where a smaller pass finds them too, only that pass counts. Higher, and parts of large cards are
 # found as cards; lower, and small cards are left to passes that see them too small.
 WIDEST_PX = 90
+# Pixels of the picture from the edge of a part that is looked at by itself: a box that comes nearer
+# is of a thing cut by the edge. More drops whole cards near it; at 0 parts of cards are kept.
+CUT_PX = 2
 
 # The corner finder's network sees so many times the box's width and height. It was trained so
 # (`models.train.corners`): with another value every corner is misplaced.
@@ -257,9 +260,19 @@ class Detector:
         """
         return self._outlines(image, self.boxes(image, sizes or self._sizes, threshold=threshold))
 
-    def see(self, image: Image) -> Seen:
-        """Return the cards and the hands of a picture (H x W x 3, BGR)."""
-        found = self._boxes(image, self._sizes, self._threshold, WIDEST_PX)
+    def scale(self, width: int, height: int) -> float:
+        """Return how many pixels of the network's input a pixel of such a picture becomes."""
+        return self._sizes[0] / max(width, height)
+
+    def see(self, image: Image, window: tuple[int, int, int, int] | None = None) -> Seen:
+        """Return the cards and the hands of a picture (H x W x 3, BGR).
+
+        With a `window` (left, top, right, bottom in pixels) only those that lie wholly in it.
+        """
+        if window is None:
+            found = self._boxes(image, self._sizes, self._threshold, WIDEST_PX)
+        else:
+            found = self._boxes_in(image, window)
         cards = [box for box in found if box.kind is not Kind.HAND]
         hands = [box for box in found if box.kind is Kind.HAND]
         return Seen(self._outlines(image, cards), suppress(hands, self._overlap))
@@ -299,6 +312,20 @@ class Detector:
                 seen = [d for d in seen if short_side(d.quad) * scale <= widest]
             found += seen
         return found
+
+    def _boxes_in(self, image: Image, window: tuple[int, int, int, int]) -> list[Detection]:
+        """Return the boxes of a part of a picture, at the scale of the whole, none that is cut."""
+        left, top, right, bottom = window
+        height, width = image.shape[:2]
+        part = image[top:bottom, left:right]
+        corner = np.array((left, top), np.float32)
+        found = self._pass(part, self.scale(width, height), self._threshold)
+        # What ends at an edge of the part that is none of the picture goes on beyond it.
+        low = np.where(corner > 0, corner + CUT_PX, -math.inf)
+        beyond = np.array((right, bottom), np.float32)
+        high = np.where(beyond < (width, height), beyond - CUT_PX, math.inf)
+        moved = [replace(box, quad=box.quad + corner) for box in found]
+        return [box for box in moved if (box.quad >= low).all() and (box.quad <= high).all()]
 
     def _pass(self, image: Image, scale: float, least: float) -> list[Detection]:
         """Return the boxes of one pass, in tiles where the scaled picture is large."""

@@ -40,6 +40,17 @@ class MouthPatch:
         return np.asarray(cv2.resize(fine, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA), np.uint8)
 
 
+def mouth_outline(view: TableView) -> Points:
+    """Return the corners (4 x 2 pixels of the picture) of what a patch shows."""
+    way = exit_way(view)
+    across = np.array([-way[1], way[0]])
+    behind, ahead = -BACK_MM, WIDTH * CELL_MM - BACK_MM
+    aside = HEIGHT * CELL_MM / 2
+    ends = ((behind, -aside), (ahead, -aside), (ahead, aside), (behind, aside))
+    middle = view.mouth.mean(axis=0)
+    return view.homography.to_px([middle + x * way + y * across for x, y in ends])
+
+
 def exit_way(view: TableView) -> Points:
     """Return the unit vector (2,) in mm along which cards leave the shoe.
 

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.frame import Frame, Image, Points
 
 # Chosen on simulated films at sensor noise of 1 to 7 levels.
 WIDTH = 160  # cells of the thumbnail across: a card's corner is about one; more cost time
@@ -18,6 +18,12 @@ LEAST_CHANGE = 5.0  # levels (0 to 255) of a cell that count as motion in a nois
 NOISE_FACTOR = (
     6.0  # and so many times the noise of the picture; lower, and noise wakes the detector
 )
+# After a change in a part of the picture it is looked at in every frame for so long, ms: longer
+# than a card takes to leave the shoe. Shorter, and one that stops on its way is seen less often.
+STIRRED_MS = 1000
+# And so often, ms, while nothing changes there: what is learnt of it follows the light. Longer, and
+# a change too slight for the thumbnail is seen later; shorter costs time only.
+QUIET_MS = 150
 DRIFT_PER_FRAME = 0.15  # levels by which the still picture follows a slow change of light
 
 
@@ -46,6 +52,19 @@ class MotionGate:
         self._moved_at = 0
         self._opened_at = 0
 
+    @property
+    def thumbnail(self) -> NDArray[np.float32]:
+        """The thumbnail of the frame taken last; an empty one before the first."""
+        return np.zeros((0, 0), np.float32) if self._before is None else self._before
+
+    def changes_since(self, then: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return which cells of the frame taken last differ from an earlier thumbnail."""
+        return self._local(self._difference(self.thumbnail, then)) > self._least
+
+    def differs(self, one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
+        """Whether two pieces of thumbnails differ anywhere, be it by their light only."""
+        return bool(self._local(np.abs(one - other)).max(initial=0.0) > self._least)
+
     def moving(self, frame: Frame) -> bool:
         """Take the next frame; return whether the detector should look at it."""
         now = thumbnail(frame.image)
@@ -66,15 +85,61 @@ class MotionGate:
             return True
         return False
 
+    @property
+    def _least(self) -> float:
+        """The change of a cell, in levels, that is more than noise."""
+        return max(LEAST_CHANGE, NOISE_FACTOR * self._noise)
+
     def _changed(
         self, now: NDArray[np.float32], then: NDArray[np.float32], *, learn: bool = False
     ) -> bool:
-        difference = now - then
-        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
-        difference -= np.median(difference[::2, ::2])
-        size = np.abs(difference)
+        size = self._difference(now, then)
         if learn:
             typical = float(np.median(size[::2, ::2])) * 1.5
             self._noise += 0.05 * (typical - self._noise)
-        local = cv2.blur(size, (2, 2))
-        return bool(local.max() > max(LEAST_CHANGE, NOISE_FACTOR * self._noise))
+        return bool(self._local(size).max() > self._least)
+
+    @staticmethod
+    def _difference(now: NDArray[np.float32], then: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return by how much each cell differs, but for what all of them do."""
+        difference = now - then
+        # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
+        difference -= np.median(difference[::2, ::2])
+        return np.abs(difference)
+
+    @staticmethod
+    def _local(size: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the mean change of each cell and three neighbours."""
+        return np.asarray(cv2.blur(size, (2, 2)), np.float32)
+
+
+class PartGate:
+    """Say whether a part of the picture is worth a look: it changed, or it is time for one."""
+
+    def __init__(self, gate: MotionGate, outline: Points, size: tuple[int, int]) -> None:
+        """Watch what a gate is shown within an outline (n x 2 px) of pictures of that size."""
+        self._gate = gate
+        self._outline = outline / np.asarray(size, np.float32)
+        self._shown: NDArray[np.float32] | None = None
+        self._looked_at = 0
+        self._stirred_at = 0
+
+    def due(self, at: int) -> bool:
+        """Return whether to look at the frame that the gate took last, at `at` ms."""
+        now = self._gate.thumbnail
+        part = self._cells(now.shape)
+        shown = self._shown
+        if shown is None or shown.shape != now.shape or self._gate.differs(shown[part], now[part]):
+            self._stirred_at = at
+        stirred = 0 <= at - self._stirred_at < STIRRED_MS
+        if not stirred and 0 <= at - self._looked_at < QUIET_MS:
+            return False
+        self._shown, self._looked_at = now, at
+        return True
+
+    def _cells(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
+        """Return the rows and columns of a thumbnail that show the part, and a cell about it."""
+        size = np.array((shape[1], shape[0]))
+        low = np.clip(np.floor(self._outline.min(axis=0) * size) - 1, 0, size - 1).astype(int)
+        high = np.clip(np.ceil(self._outline.max(axis=0) * size) + 1, 1, size).astype(int)
+        return slice(low[1], high[1]), slice(low[0], high[0])

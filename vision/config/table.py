@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from vision.config.errors import explain, view_faults
 from vision.config.fields import (
+    Hosts,
     IpText,
     PathText,
     Point,
@@ -233,6 +234,8 @@ class WatchSection(Section):
 class BrokerSection(Section):
     """The MQTT broker.
 
+    `host` may be a list: the nodes of a cluster, as "broker-a.house.example" or with a port of its
+    own as "broker-b.house.example:8884"; when one is lost, the next is tried.
     `password_env` names the environment variable that holds the password; `tls_ca` is a file of
     certificates to trust, `system` for those that this machine trusts, or empty for no TLS;
     `certificate` and `key` are the client's own, if the broker asks for them (PEM files). A picture
@@ -240,7 +243,7 @@ class BrokerSection(Section):
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
-    host: str = Field(default="127.0.0.1", min_length=1)
+    host: Hosts = ("127.0.0.1",)
     port: Port = 1883
     websocket_port: Port = 9001
     username: str = ""

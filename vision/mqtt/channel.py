@@ -24,8 +24,6 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from vision.errors import OutsideError
 from vision.mqtt.endpoint import (
-    CONNECT_S,
-    KEEPALIVE_S,
     Endpoint,
     explain_error,
     explain_refusal,
@@ -43,6 +41,10 @@ LAST_DELAY_S = 5.0
 # line. A healthy one takes milliseconds; MQTT gives no limit. Longer, and a broker that hangs is
 # left late; shorter, and a busy one gets everything twice.
 ACKNOWLEDGE_S = 30.0
+# The same where the broker has other addresses: a node parted from its cluster takes messages and
+# acknowledges none, and others would. An election of nats-server 2.9 takes 4 to 9 s: shorter, and
+# each sends everything twice; longer, and the tables of a parted node are late at the boards.
+ACKNOWLEDGE_CLUSTER_S = 4.0
 # Bytes a second of the slowest line on which a large picture still gets through. Faster, and a
 # picture on a slow line would be begun again and again; slower, and a lost one is noticed late.
 SLOWEST_BYTES_S = 20_000
@@ -220,13 +222,15 @@ class Channel:
             # A broker that accepts us and drops us at once must not be hammered.
             if time.monotonic() - began > LAST_DELAY_S:
                 delay = FIRST_DELAY_S
+            self._endpoint = self._endpoint.turned()
             self._stopping.wait(delay)
             delay = min(delay * 2, LAST_DELAY_S)
 
     def _attempt(self) -> None:
         session = self._new_session()
         try:
-            session.client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
+            address = self._endpoint
+            session.client.connect(address.host, address.port, address.keepalive_s)
         except (OSError, ValueError) as error:
             self._complain(explain_error(error, self._endpoint))
             return
@@ -309,11 +313,12 @@ class Channel:
     def _check_time(self, session: Session) -> None:
         now = time.monotonic()
         if not session.is_up:
-            if now - session.began_s > CONNECT_S:
+            if now - session.began_s > self._endpoint.connect_s:
                 raise _LateError(explain_silence(self._endpoint))
             return
         oldest = next(iter(session.in_flight.values()), None)
-        patience_s = ACKNOWLEDGE_S + session.load.size / SLOWEST_BYTES_S
+        wait_s = ACKNOWLEDGE_CLUSTER_S if self._endpoint.others else ACKNOWLEDGE_S
+        patience_s = wait_s + session.load.size / SLOWEST_BYTES_S
         if oldest is not None and now - max(oldest.at_s, self._moved_s) > patience_s:
             raise _LateError(
                 f"the broker at {self._endpoint} has acknowledged nothing for {patience_s:.0f} s; "

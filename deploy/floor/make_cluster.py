@@ -97,7 +97,7 @@ def node_conf(floor: Mapping[str, Any], name: str, out: Path) -> str:
     """Return the configuration of a node."""
     node = {**PORTS, "listen": "0.0.0.0", **floor["nodes"][name]}  # noqa: S104  all of its networks
     routes = node.get("routes") or [
-        f"{other['host']}:{ {**PORTS, **other}['cluster']}"
+        f"{other['host']}:{ {**PORTS, **other}['cluster'] }"
         for key, other in floor["nodes"].items()
         if key != name
     ]
@@ -131,7 +131,11 @@ def users_conf(floor: Mapping[str, Any], passwords: Mapping[str, str]) -> str:
         ]
     if anybody := floor.get("anybody", ""):
         lines.append(f'      {{ user: "{anybody}", password: "{passwords[anybody]}" }}')
-    lines += ["    ]", "  }", f'  SYS {{ users: [ {{ user: "sys", password: "{passwords["sys"]}" }} ] }}']
+    lines += [
+        "    ]",
+        "  }",
+        f'  SYS {{ users: [ {{ user: "sys", password: "{passwords["sys"]}" }} ] }}',
+    ]
     return "\n".join([*lines, "}", "system_account: SYS", ""])
 
 
@@ -154,7 +158,7 @@ def rights(site: str, name: str, role: str) -> tuple[list[str], list[str]]:
         raise FloorError(f"users: {name} = '{role}': roles are {', '.join(role_names())}")
     text = file.read_text("utf-8")
     if "/TABLE/" in text and not LEVEL.fullmatch(table):
-        raise FloorError(f"users: {name}: name the table, as \"{kind}:7\"; no dots in its name")
+        raise FloorError(f'users: {name}: name the table, as "{kind}:7"; no dots in its name')
     publish: list[str] = []
     subscribe = ["$MQTT.sub.>"]  # over which the server hands QoS 1 messages to a client
     for may, topic in re.findall(r"^topic (read|write) (\S+)$", text, re.MULTILINE):

@@ -9,6 +9,7 @@ from pathlib import Path
 from vision import logging_setup
 from vision.app.drawn_film import DrawnFilm
 from vision.app.journal import Destinations
+from vision.app.pair_reader import PairReader
 from vision.app.reader import TableReader
 from vision.camera.source import is_live
 from vision.commands.printing.console import Console, LoggedConsole
@@ -84,9 +85,8 @@ def _run(
 ) -> int:
     live = is_live(config.camera.source)
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    app = TableReader(
-        config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live
-    )
+    kind = PairReader if config.standby.servers and destinations.publish else TableReader
+    app = kind(config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     if film is not None:
         app.show_to(film)
     console.say(f"log: {destinations.log}")

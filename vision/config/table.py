@@ -9,6 +9,7 @@ folder. Passwords are not in the file: they are read from the environment when t
 from __future__ import annotations
 
 import os
+import socket
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -273,6 +274,29 @@ class BrokerSection(Section):
         return os.environ[self.password_env]
 
 
+class StandbySection(Section):
+    """A second reader at the same table, which goes on when the first has died.
+
+    `servers` are the nats-servers of the house's store, as "broker-a.house.example:4222"; without
+    them a table has one reader. Both readers have the same section, but for `node`, the name of
+    this machine (empty: its host name). `lease_s` is how long a reader that says nothing still
+    counts as the one that speaks. An empty `username` uses the account of [broker], and its
+    `tls_ca`.
+    """
+
+    servers: tuple[str, ...] = ()
+    node: str = Field(default="", max_length=64)
+    lease_s: float = Field(default=1.2, ge=0.5, le=30)
+    replicas: int = Field(default=3, ge=1, le=5)
+    username: str = ""
+    password_env: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of this machine."""
+        return self.node or socket.gethostname()
+
+
 class OrdersSection(Section):
     """Who may give orders: the people in the users file; without a file, nobody.
 
@@ -367,6 +391,7 @@ class TableConfig(Section):
     reader: ReaderSection = ReaderSection()
     watch: WatchSection = WatchSection()
     broker: BrokerSection = BrokerSection()
+    standby: StandbySection = StandbySection()
     orders: OrdersSection = OrdersSection()
     metrics: MetricsSection = MetricsSection()
     log: LogSection = LogSection()

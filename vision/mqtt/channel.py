@@ -123,7 +123,8 @@ class Channel:
     `prepare` readies each new client before it connects; `greet` is called when the broker has
     accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
     said last when the source fails; `hold` returns why it must not connect now, in words or "",
-    `None` where it may. All are called from threads of the channel.
+    `None` where it may; `may_send` whether anything may be said at this moment. All are called from
+    threads of the channel.
     """
 
     prepare: Callable[[paho.Client], None]
@@ -131,6 +132,7 @@ class Channel:
     acknowledged: Callable[[], None]
     farewell: Callable[[], Message | None]
     hold: Callable[[], str | None]
+    may_send: Callable[[], bool]
 
     def __init__(self, name: str, endpoint: Endpoint, client_id: str, source: Source) -> None:
         """Prepare; nothing is sent before `start`. `name` is for the log and the thread."""
@@ -139,6 +141,7 @@ class Channel:
         self.acknowledged = lambda: None
         self.farewell = lambda: None
         self.hold = lambda: None
+        self.may_send = lambda: True
         self._name = name
         self._endpoint = endpoint
         self._client_id = client_id
@@ -261,7 +264,7 @@ class Channel:
             self._settle(session, notes)
             if _Note.CONNECTED in notes:
                 self._begin(session)
-            if session.is_up:
+            if session.is_up and self.may_send():
                 for note in notes:
                     if isinstance(note, Message):
                         session.publish(note, note.payload)
@@ -305,7 +308,7 @@ class Channel:
         self.greet(session)
 
     def _hand_over(self, session: Session) -> None:
-        while (parcel := self._source.next(session.load)) is not None:
+        while self.may_send() and (parcel := self._source.next(session.load)) is not None:
             number = session.publish(parcel.message, parcel.payload)
             now = time.monotonic()
             session.in_flight[number] = _Sent(parcel.message, len(parcel.payload), now)

@@ -35,7 +35,8 @@ def harm(house: PairHouse, fault: Fault, times: int, draw: random.Random) -> lis
         speaker, other = house.speaker()
         time.sleep(draw.uniform(*BETWEEN_S))
         house.pass_shoe_change()
-        took.append(fault(house, speaker, other))
+        speaker, other = house.speaker()
+        took.append(max(0.0, fault(house, speaker, other)))
         house.relaunch(speaker)
     return took
 
@@ -65,7 +66,7 @@ def compared(house: PairHouse) -> str:
     return (
         f"{len(wanted)} coups: lost 0, doubled 0, contradicted 0; {len(consumer.seqs)} messages, "
         f"none missing, {consumer.repeats} repeats dropped by seq, {consumer.outdated} by term; "
-        f"two logs, one history of {len(longer)} records with {takeovers} takeovers"
+        f"{house.unasked} takeovers by the load of this machine; two logs, one history of {len(longer)} records with {takeovers} takeovers"
     )
 
 

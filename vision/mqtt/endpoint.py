@@ -113,7 +113,9 @@ def address_of(text: str, port: int) -> Address:
     return Address(host.strip("[]"), int(own))
 
 
-def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
+def new_client(
+    endpoint: Endpoint, client_id: str, *, clean_session: bool = True
+) -> paho.Client:
     """Return a client that is not yet connected and never reconnects by itself.
 
     ConfigurationError when a certificate file cannot be used.
@@ -121,7 +123,7 @@ def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         client_id=client_id,
-        clean_session=True,
+        clean_session=clean_session,
         reconnect_on_failure=False,
     )
     client.connect_timeout = endpoint.connect_s

@@ -31,8 +31,16 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Cut everything."""
-        for one in (self._server, *self._open):
+        """Cut everything, and take no more."""
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """End every connection that is open."""
+        ended, self._open = self._open, []
+        for one in ended:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()

@@ -243,7 +243,7 @@ class Publisher:
     def __init__(self, config: TableConfig, name: str) -> None:
         self._topic = f"casino/{config.site}/table/{config.table}/cmd/{name}"
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
-        self._client.connect(config.broker.host, config.broker.port)
+        self._client.connect(config.broker.host[0], config.broker.port)
         self._client.loop_start()
 
     def say(self, data: bytes) -> None:

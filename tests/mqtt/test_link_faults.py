@@ -181,7 +181,7 @@ def test_server_that_takes_the_connection_and_says_nothing_is_complained_of(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broker that hangs looks like one that is there; it is left, tried again, and told."""
-    monkeypatch.setattr("vision.mqtt.channel.CONNECT_S", 0.5)
+    monkeypatch.setattr("vision.mqtt.endpoint.CONNECT_S", 0.5)
     server = Mute(lambda _head: b"")
     write(store, "coup/result", 1)
     with linked(server.port, store) as publisher:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -114,7 +114,7 @@ class Journal:
     ) -> None:
         """Open the log and go on where it ended; nothing is published before `start`."""
         self._evidence = evidence
-        header = header_of(config)
+        header = self._header(config, destinations.log)
         self._closing = ExitStack()
         with ExitStack() as opening:
             self._store = opening.enter_context(
@@ -142,6 +142,9 @@ class Journal:
         self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._link: Publisher | None = None
         self._intake: OrderIntake | None = None
+
+    def _header(self, config: TableConfig, _log: Path) -> dict[str, Any]:
+        return header_of(config)
 
     @property
     def session(self) -> TableSession:
@@ -178,12 +181,15 @@ class Journal:
         self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
     ) -> tuple[Step, ...]:
         """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
-        started = Started(at, boot, __version__, models, identity)
-        staff = self._staff.changes(self.gate.users, at)
-        key = key_in_log(self._signer, self._session.register, at)
-        steps = self.take([started, *staff, *key])
+        return self.begin(Started(at, boot, __version__, models, identity))
+
+    def begin(self, started: Started, more: Sequence[Event] = ()) -> tuple[Step, ...]:
+        """Begin that run, take what else has happened, and connect."""
+        staff = self._staff.changes(self.gate.users, started.at)
+        key = key_in_log(self._signer, self._session.register, started.at)
+        steps = self.take([started, *staff, *key, *more])
         if self._endpoint is not None:
-            self._connect(self._endpoint, at)
+            self._connect(self._endpoint, started.at)
         return steps
 
     def _connect(self, endpoint: Endpoint, at: int) -> None:
@@ -198,31 +204,47 @@ class Journal:
         self._intake = OrderIntake(
             self._link, self.gate, refuse=self._refuse_request, serve=self._serve_replay
         )
+        self._link.ask_before_sending(self.may_send)
         self._link.start()
         self._intake.start()
+
+    def may_send(self) -> bool:
+        """Whether this reader may say anything at this moment."""
+        return True
 
     def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
         """Fold the inputs, write them and their messages to the disk, and have those sent."""
         folded = tuple(fold(self._session, inputs, self._evidence))
         steps = tuple(step for _, step in folded)
         before = self._session.table.shoes
-        entries = []
+        entries: list[Entry] = []
         for item, step in folded:
             checkpoint = self._checkpoint(before, step.session)
             before = step.session.table.shoes
             entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
-        with self._disk.timed():
-            self._store.append(entries)
-        self._session = steps[-1].session if steps else self._session
+        if entries:
+            self._write(entries, steps[-1].session, partial(self._written, folded))
         if any(entry.checkpoint is not None for entry in entries):
             self.prune(self._session.table.clock)
+        return (*steps, *self._sign(""))
+
+    def _write(
+        self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
+    ) -> None:
+        """Write the entries, after which the table stands as in `after`; `then` says so."""
+        with self._disk.timed():
+            self._store.append(entries)
+        self._session = after
+        then()
+
+    def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
+        """Pass on what is on the disk now."""
         if self._file:
-            self._file.write(message for step in steps for message in step.messages)
-        if self._link is not None and steps:
+            self._file.write(message for _, step in folded for message in step.messages)
+        if self._link is not None:
             self._link.wake()
             for item, _ in folded:
                 self._acknowledge(item)
-        return (*steps, *self._sign(""))
 
     def _sign(self, why: str) -> tuple[Step, ...]:
         """Sign the log as it stands, where there is a key and it is time or there is a `why`."""

@@ -90,7 +90,7 @@ class TableReader:
         decks = load_profile(config.profile).rules.decks
         self._pipeline = SightPipeline(config, models, decks=decks)
         self._recorder = _evidence_recorder(config, destinations)
-        self._journal = Journal(config, destinations, self._recorder)
+        self._journal = self._open_journal(config, destinations)
         self._new_shoe = new_shoe
         self._shoes = self._journal.table.shoes
         live = is_live(config.camera.source)
@@ -113,6 +113,9 @@ class TableReader:
         self._health_due_s = 0.0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
+
+    def _open_journal(self, config: TableConfig, destinations: Destinations) -> Journal:
+        return Journal(config, destinations, self._recorder)
 
     @property
     def complaint(self) -> str:

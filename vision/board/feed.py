@@ -18,7 +18,6 @@ from paho.mqtt.reasoncodes import ReasonCode
 from vision.board.forms import fault_of
 from vision.board.table_state import MEDIA, Payload, Reduce, TableState, Update, parsed
 from vision.mqtt.endpoint import (
-    KEEPALIVE_S,
     Endpoint,
     explain_error,
     explain_refusal,
@@ -28,6 +27,14 @@ from vision.mqtt.endpoint import (
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.
 RETRY_S = 0.5
+# Seconds without a message of any table after which the next node of a cluster is tried, doubled up
+# to the last while all are silent: a node parted from the others keeps its clients and tells them
+# nothing. Readers speak every second. Shorter leaves a node for nothing; longer, and a board of
+# such a node stands still.
+SILENT_S = 2.5
+LAST_SILENT_S = 40.0
+# Seconds between two looks at that.
+LOOK_S = 0.25
 # Seconds that the end of the thread is waited for.
 JOIN_S = 3.0
 
@@ -69,6 +76,8 @@ class Feed:
         self._closing = threading.Event()
         self._connected = threading.Event()
         self._complaint = ""
+        self._patience_s = SILENT_S
+        self._up_s = 0.0
         self.connections = 0
         self.dropped = 0
         self._client: paho.Client | None = None
@@ -141,15 +150,33 @@ class Feed:
         while not self._closing.is_set():
             self._client = client = self._new_client()
             try:
-                client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
-                client.loop_forever(retry_first_connection=False)
+                address = self._endpoint
+                client.connect(address.host, address.port, address.keepalive_s)
+                self._stay(client)
             except (OSError, ValueError) as error:
                 self._complaint = explain_error(error, self._endpoint)
             except Exception as error:  # whatever it is, the next connection may be good
                 log.exception("the link of the boards to the broker failed; it is made anew")
                 self._complaint = f"the link to the broker failed: {error!r}"
             self._connected.clear()
+            self._endpoint = self._endpoint.turned()
             self._closing.wait(RETRY_S)
+
+    def _stay(self, client: paho.Client) -> None:
+        """Serve the connection until it ends, or a node of a cluster says nothing for too long."""
+        began_s = time.monotonic()
+        while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
+            if not self._endpoint.others:
+                continue
+            now, heard_s = time.monotonic(), max(self._heard_s.values(), default=began_s)
+            if self._connected.is_set() and heard_s > max(began_s, self._up_s):
+                self._patience_s = SILENT_S
+            if now - max(heard_s, began_s) > self._patience_s:
+                self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
+                self._complaint = f"the broker at {self._endpoint} tells nothing of any table"
+                break
+        client.disconnect()
+        client.loop_misc()
 
     def _new_client(self) -> paho.Client:
         client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
@@ -164,10 +191,14 @@ class Feed:
         if code.is_failure:
             self._complaint = explain_refusal(code, self._endpoint)
             return
+        self._up_s = time.monotonic()
         for table in self._heard_s:
-            self._heard_s[table] = time.monotonic()
+            self._heard_s[table] = self._up_s
         wanted = [prefix + topic for prefix in self._tables for topic in self._topics]
-        client.subscribe([(topic, 1) for topic in wanted])
+        # In a cluster a message of QoS 1 waits for the election of a leader (4 to 9 s), one of QoS 0
+        # for nobody; what a display misses is retained, or it asks for it again.
+        qos = 0 if self._endpoint.others else 1
+        client.subscribe([(topic, qos) for topic in wanted])
         self.connections += 1
         self._connected.set()
 

@@ -54,14 +54,20 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How new the last message of a key was."""
+    """How new the last message of a key was; `term` is that of the reader of a pair that sent it."""
 
+    term: int
     boot: object
     seq: object
     at: str
 
     def is_before(self, other: _Mark) -> bool:
-        """Whether the other is newer: by number within a run of the reader, by time across runs."""
+        """Whether the other is newer: by number within a run of the reader, by time across runs.
+
+        The words of the reader of a pair that has taken over are newer than those of the other.
+        """
+        if self.term != other.term:
+            return self.term < other.term
         if self.boot != other.boot:
             return self.at <= other.at
         if isinstance(self.seq, int) and isinstance(other.seq, int):
@@ -75,6 +81,7 @@ class TableState:
 
     table: str
     reduce: Reduce = field(default=lambda _topic, payload: payload)
+    outdated: int = 0  # messages of a reader that another has taken over from
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
 
@@ -87,8 +94,13 @@ class TableState:
             self._state.pop(topic, None)
             return Update(self.table, topic, None)
         key = key_of(topic, payload)
-        mark = _Mark(payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
+        term = payload.get("term")
+        number = term if isinstance(term, int) else 0
+        mark = _Mark(number, payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
         known = self._marks.get(key)
+        if known is not None and mark.term < known.term:
+            self.outdated += 1
+            return None
         if known is not None and topic not in UNNUMBERED and not known.is_before(mark):
             return None
         reduced = self.reduce(topic, payload)

@@ -161,8 +161,9 @@ def _broker(config: TableConfig) -> Iterator[str]:
             if _running(config):
                 yield f"external, {endpoint} is in use by the reader that runs now"
                 return
-            probe(endpoint)
-            yield f"external, {endpoint} accepts us"
+            for node in endpoint.each():
+                probe(node)
+                yield f"external, {node} accepts us"
 
 
 def _orders(config: TableConfig) -> Iterator[str]:

@@ -18,12 +18,11 @@ from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.mqtt.endpoint import (
-    KEEPALIVE_S,
     Endpoint,
     endpoint_of,
     explain_error,
     new_client,
-    probe,
+    reachable,
 )
 from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
 from vision.wire.messages import PREFIX
@@ -98,8 +97,7 @@ def _endpoint(config: TableConfig) -> Endpoint:
 
 def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[str, Any]:
     """Publish an order and wait for its answer, known by its `ref`."""
-    endpoint = _endpoint(config)
-    probe(endpoint)
+    endpoint = reachable(_endpoint(config))
     answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     listening = threading.Event()
     client = new_client(endpoint, f"shoe-reader-order-{signed['nonce']}")
@@ -111,7 +109,7 @@ def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[st
 
     client.on_connect = on_connect
     try:
-        client.connect(endpoint.host, endpoint.port, KEEPALIVE_S)
+        client.connect(endpoint.host, endpoint.port, endpoint.keepalive_s)
     except (OSError, ValueError) as error:
         raise OutsideError(explain_error(error, endpoint)) from error
     client.loop_start()

@@ -12,6 +12,7 @@ from vision import logging_setup
 from vision.app.drawn_film import DrawnFilm
 from vision.app.house import brokers_of, conflicts, table_files
 from vision.app.journal import Destinations
+from vision.app.pair_reader import PairReader
 from vision.app.reader import TableReader
 from vision.app.service import TableJob, TableService, obey_service
 from vision.camera.source import is_live
@@ -161,9 +162,8 @@ def _run(
     live = is_live(config.camera.source)
     state = obey_service() if args.in_service else {}
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    app = TableReader(
-        config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live
-    )
+    kind = PairReader if config.standby.servers and destinations.publish else TableReader
+    app = kind(config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     app.metrics.note_service(state)
     if film is not None:
         app.show_to(film)

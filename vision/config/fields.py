@@ -73,6 +73,25 @@ def _slots_by_name(data: object) -> object:
     return {Slot[name]: polygon for name, polygon in data.items()}
 
 
+def _hosts(data: object) -> object:
+    """Take one host as a list of one."""
+    return (data,) if isinstance(data, str) else data
+
+
+def _host(text: str) -> str:
+    if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+", text):
+        raise PydanticCustomError(
+            "host",
+            "'{text}' is no host: give a name or an address, with ':PORT' where it has a port of "
+            "its own",
+            {"text": text},
+        )
+    return text
+
+
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_hosts), Field(min_length=1)
+]
 ProfileName = Annotated[str, AfterValidator(_profile_name), Field(min_length=1)]
 IpText = Annotated[str, AfterValidator(_ip)]
 PathText = Annotated[str, AfterValidator(_from_folder)]

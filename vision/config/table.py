@@ -9,6 +9,7 @@ folder. Passwords are not in the file: they are read from the environment when t
 from __future__ import annotations
 
 import os
+import socket
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -19,6 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from vision.config.errors import explain, view_faults
 from vision.config.fields import (
+    Hosts,
     IpText,
     PathText,
     Point,
@@ -235,6 +237,8 @@ class WatchSection(Section):
 class BrokerSection(Section):
     """The MQTT broker.
 
+    `host` may be a list: the nodes of a cluster, as "broker-a.house.example" or with a port of its
+    own as "broker-b.house.example:8884"; when one is lost, the next is tried.
     `password_env` names the environment variable that holds the password; `tls_ca` is a file of
     certificates to trust, `system` for those that this machine trusts, or empty for no TLS;
     `certificate` and `key` are the client's own, if the broker asks for them (PEM files). A picture
@@ -242,7 +246,7 @@ class BrokerSection(Section):
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
-    host: str = Field(default="127.0.0.1", min_length=1)
+    host: Hosts = ("127.0.0.1",)
     port: Port = 1883
     websocket_port: Port = 9001
     username: str = ""
@@ -270,6 +274,29 @@ class BrokerSection(Section):
                 "set it to the broker's password, or remove the key if it asks for none"
             )
         return os.environ[self.password_env]
+
+
+class StandbySection(Section):
+    """A second reader at the same table, which goes on when the first has died.
+
+    `servers` are the nats-servers of the house's store, as "broker-a.house.example:4222"; without
+    them a table has one reader. Both readers have the same section, but for `node`, the name of
+    this machine (empty: its host name). `lease_s` is how long a reader that says nothing still
+    counts as the one that speaks. An empty `username` uses the account of [broker], and its
+    `tls_ca`.
+    """
+
+    servers: tuple[str, ...] = ()
+    node: str = Field(default="", max_length=64)
+    lease_s: float = Field(default=1.2, ge=0.5, le=30)
+    replicas: int = Field(default=3, ge=1, le=5)
+    username: str = ""
+    password_env: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of this machine."""
+        return self.node or socket.gethostname()
 
 
 class OrdersSection(Section):
@@ -366,6 +393,7 @@ class TableConfig(Section):
     reader: ReaderSection = ReaderSection()
     watch: WatchSection = WatchSection()
     broker: BrokerSection = BrokerSection()
+    standby: StandbySection = StandbySection()
     orders: OrdersSection = OrdersSection()
     metrics: MetricsSection = MetricsSection()
     log: LogSection = LogSection()

@@ -186,12 +186,16 @@ class Started(Event):
 
     `version` is the program's; `models` are what reads, each as name and hash; `identity` is the
     one signature of program, models, rules, settings and calibration (`shoe-reader identify`).
+    `term` counts the takeovers of a pair of readers, 0 where there is no pair; `unbroken`: this
+    reader has watched the table until now, so nothing of the running coup was missed.
     """
 
     boot: str
     version: str = ""
     models: tuple[str, ...] = ()
     identity: Annotated[str, AddedLater] = ""
+    term: Annotated[int, AddedLater] = 0
+    unbroken: Annotated[bool, AddedLater] = False
 
 
 @dataclass(frozen=True, slots=True)

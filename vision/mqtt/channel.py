@@ -24,8 +24,6 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from vision.errors import OutsideError
 from vision.mqtt.endpoint import (
-    CONNECT_S,
-    KEEPALIVE_S,
     Endpoint,
     explain_error,
     explain_refusal,
@@ -43,6 +41,10 @@ LAST_DELAY_S = 5.0
 # line. A healthy one takes milliseconds; MQTT gives no limit. Longer, and a broker that hangs is
 # left late; shorter, and a busy one gets everything twice.
 ACKNOWLEDGE_S = 30.0
+# The same where the broker has other addresses: a node parted from its cluster takes messages and
+# acknowledges none, and others would. An election of nats-server 2.9 takes 4 to 9 s: shorter, and
+# each sends everything twice; longer, and the tables of a parted node are late at the boards.
+ACKNOWLEDGE_CLUSTER_S = 4.0
 # Bytes a second of the slowest line on which a large picture still gets through. Faster, and a
 # picture on a slow line would be begun again and again; slower, and a lost one is noticed late.
 SLOWEST_BYTES_S = 20_000
@@ -121,7 +123,8 @@ class Channel:
     `prepare` readies each new client before it connects; `greet` is called when the broker has
     accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
     said last when the source fails; `hold` returns why it must not connect now, in words or "",
-    `None` where it may. All are called from threads of the channel.
+    `None` where it may; `may_send` whether anything may be said at this moment. All are called from
+    threads of the channel.
     """
 
     prepare: Callable[[paho.Client], None]
@@ -129,6 +132,7 @@ class Channel:
     acknowledged: Callable[[], None]
     farewell: Callable[[], Message | None]
     hold: Callable[[], str | None]
+    may_send: Callable[[], bool]
 
     def __init__(self, name: str, endpoint: Endpoint, client_id: str, source: Source) -> None:
         """Prepare; nothing is sent before `start`. `name` is for the log and the thread."""
@@ -137,6 +141,7 @@ class Channel:
         self.acknowledged = lambda: None
         self.farewell = lambda: None
         self.hold = lambda: None
+        self.may_send = lambda: True
         self._name = name
         self._endpoint = endpoint
         self._client_id = client_id
@@ -220,13 +225,15 @@ class Channel:
             # A broker that accepts us and drops us at once must not be hammered.
             if time.monotonic() - began > LAST_DELAY_S:
                 delay = FIRST_DELAY_S
+            self._endpoint = self._endpoint.turned()
             self._stopping.wait(delay)
             delay = min(delay * 2, LAST_DELAY_S)
 
     def _attempt(self) -> None:
         session = self._new_session()
         try:
-            session.client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
+            address = self._endpoint
+            session.client.connect(address.host, address.port, address.keepalive_s)
         except (OSError, ValueError) as error:
             self._complain(explain_error(error, self._endpoint))
             return
@@ -257,7 +264,7 @@ class Channel:
             self._settle(session, notes)
             if _Note.CONNECTED in notes:
                 self._begin(session)
-            if session.is_up:
+            if session.is_up and self.may_send():
                 for note in notes:
                     if isinstance(note, Message):
                         session.publish(note, note.payload)
@@ -301,7 +308,7 @@ class Channel:
         self.greet(session)
 
     def _hand_over(self, session: Session) -> None:
-        while (parcel := self._source.next(session.load)) is not None:
+        while self.may_send() and (parcel := self._source.next(session.load)) is not None:
             number = session.publish(parcel.message, parcel.payload)
             now = time.monotonic()
             session.in_flight[number] = _Sent(parcel.message, len(parcel.payload), now)
@@ -309,11 +316,12 @@ class Channel:
     def _check_time(self, session: Session) -> None:
         now = time.monotonic()
         if not session.is_up:
-            if now - session.began_s > CONNECT_S:
+            if now - session.began_s > self._endpoint.connect_s:
                 raise _LateError(explain_silence(self._endpoint))
             return
         oldest = next(iter(session.in_flight.values()), None)
-        patience_s = ACKNOWLEDGE_S + session.load.size / SLOWEST_BYTES_S
+        wait_s = ACKNOWLEDGE_CLUSTER_S if self._endpoint.others else ACKNOWLEDGE_S
+        patience_s = wait_s + session.load.size / SLOWEST_BYTES_S
         if oldest is not None and now - max(oldest.at_s, self._moved_s) > patience_s:
             raise _LateError(
                 f"the broker at {self._endpoint} has acknowledged nothing for {patience_s:.0f} s; "

@@ -7,8 +7,10 @@ import secrets
 import socket
 import ssl
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple, Self
 
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -20,19 +22,32 @@ from vision.errors import ConfigurationError, OutsideError
 # Seconds between two signs of life; the broker sends the last will after 1.5 times as long without
 # one, so this decides how soon the boards learn that a reader has vanished. Shorter costs traffic.
 KEEPALIVE_S = 10
+# The same where there are other addresses to go to: a node that is frozen is left within twice as
+# long. Shorter, and one that is only busy is left; longer, and boards of a dead node stand still.
+KEEPALIVE_CLUSTER_S = 2
 # Seconds that a connection may take. On a house network it takes milliseconds; longer delays the
 # next try, shorter gives up on a broker that is busy.
 CONNECT_S = 5.0
+# The same where there are other addresses: what is lost by giving up early is one try.
+CONNECT_CLUSTER_S = 2.0
 # Hex digits of a private client id: 64 bits, which nobody guesses; MQTT promises room for 23
 # characters, and every broker we know gives more.
 ID_DIGITS = 16
+
+
+class Address(NamedTuple):
+    """Where a broker listens."""
+
+    host: str
+    port: int
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A broker and the account there: the [broker] section with its password read.
 
-    `vision.config.table.BrokerSection` says what each field means.
+    `vision.config.table.BrokerSection` says what each field means; `others` are the further nodes
+    of a cluster, in the order in which they are tried.
     """
 
     host: str
@@ -42,16 +57,43 @@ class Endpoint:
     tls_ca: str
     certificate: str
     key: str
+    others: tuple[Address, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
+    def turned(self) -> Self:
+        """Return the same broker by its next address; the present one comes last."""
+        if not self.others:
+            return self
+        (host, port), *rest = self.others
+        return replace(self, host=host, port=port, others=(*rest, Address(self.host, self.port)))
+
+    def each(self) -> Iterator[Self]:
+        """Yield the broker by each of its addresses."""
+        found = self
+        for _ in range(1 + len(self.others)):
+            yield found
+            found = found.turned()
+
+    @property
+    def keepalive_s(self) -> int:
+        """Seconds between two signs of life."""
+        return KEEPALIVE_CLUSTER_S if self.others else KEEPALIVE_S
+
+    @property
+    def connect_s(self) -> float:
+        """Seconds that a connection may take."""
+        return CONNECT_CLUSTER_S if self.others else CONNECT_S
+
 
 def endpoint_of(broker: BrokerSection) -> Endpoint:
     """Return how to reach the configured broker; ConfigurationError if its password is not set."""
+    first, *others = [address_of(host, broker.port) for host in broker.host]
     return Endpoint(
-        host=broker.host,
-        port=broker.port,
+        host=first.host,
+        port=first.port,
+        others=tuple(others),
         username=broker.username,
         password=broker.password(),
         tls_ca=broker.tls_ca,
@@ -60,7 +102,20 @@ def endpoint_of(broker: BrokerSection) -> Endpoint:
     )
 
 
-def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
+def address_of(text: str, port: int) -> Address:
+    """Return the address that a host of the table file names; `port` where it has none of its own.
+
+    An IPv6 address with a port stands in brackets.
+    """
+    host, colon, own = text.rpartition(":")
+    if not colon or (":" in host and not host.startswith("[")) or text.endswith("]"):
+        return Address(text.strip("[]"), port)
+    return Address(host.strip("[]"), int(own))
+
+
+def new_client(
+    endpoint: Endpoint, client_id: str, *, clean_session: bool = True
+) -> paho.Client:
     """Return a client that is not yet connected and never reconnects by itself.
 
     ConfigurationError when a certificate file cannot be used.
@@ -68,10 +123,10 @@ def new_client(endpoint: Endpoint, client_id: str) -> paho.Client:
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         client_id=client_id,
-        clean_session=True,
+        clean_session=clean_session,
         reconnect_on_failure=False,
     )
-    client.connect_timeout = CONNECT_S
+    client.connect_timeout = endpoint.connect_s
     if endpoint.username:
         client.username_pw_set(endpoint.username, endpoint.password or None)
     if endpoint.tls_ca:
@@ -94,17 +149,30 @@ def probe(endpoint: Endpoint, client_id: str = "") -> None:
     client.on_connect = on_connect
     client.on_disconnect = lambda *_: answered.set()
     try:
-        client.connect(endpoint.host, endpoint.port, KEEPALIVE_S)
+        client.connect(endpoint.host, endpoint.port, endpoint.keepalive_s)
     except (OSError, ValueError) as error:
         raise OutsideError(explain_error(error, endpoint)) from error
     client.loop_start()
-    answered.wait(CONNECT_S)
+    answered.wait(endpoint.connect_s)
     client.disconnect()
     client.loop_stop()
     if not answers:
         raise OutsideError(explain_silence(endpoint))
     if answers[0].is_failure:
         raise OutsideError(explain_refusal(answers[0], endpoint))
+
+
+def reachable(endpoint: Endpoint) -> Endpoint:
+    """Return the broker by the first of its addresses that accepts us; OutsideError if none does."""
+    for _ in endpoint.others:
+        try:
+            probe(endpoint)
+        except OutsideError:
+            endpoint = endpoint.turned()
+        else:
+            return endpoint
+    probe(endpoint)
+    return endpoint
 
 
 def private_id(endpoint: Endpoint, prefix: str, secret: str) -> str:
@@ -151,7 +219,7 @@ def explain_error(error: OSError | ValueError, endpoint: Endpoint) -> str:
         why = "no machine of that name is known"
         cure = "check [broker] host and the name service"
     elif isinstance(error, TimeoutError):
-        why = f"nothing answered within {CONNECT_S:.0f} s"
+        why = f"nothing answered within {endpoint.connect_s:.0f} s"
     else:
         why = getattr(error, "strerror", None) or str(error)
     return f"cannot reach the broker at {endpoint}: {why}; {cure}"

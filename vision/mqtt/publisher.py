@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 
@@ -110,6 +110,7 @@ class Publisher:
         self._live = Channel("messages", endpoint, client_id, source)
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
+        self._live.hold = lambda: None if self._live.may_send() else ""
         self._live.greet = self._greet
         self._live.farewell = lambda: self._last or self._will
         self._bulk.greet = self._note_bulk
@@ -128,6 +129,10 @@ class Publisher:
         """Why messages or pictures do not get through, for people; empty when they do."""
         live = "" if self._live.is_up else self._live.complaint
         return live or ("" if self._bulk.is_up else self._bulk.complaint)
+
+    def ask_before_sending(self, may_send: Callable[[], bool]) -> None:
+        """Have each connection ask whether this reader may say anything at this moment."""
+        self._live.may_send = self._bulk.may_send = may_send
 
     def fault(self) -> str:
         """Return in words that messages have waited for too long, and why; empty when not."""
@@ -215,7 +220,7 @@ class Publisher:
                 f"the broker at {self._endpoint} ends our first connection when the second begins; "
                 "take use_username_as_clientid out of its configuration, or allow each user two"
             )
-        return None if self._live.is_up else ""
+        return None if self._live.is_up and self._bulk.may_send() else ""
 
     def _prepare(self, client: paho.Client) -> None:
         will = self._will

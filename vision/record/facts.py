@@ -33,6 +33,7 @@ class Fact(StrEnum):
     EVIDENCE_DELETED = "evidence_deleted"
     RETENTION_WAITS = "retention_waits"
     CLOCK_CONFIRMED = "clock_confirmed"
+    TAKEN_OVER = "taken_over"
 
 
 REPORTED_BY_DESKS = frozenset(

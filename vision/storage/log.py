@@ -103,6 +103,9 @@ class Entry:
     order: Mapping[str, object] | None = None  # as the person signed it
 
 
+# Is given the records of a transaction before it is committed, and the hash of the record before
+# them; what it raises undoes the transaction.
+Confirm = Callable[[Sequence[Record], str], None]
 # Gives the entry that signs the record of that number and hash, `None` where nobody signs.
 Seal = Callable[[int, str], Entry | None]
 
@@ -129,10 +132,11 @@ class Store:
             self._db.close()
             raise
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[Entry], confirm: Confirm | None = None) -> None:
         """Write the steps in one transaction; when it returns they survive a power cut.
 
-        OutsideError when they could not be written: then none of them was.
+        OutsideError when they could not be written, and whatever `confirm` raises: then none of
+        them was.
         """
         if not entries:
             return
@@ -145,6 +149,10 @@ class Store:
                 if entry.checkpoint is not None:
                     marked = number = number + 1
                     head = write_checkpoint(db, number, head, entry.checkpoint)
+            if confirm is not None:
+                query = "SELECT n, body, hash FROM log WHERE n > ? ORDER BY n"
+                rows = db.execute(query, (self._number,))
+                confirm([Record(*row) for row in rows], self._head)
         self._number, self._head, self._marked = number, head, marked
 
     def mark(self, checkpoint: Checkpoint) -> None:

@@ -46,7 +46,7 @@ from vision.record.proofs import (
 Content = dict[str, object]
 
 SCHEMA = 1  # the version of the contract, in every message
-ENVELOPE = ("schema", "table", "boot", "seq", "at")  # what every message has of itself
+ENVELOPE = ("schema", "table", "boot", "seq", "at", "term")  # what every message has of itself
 BEGUN = "a new log was begun"
 PREFIX = "casino/{site}/table/{table}/"
 PICTURES = tuple(f"{medium.level}/" for medium in Medium)  # how the topics of pictures begin
@@ -69,8 +69,8 @@ class Message:
 class MessageStream(NamedTuple):
     """What the messages of a table have in common: whose they are, and the last number given.
 
-    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version`, `models` and
-    `identity` are of the run called `boot`.
+    `profile` names the rules and their hash, as `punto-banco sha256:...`; `version`, `models`,
+    `identity` and `term` are of the run called `boot`.
     """
 
     site: str
@@ -82,6 +82,7 @@ class MessageStream(NamedTuple):
     models: tuple[str, ...] = ()
     seq: int = 0
     identity: str = ""
+    term: int = 0
 
     @property
     def prefix(self) -> str:
@@ -95,6 +96,7 @@ class MessageStream(NamedTuple):
             version=event.version,
             models=event.models,
             identity=event.identity,
+            term=event.term,
         )
 
 
@@ -227,7 +229,9 @@ def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message
     topic = stream.prefix + draft.topic
     if draft.content is None:
         return Message(topic, b"", 1, draft.retain, seq)
+    term = {"term": stream.term} if stream.term else {}
     whole = {
+        **term,
         "schema": SCHEMA,
         "table": stream.table,
         "boot": stream.boot,

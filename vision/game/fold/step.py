@@ -124,7 +124,8 @@ def _started(transition: Transition, event: Started) -> None:
     transition.report_status("online")
     transition.drop_fault("VIEW_LOST", "the reader started again")
     ensure_shoe(transition)
-    _lose_sight(transition)
+    if not event.unbroken:
+        _lose_sight(transition)
 
 
 def _lose_sight(transition: Transition) -> Coup | None:

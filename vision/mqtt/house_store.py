@@ -1,0 +1,243 @@
+"""The house's store in NATS, for a pair of readers: the records of one table, and its lease.
+
+Records go into a JetStream stream of the table's own: each publish names the sequence that must be
+the last, so that of two writers only one succeeds. The lease is a key of a key-value bucket. Calls
+block for at most `ANSWER_S`; a thread of its own holds the connection and makes it again for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import ssl
+import threading
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.api import KeyValueConfig, RetentionPolicy, StorageType, StreamConfig
+from nats.js.errors import (
+    APIError,
+    KeyNotFoundError,
+    KeyWrongLastSequenceError,
+    NotFoundError,
+)
+from nats.js.kv import KeyValue
+
+from vision.errors import OutsideError
+
+BUCKET = "shoe-reader-lease"
+STREAM = "shoe-reader-log"
+# Seconds that the store may take to answer. It takes milliseconds, and an election of its leader 4
+# to 9 s. Longer delays the discovery that a lease is lost; shorter asks twice on a busy machine.
+ANSWER_S = 1.0
+# Seconds that the first connection of a run may take, with its streams: more than an election.
+START_S = 20.0
+# Seconds between tries to connect again, and between two signs of life.
+RECONNECT_S = 0.2
+PING_S = 1
+# Seconds for which records are kept in the store: a standby that was away for longer is given a
+# copy of the other's log. Longer takes room on each broker (about 1 GB a table and month).
+KEEP_S = 14 * 86_400
+# JetStream's code for "wrong last sequence".
+WRONG_LAST = 10071
+
+T = TypeVar("T")
+
+
+class AwayError(Exception):
+    """The store does not answer now; what was asked may or may not have been done."""
+
+
+class OvertakenError(Exception):
+    """Somebody else has written meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class HouseAccount:
+    """Where the store is, and who comes to it; `key` is SITE.TABLE."""
+
+    servers: tuple[str, ...]
+    key: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    tls_ca: str = ""
+    replicas: int = 3
+
+
+class HouseStore:
+    """The store of one table; safe to use from several threads."""
+
+    def __init__(self, account: HouseAccount) -> None:
+        """Prepare; `open` connects."""
+        self._account = account
+        self._stream = f"{STREAM}-{account.key.replace('.', '-')}"
+        self._subject = f"shoe-reader.log.{account.key}"
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="house-store", daemon=True)
+        self._client: Client | None = None
+        self._js: JetStreamContext | None = None
+        self._bucket: KeyValue | None = None
+
+    def open(self) -> None:
+        """Connect, and make the table's stream and the bucket where they are not; OutsideError."""
+        self._thread.start()
+        try:
+            self._future(self._connect()).result(START_S)
+        except (TimeoutError, NatsError, OSError) as error:
+            self.close()
+            servers = ", ".join(self._account.servers)
+            raise OutsideError(
+                f"the house's store at {servers} cannot be used: {error or 'no answer'}; start the "
+                "nats-servers, or check [standby] servers, username and the rights there"
+            ) from error
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._thread.is_alive():
+            if self._client is not None:
+                done = self._future(self._client.close())
+                concurrent.futures.wait([done], ANSWER_S)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(ANSWER_S)
+
+    def append(self, data: bytes, after: int) -> concurrent.futures.Future[int]:
+        """Begin to write behind sequence `after`; the future has the new one, or OvertakenError."""
+        return self._future(self._append(data, after))
+
+    def read(self, after: int) -> tuple[int, bytes] | None:
+        """Return the first message behind sequence `after`, `None` where there is none yet."""
+        return self._wait(self._read(after))
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the first and the last sequence that are there; (1, 0) where nothing ever was."""
+        return self._wait(self._bounds())
+
+    def lease(self) -> tuple[bytes, int]:
+        """Return the lease and its revision; (b"", 0) where nobody ever had one."""
+        return self._wait(self._lease())
+
+    def put_lease(self, data: bytes, revision: int) -> int:
+        """Replace the lease of that revision, and return the new one; OvertakenError."""
+        return self._wait(self._put_lease(data, revision))
+
+    # --- the thread ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def _future(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        future = self._future(work)
+        try:
+            return future.result(2 * ANSWER_S)
+        except (TimeoutError, NatsError, OSError) as error:
+            future.cancel()
+            raise AwayError(str(error) or "no answer") from error
+
+    async def _connect(self) -> None:
+        account = self._account
+        context = ssl.create_default_context(cafile=account.tls_ca) if account.tls_ca else None
+        self._client = await nats.connect(
+            servers=list(account.servers),
+            user=account.username or None,
+            password=account.password or None,
+            tls=context,
+            inbox_prefix=f"_INBOX.{account.key}".encode(),
+            connect_timeout=ANSWER_S,  # type: ignore[arg-type]
+            reconnect_time_wait=RECONNECT_S,  # type: ignore[arg-type]
+            max_reconnect_attempts=-1,
+            ping_interval=PING_S,
+            error_cb=_ignore,
+        )
+        self._js = self._client.jetstream(timeout=ANSWER_S)
+        while True:
+            try:
+                await self._make_places(self._js)
+            except (TimeoutError, NatsError):
+                await asyncio.sleep(RECONNECT_S)
+            else:
+                return
+
+    async def _make_places(self, js: JetStreamContext) -> None:
+        try:
+            await js.stream_info(self._stream)
+        except NotFoundError:
+            await js.add_stream(
+                StreamConfig(
+                    name=self._stream,
+                    subjects=[self._subject],
+                    retention=RetentionPolicy.LIMITS,
+                    storage=StorageType.FILE,
+                    max_age=KEEP_S,
+                    num_replicas=self._account.replicas,
+                )
+            )
+        try:
+            self._bucket = await js.key_value(BUCKET)
+        except NotFoundError:
+            settings = KeyValueConfig(BUCKET, history=1, replicas=self._account.replicas)
+            self._bucket = await js.create_key_value(settings)
+
+    async def _append(self, data: bytes, after: int) -> int:
+        assert self._js is not None  # noqa: S101  opened
+        try:
+            done = await self._js.publish(
+                self._subject,
+                data,
+                timeout=ANSWER_S,
+                headers={"Nats-Expected-Last-Sequence": f"{after}"},
+            )
+        except APIError as error:
+            if error.err_code == WRONG_LAST:
+                raise OvertakenError from error
+            raise AwayError(str(error)) from error
+        except (TimeoutError, NatsError, OSError) as error:
+            raise AwayError(str(error) or "no answer") from error
+        return done.seq
+
+    async def _read(self, after: int) -> tuple[int, bytes] | None:
+        assert self._js is not None  # noqa: S101  opened
+        try:
+            found = await self._js.get_msg(
+                self._stream, seq=after + 1, subject=self._subject, next=True
+            )
+        except NotFoundError:
+            return None
+        return found.seq or 0, found.data or b""
+
+    async def _bounds(self) -> tuple[int, int]:
+        assert self._js is not None  # noqa: S101  opened
+        state = (await self._js.stream_info(self._stream)).state
+        return max(1, state.first_seq), state.last_seq
+
+    async def _lease(self) -> tuple[bytes, int]:
+        assert self._bucket is not None  # noqa: S101  opened
+        try:
+            found = await self._bucket.get(self._account.key)
+        except KeyNotFoundError:
+            return b"", 0
+        return found.value or b"", found.revision or 0
+
+    async def _put_lease(self, data: bytes, revision: int) -> int:
+        assert self._bucket is not None  # noqa: S101  opened
+        try:
+            return await self._bucket.update(self._account.key, data, last=revision)
+        except KeyWrongLastSequenceError as error:
+            raise OvertakenError from error
+
+
+async def _ignore(_error: Exception) -> None:
+    """Say nothing of a connection that is made again: who asks learns that the store is away."""
+
+
+def servers_of(hosts: Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses of a list of hosts as NATS has them."""
+    return tuple(host if "://" in host else f"nats://{host}" for host in hosts)

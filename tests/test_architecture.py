@@ -19,7 +19,8 @@ ANY = ("*",)
 LEAVES = ("clock", "errors", "files", "logging_setup", "pictures", "secrets")
 PURE_ROOMS = ("game", "record", "wire", "sight")
 OUTSIDE_ROOMS = (
-    "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "board",
+    "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "archive",
+    "board",
 )  # fmt: skip
 
 
@@ -47,6 +48,10 @@ ROOMS = {
     "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),
     "vision/audit": Room(
         ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
+    ),
+    "vision/archive": Room(
+        ("game", "record", "wire", "storage", "mqtt", "audit", "config.profiles"),
+        ("alembic", "cryptography", "paho", "scipy", "sqlalchemy"),
     ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(

@@ -42,7 +42,9 @@ class Postgres:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         log = str(self._folder / "log")
-        self._run("pg_ctl", "-D", str(self._data), "-o", f"-p {self.port}", "-l", log, "-w", "start")
+        self._run(
+            "pg_ctl", "-D", str(self._data), "-o", f"-p {self.port}", "-l", log, "-w", "start"
+        )
 
     def kill(self) -> None:
         """Kill it, as a crash does: no process of it writes any more."""

@@ -167,7 +167,12 @@ def test_order_is_archived_once(engine: Engine) -> None:
     for name in ("void_coup", "void_coup", "replay"):
         writer.take([Received("house", "7", f"cmd/{name}", order.encode(), NOW)])
     (row,) = rows(engine, tables.command)
-    assert (row["name"], row["by"], row["role"], row["at"]) == ("void_coup", "Ann", "inspector", NOW)
+    assert (row["name"], row["by"], row["role"], row["at"]) == (
+        "void_coup",
+        "Ann",
+        "inspector",
+        NOW,
+    )
 
 
 def with_fields(message: Message, **fields: object) -> Message:

@@ -4,7 +4,7 @@ knows."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,20 @@ def joining(connection: Connection, table: Table) -> Insert:
         else:
             values[column.name] = case((is_newer, added), else_=old)
     return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
+
+
+def joined(table: Table, there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `joining` makes of two rows of one key, for rows of one batch."""
+    found = dict(new if new["seq"] >= there["seq"] else there)
+    for column in table.columns:
+        join, both = column.info.get("join"), (there[column.name], new[column.name])
+        if join == "added":
+            found[column.name] = sum(both)
+        elif join == "either":
+            found[column.name] = any(both)
+        elif join == "first":
+            found[column.name] = min((one for one in both if one is not None), default=None)
+    return found
 
 
 def once(connection: Connection, table: Table) -> Insert:

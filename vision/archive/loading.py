@@ -63,7 +63,9 @@ def steps_of(path: Path) -> Iterator[Step]:
     try:
         yield from _steps(path)
     except BrokenChainError as error:
-        raise OutsideError(f"{path}: the chain is broken at {error}; keep it as evidence") from error
+        raise OutsideError(
+            f"{path}: the chain is broken at {error}; keep it as evidence"
+        ) from error
     except (KeyError, ValueError) as error:
         raise OutsideError(
             f"{path}: holds what this version of shoe-reader does not know: {error}; use the "

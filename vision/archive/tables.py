@@ -111,7 +111,7 @@ coup = _table(
     Column("free", Boolean, nullable=False),
     Column("boot", Text, nullable=False),
     Index("coup_dealt", "dealt_at", "site", "table_name", "state"),
-    Index("coup_outcome", "site", "table_name", "boot", "state", "winner", "cards", "dealt_at"),
+    Index("coup_outcome", "site", "table_name", "boot", "winner", "cards", "state", "dealt_at"),
 )
 alert = _table(
     "alert",

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Table, func, select
 
 from vision.archive import tables
-from vision.archive.database import explained, joining, once, replacing
+from vision.archive.database import explained, joined, joining, once, replacing
 from vision.archive.numbers import NumberSet
 from vision.archive.rows import (
     Row,
@@ -104,18 +104,23 @@ class Batch:
 
     def __init__(self) -> None:
         self.once: dict[Table, list[Row]] = defaultdict(list)
-        self.joined: dict[Table, list[Row]] = defaultdict(list)
+        self.joined: dict[Table, dict[tuple[Any, ...], Row]] = defaultdict(dict)
         self.replaced: dict[Table, list[Row]] = defaultdict(list)
+
+    def join(self, table: Table, row: Row) -> None:
+        """Add a row that joins one of the same key, as the columns of the table say."""
+        key = tuple(row[column.name] for column in table.primary_key)
+        known = self.joined[table].get(key)
+        self.joined[table][key] = row if known is None else joined(table, known, row)
 
     def write(self, connection: Connection) -> None:
         """Write all rows."""
-        for rows, statement in (
-            (self.once, once),
-            (self.joined, joining),
-            (self.replaced, replacing),
-        ):
-            for table, values in rows.items():
-                connection.execute(statement(connection, table), values)
+        for table, values in self.once.items():
+            connection.execute(once(connection, table), values)
+        for table, rows in self.joined.items():
+            connection.execute(joining(connection, table), list(rows.values()))
+        for table, values in self.replaced.items():
+            connection.execute(replacing(connection, table), values)
 
 
 class Writer:
@@ -229,7 +234,7 @@ class Writer:
             if table is tables.status:
                 rows.once[table].append({**where, **row})
             else:
-                rows.joined[table].append({**where, "numbering": numbering, **row})
+                rows.join(table, {**where, "numbering": numbering, **row})
         if said.topic == "status" and said.counted:
             key = (said.site, said.table, said.boot)
             self._set_run(key, numbering, run_facts(said.content))

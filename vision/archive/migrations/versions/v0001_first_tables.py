@@ -11,6 +11,25 @@ down_revision = None
 
 def upgrade() -> None:
     """Create the tables."""
+    for create in (
+        _alert,
+        _apart,
+        _card,
+        _command,
+        _coup,
+        _evidence,
+        _hook,
+        _look,
+        _message,
+        _run,
+        _shoe,
+        _source,
+        _status,
+    ):
+        create()
+
+
+def _alert() -> None:
     op.create_table(
         "alert",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -36,6 +55,9 @@ def upgrade() -> None:
     op.create_index(
         "alert_raised", "alert", ["raised_at", "site", "table_name", "code"], unique=False
     )
+
+
+def _apart() -> None:
     op.create_table(
         "apart",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -49,6 +71,9 @@ def upgrade() -> None:
         sa.Column("payload", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("site", "table_name", "boot", "seq", "mark"),
     )
+
+
+def _card() -> None:
     op.create_table(
         "card",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -62,6 +87,9 @@ def upgrade() -> None:
         sa.Column("keyed", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("site", "table_name", "numbering", "shoe", "position"),
     )
+
+
+def _command() -> None:
     op.create_table(
         "command",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -76,6 +104,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("site", "table_name", "mark"),
     )
     op.create_index("command_at", "command", ["site", "table_name", "at"], unique=False)
+
+
+def _coup() -> None:
     op.create_table(
         "coup",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -99,9 +130,12 @@ def upgrade() -> None:
     op.create_index(
         "coup_outcome",
         "coup",
-        ["site", "table_name", "boot", "state", "winner", "cards", "dealt_at"],
+        ["site", "table_name", "boot", "winner", "cards", "state", "dealt_at"],
         unique=False,
     )
+
+
+def _evidence() -> None:
     op.create_table(
         "evidence",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -118,12 +152,18 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("site", "table_name", "numbering", "topic"),
     )
+
+
+def _hook() -> None:
     op.create_table(
         "hook",
         sa.Column("url", sa.Text(), autoincrement=False, nullable=False),
         sa.Column("arrival", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("url"),
     )
+
+
+def _look() -> None:
     op.create_table(
         "look",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -131,6 +171,9 @@ def upgrade() -> None:
         sa.Column("tests", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.PrimaryKeyConstraint("number"),
     )
+
+
+def _message() -> None:
     op.create_table(
         "message",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -146,6 +189,9 @@ def upgrade() -> None:
     )
     op.create_index("message_arrival", "message", ["arrival"], unique=True)
     op.create_index("message_at", "message", ["site", "table_name", "at"], unique=False)
+
+
+def _run() -> None:
     op.create_table(
         "run",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -156,6 +202,9 @@ def upgrade() -> None:
         sa.Column("deck", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("site", "table_name", "boot"),
     )
+
+
+def _shoe() -> None:
     op.create_table(
         "shoe",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -169,6 +218,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("site", "table_name", "numbering", "shoe"),
     )
     op.create_index("shoe_begun", "shoe", ["begun_at", "site", "table_name"], unique=False)
+
+
+def _source() -> None:
     op.create_table(
         "source",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),
@@ -182,6 +234,9 @@ def upgrade() -> None:
         sa.Column("pruned", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("site", "table_name", "numbering"),
     )
+
+
+def _status() -> None:
     op.create_table(
         "status",
         sa.Column("site", sa.Text(), autoincrement=False, nullable=False),

@@ -50,8 +50,8 @@ ROOMS = {
         ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
     ),
     "vision/archive": Room(
-        ("game", "record", "wire", "storage", "mqtt", "audit", "config.profiles"),
-        ("alembic", "cryptography", "paho", "scipy", "sqlalchemy"),
+        ("game", "record", "wire", "storage", "mqtt", "config.profiles"),
+        ("alembic", "paho", "scipy", "sqlalchemy"),
     ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(
@@ -79,7 +79,7 @@ ROOMS = {
     ),
     "vision/app": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),
-        ("av", "cryptography", "cv2", "numpy", "starlette"),
+        ("av", "cryptography", "cv2", "numpy", "sqlalchemy", "starlette"),
     ),
     "vision/simulator": Room(),
     "vision/commands": Room(ANY, ANY),

@@ -99,7 +99,7 @@ class PlayedTable:
         return cards
 
     def say(self, topic: str, at: int, content: dict[str, Any]) -> Received:
-        """Number a message."""
+        """Return a message with the next number."""
         self.seq += 1
         envelope = {"schema": 1, "table": self.name, "boot": self.boot, "seq": self.seq}
         text = canonical({**envelope, "at": iso(at), **content})
@@ -129,9 +129,8 @@ class PlayedTable:
         self, at: int, shoe: str, coup: int, dealt: list[tuple[Slot, Card]]
     ) -> Iterator[Received]:
         """Say what the coup came to; some were mis-dealt."""
-        hands = [
-            tuple(card for slot, card in dealt if slot.is_punto is mine) for mine in (True, False)
-        ]
+        sides = (True, False)
+        hands = [tuple(card for slot, card in dealt if slot.is_punto is side) for side in sides]
         points = [sum(card.points for card in hand) % 10 for hand in hands]
         level = points[0] == points[1]
         winner = (
@@ -193,8 +192,9 @@ def main() -> None:
         for by in groups or ("",):
             began, used = time.perf_counter(), time.process_time()
             answer = ask(engine, kind, Asked(by))
-            print(f"{kind:9} {by:6} {len(answer.rows):4} rows  {time.perf_counter() - began:6.3f} s, "
-                  f"processor {time.process_time() - used:6.3f} s")  # fmt: skip
+            took, spent = time.perf_counter() - began, time.process_time() - used
+            what = f"{kind:9} {by:6} {len(answer.rows):4} rows"
+            print(f"{what}  {took:6.3f} s, processor {spent:6.3f} s")
     print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
 
 

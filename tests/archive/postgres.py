@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own: a private cluster in a folder, on a free port, to be killed at will."""
+"""A PostgreSQL of one's own: a private cluster in a folder, on a free port, to be killed."""
 
 from __future__ import annotations
 

@@ -51,36 +51,29 @@ def test_archive_of_what_was_published_is_as_its_log(tmp_path: Path, name: str) 
     assert "are as the logs say, 0 are not" in str(found)
 
 
-UNKEYED = "CREATE TABLE other AS SELECT * FROM message; DROP TABLE message; " \
-    "ALTER TABLE other RENAME TO message; INSERT INTO message SELECT * FROM message " \
-    "WHERE topic = 'coup/result' LIMIT 1"  # fmt: skip
+UNKEYED = """CREATE TABLE other AS SELECT * FROM message; DROP TABLE message;
+ALTER TABLE other RENAME TO message; INSERT INTO message SELECT * FROM message
+WHERE topic = 'coup/result' LIMIT 1"""
+CHANGED = """UPDATE message SET payload = replace(payload, 'punto', 'banco') WHERE arrival =
+(SELECT min(arrival) FROM message WHERE topic = 'coup/result')"""
+FORGED = """INSERT INTO message SELECT site, table_name, 'b1', 9999, '', 9999, topic, at, payload
+FROM message WHERE topic = 'coup/result' LIMIT 1"""
+NO_SUCH_SHOE = """INSERT INTO coup SELECT site, table_name, numbering, 's9', coup, seq, dealt_at,
+revision, state, winner, punto_points, banco_points, cards, free, boot FROM coup LIMIT 1"""
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (
-            "UPDATE message SET payload = replace(payload, 'punto', 'banco') WHERE arrival = "
-            "(SELECT min(arrival) FROM message WHERE topic = 'coup/result')",
-            "changed: message boot b1, seq ",
-        ),
+        (CHANGED, "changed: message boot b1, seq "),
         ("UPDATE coup SET winner = 'egalite' WHERE coup = 1", "changed: coup shoe s1, coup 1"),
         ("DELETE FROM alert", "missing: alert id a1"),
         (
             "DELETE FROM message WHERE topic = 'coup/result'",
             "missing: message boot b1, seq ",
         ),
-        (
-            "INSERT INTO message SELECT site, table_name, 'b1', 9999, '', 9999, topic, at, payload "
-            "FROM message WHERE topic = 'coup/result' LIMIT 1",
-            "forged: message boot b1, seq 9999 on coup/result",
-        ),
-        (
-            "INSERT INTO coup SELECT site, table_name, numbering, 's9', coup, seq, dealt_at, "
-            "revision, state, winner, punto_points, banco_points, cards, free, boot FROM coup "
-            "LIMIT 1",
-            "forged: coup shoe s9, coup 1",
-        ),
+        (FORGED, "forged: message boot b1, seq 9999 on coup/result"),
+        (NO_SUCH_SHOE, "forged: coup shoe s9, coup 1"),
         (UNKEYED, "doubled: message boot b1, seq "),
         ("UPDATE source SET seen = '[[1,9],[11,999]]'", "never came: source message 10"),
         ("UPDATE shoe SET reads = reads + 1", "changed: shoe shoe s1"),
@@ -93,7 +86,7 @@ def test_row_that_is_not_as_the_log_says_is_named(
     """A forged, missing, doubled or changed row is found, whichever table it stands in."""
     assert faults(engine, log) == []
     with engine.begin() as connection:
-        for statement in change.split("; "):
+        for statement in change.split(";"):
             connection.execute(text(statement))
     found = faults(engine, log)
     assert len(found) == 1 if "DELETE FROM message" not in change else len(found) > 1

@@ -1,5 +1,4 @@
-"""Open the archive's database: SQLite or PostgreSQL, at the version of its tables that this program
-knows."""
+"""Open the archive's database, SQLite or PostgreSQL, and bring its tables up to date."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ MEMORY = "sqlite://"  # an archive that lasts as long as its engine, for compari
 
 
 def open_archive(address: str) -> Engine:
-    """Open or create the archive at an SQL address or in a file, with its tables brought up to date.
+    """Open or create the archive at an SQL address or in a file, its tables brought up to date.
 
     ConfigurationError where the address is none, or a newer version wrote the archive; OutsideError
     where the database does not answer.
@@ -78,8 +77,8 @@ def explained(engine: Engine) -> Iterator[None]:
     except DBAPIError as error:
         first = str(error.orig).strip().splitlines() or ["no reason given"]
         raise OutsideError(
-            f"the archive's database {engine.url.render_as_string()}: {first[0]}; see that it runs, "
-            "that this user may write to it, and that its disk has room"
+            f"the archive's database {engine.url.render_as_string()}: {first[0]}; see that it "
+            "runs, that this user may write to it, and that its disk has room"
         ) from error
     except SQLAlchemyError as error:
         raise OutsideError(

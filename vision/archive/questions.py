@@ -62,6 +62,23 @@ class Asked:
         return found & (table.c.table_name == self.table) if self.table else found
 
 
+def asked_of(fields: Mapping[str, str]) -> Asked:
+    """Return a question from texts: by, table, since, until; ConfigurationError.
+
+    A day, or a moment in ISO 8601; UTC where it says no other.
+    """
+    moments = {name: _moment(name, fields[name]) for name in ("since", "until") if fields.get(name)}
+    return Asked(fields.get("by", ""), table=fields.get("table", ""), **moments)
+
+
+def _moment(name: str, text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{name} {text}: write a day as 2026-03-31") from error
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Rows of values under their columns, and what must be said beside them."""
@@ -75,14 +92,8 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """Return the answer as an object for JSON."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        notes, plot = self.notes, list(self.plot)
-        return {
-            "title": self.title,
-            "columns": self.columns,
-            "rows": rows,
-            "notes": notes,
-            "plot": plot,
-        }
+        told = {"notes": self.notes, "plot": list(self.plot)}
+        return {"title": self.title, "columns": list(self.columns), "rows": rows, **told}
 
 
 Question = Callable[[Connection, Asked], Answer]
@@ -132,7 +143,7 @@ INTERVAL = (
     f"low and high: the exact {CONFIDENCE:.0%} interval of the rate (Poisson count, Garwood); a "
     "coup may have more than one mis-deal"
 )
-# Of the dealing, not of the reading; what people call for and what follows from another fault apart.
+# Of the dealing, not of the reading; without what people call for or what follows from others.
 OF_DEALING = tuple(
     code
     for code, kind in KINDS.items()
@@ -147,7 +158,7 @@ def _grouped(
     """Count rows by table or by hour of the day."""
     key: Any = table.c.table_name if by == "table" else table.c[time] // HOUR_MS % DAY_HOURS
     query: Select[Any] = select(key, func.count()).where(where).group_by(key)
-    return {key: number for key, number in connection.execute(query).all()}
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def _label(key: object, by: str) -> str:
@@ -188,7 +199,7 @@ def _waits(found: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def reads(connection: Connection, asked: Asked) -> Answer:
-    """Return the share of reads that were declined or corrected by people, by table, deck or day."""
+    """Return the share of reads that were declined or corrected, by table, deck or day."""
     shoe, card, run = tables.shoe, tables.card, tables.run
     keys: Mapping[str, Any] = {"table": shoe.c.table_name, "deck": run.c.deck, "day": _day(shoe)}
     of_shoe = [shoe.c[name] for name in ("site", "table_name", "numbering", "shoe")]
@@ -218,12 +229,14 @@ def reads(connection: Connection, asked: Asked) -> Answer:
         for key, good, no, by_hand in found
     ]
     columns = (asked.by, "read", "declined", "corrected", "per_thousand", "low", "high")
-    notes = [
-        "declined: left to people because the reader was not sure; corrected: read, and keyed in "
-        "otherwise by people; a rate that rises at one table is its camera, with one deck the deck"
-    ]
     title = f"Reads declined or corrected by {asked.by}, per thousand cards"
-    return Answer(title, columns, rows, notes, (asked.by, "per_thousand", "low", "high"))
+    return Answer(title, columns, rows, [DECLINED], (asked.by, "per_thousand", "low", "high"))
+
+
+DECLINED = (
+    "declined: left to people because the reader was not sure; corrected: read, and keyed in "
+    "otherwise by people; a rate that rises at one table is its camera, with one deck the deck"
+)
 
 
 def _day(table: Table) -> Any:
@@ -310,14 +323,18 @@ def odds(connection: Connection, asked: Asked) -> Answer:
         "p",
         "alarm",
     )
-    notes = [
-        f"this look made {tests} tests, and {looks} have been made of this archive in all; an alarm "
-        f"is p below {ALARM:g} / {looks}, so that a right shoe is suspected once in "
-        f"{1 / ALARM:.0f} archives however often one looks",
-        "a tool against wrong shoes, not for bets: coups of one shoe are not quite independent, and "
-        "a small p says to count the cards of the shoe, no more",
-    ]
-    return Answer("Results against the exact odds", columns, rows, notes, ("table", "p"))
+    again = (
+        f"this look made {tests} tests, and {looks} have been made of this archive in all; an "
+        f"alarm is p below {ALARM:g} / {looks}, so that right shoes are suspected once in "
+        f"{1 / ALARM:.0f} archives however often one looks"
+    )
+    return Answer("Results against the exact odds", columns, rows, [again, NO_BETS], ("table", "p"))
+
+
+NO_BETS = (
+    "a tool against wrong shoes, not for bets: coups of one shoe are not quite independent, and a "
+    "small p says to count the cards of the shoe, no more"
+)
 
 
 def _look(connection: Connection, tests: int) -> int:
@@ -387,11 +404,13 @@ def downtime(connection: Connection, asked: Asked) -> Answer:
         "stopped_h",
         "up",
     )
-    notes = [
-        "blind: the reader runs and cannot see; offline: it vanished; stopped: it was ended in "
-        "order, which is no fault; up: the share of the time not stopped in which it could see"
-    ]
-    return Answer("Downtime by table", columns, rows, notes, ("table", "up"))
+    return Answer("Downtime by table", columns, rows, [BLIND], ("table", "up"))
+
+
+BLIND = (
+    "blind: the reader runs and cannot see; offline: it vanished; stopped: it was ended in order, "
+    "which is no fault; up: the share of the time not stopped in which it could see"
+)
 
 
 def _away(found: Sequence[tuple[int, str]], since: int, end: int) -> tuple[Any, ...]:

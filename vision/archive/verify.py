@@ -30,7 +30,7 @@ OF_THE_ARCHIVE = ("arrival", "numbering")
 
 
 class Fault(NamedTuple):
-    """A row that is not what the logs say: which table of the archive, which row, and what of it."""
+    """A row that is not what the logs say: the archive's table, the row, and what is wrong."""
 
     table: str
     row: str
@@ -60,9 +60,9 @@ class Compared:
     def __str__(self) -> str:
         site, table = self.where
         return (
-            f"table {table} of {site}: {self.good} rows are as the logs say, {len(self.faults)} are "
-            f"not; {self.unproven} could not be compared, {self.unnumbered} have no number of their "
-            f"own, {self.refused_orders} orders are in no log, {self.lost} messages were lost"
+            f"table {table} of {site}: {self.good} rows are as the logs say, {len(self.faults)} "
+            f"are not; {self.unproven} could not be compared, {self.unnumbered} have no number of "
+            f"their own, {self.refused_orders} orders are in no log, {self.lost} messages were lost"
         )
 
 
@@ -164,9 +164,9 @@ def _compare_key(
     for row in odd:
         if row.get("mark"):
             found.unnumbered += 1
-        elif row["seq"] not in said.proven and row["seq"] <= said.proven.newest:
-            found.unproven += 1
-        elif row[place.time] < said.since:
+        elif (row["seq"] not in said.proven and row["seq"] <= said.proven.newest) or row[
+            place.time
+        ] < said.since:
             found.unproven += 1
         elif same or gone:
             _fault(found, place, row, "doubled" if same else "changed")
@@ -186,7 +186,7 @@ def _fault(found: Compared, place: _Place, row: Mapping[str, Any], what: str) ->
 
 
 def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
-    """Hold the numbers that have come against those of the logs; return what was pruned (Unix ms)."""
+    """Hold the numbers that have come against those of the logs; return the time of pruning."""
     site, table = found.where
     source = tables.source
     of_table = (source.c.site == site) & (source.c.table_name == table)

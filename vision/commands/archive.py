@@ -1,4 +1,4 @@
-"""`shoe-reader archive`: keep what all tables publish in a database, and hold it against their logs."""
+"""`shoe-reader archive`: keep what all tables publish in a database, and verify it by logs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         choices=("serve", "load", "verify", "prune"),
-        help="serve TABLE.toml: archive what all tables of its house publish; load LOG...: put what "
-        "logs say into the archive; verify LOG...: hold the archive against logs; prune: delete "
-        "what is older than --days",
+        help="serve TABLE.toml: archive what all tables of its house publish; load LOG...: put "
+        "what logs say into the archive; verify LOG...: hold the archive against logs; prune: "
+        "delete what is older than --days",
     )
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="a table file, or logs")
     parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
@@ -189,7 +189,5 @@ def _prune(args: argparse.Namespace) -> int:
 
 def _logs(args: argparse.Namespace) -> list[Path]:
     if not args.files:
-        raise ConfigurationError(
-            f"archive {args.what}: give the logs of tables, or exports of them"
-        )
+        raise ConfigurationError(f"archive {args.what}: give logs, or exports of them")
     return list(args.files)

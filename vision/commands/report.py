@@ -6,11 +6,9 @@ import argparse
 import csv
 import json
 import sys
-from datetime import UTC, datetime
 
 from vision.commands.printing.archives import ARCHIVE_HELP, missing, opened
 from vision.commands.printing.odds_tables import Table
-from vision.errors import ConfigurationError
 
 HELP = "mis-deals, remedies, reads, pace, frequencies or downtime, from the archive"
 KINDS = {
@@ -40,13 +38,12 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print; ConfigurationError or OutsideError."""
     engine, _ = opened(args.archive)
     try:
-        from vision.archive.questions import Asked, ask  # noqa: PLC0415
+        from vision.archive.questions import ask, asked_of  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise missing(error) from error
 
-    since = _moment("--since", args.since) if args.since else 0
-    until = _moment("--until", args.until) if args.until else Asked().until
-    answer = ask(engine, args.kind, Asked(args.by, since, until, args.table))
+    fields = {name: getattr(args, name) for name in ("by", "table", "since", "until")}
+    answer = ask(engine, args.kind, asked_of(fields))
     if args.format == "json":
         print(json.dumps(answer.json(), indent=1))
         return 0
@@ -60,12 +57,3 @@ def run(args: argparse.Namespace) -> int:
     for note in answer.notes:
         print(note)
     return 0
-
-
-def _moment(option: str, text: str) -> int:
-    """Return a day, or a moment in ISO 8601, as Unix milliseconds; UTC where it says no other."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{option} {text}: write a day as 2026-03-31") from error
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

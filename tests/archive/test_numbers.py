@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +23,6 @@ def test_number_set_is_a_set_of_numbers(ranges: list[tuple[int, int]]) -> None:
     missing = {n for first, last in numbers.missing(75) for n in range(first, last + 1)}
     assert missing == set(range(1, 76)) - plain
     found = list(numbers)
-    assert all(after[0] > before[1] + 1 for before, after in zip(found, found[1:], strict=False))
+    assert all(after[0] > before[1] + 1 for before, after in pairwise(found))
     assert NumberSet.of_text(numbers.text()) == numbers
     assert numbers.newest == max(plain, default=0)

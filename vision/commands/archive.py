@@ -169,7 +169,7 @@ def _verify(args: argparse.Namespace) -> int:
         faults += len(compared.faults)
     if faults:
         raise OutsideError(
-            f"the archive {shown} is not as the logs say: {faults} rows; keep both as evidence, and "
+            f"the archive {shown} is not as the logs say: {faults} rows; keep both as evidence and "
             "make another archive from the logs with shoe-reader archive load"
         )
     return 0

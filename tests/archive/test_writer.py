@@ -160,6 +160,20 @@ def test_message_of_no_form_is_kept_apart(engine: Engine, payload: bytes) -> Non
     assert len(rows(engine, tables.coup)) == 5
 
 
+def test_message_without_a_field_is_kept_apart_and_not_asked_for_again(engine: Engine) -> None:
+    """What a newer reader says otherwise is kept, and its number has come."""
+    messages = said(PLAYS["clean"]().events)
+    place = next(n for n, m in enumerate(messages) if m.topic.endswith("coup/result"))
+    content = json.loads(messages[place].payload)
+    del content["punto"]
+    odd = messages[place]
+    odd = Message(odd.topic, json.dumps(content).encode(), 1, odd.retain, odd.seq)
+    writer = Writer(engine)
+    writer.take(received([*messages[:place], odd, *messages[place + 1 :]]))
+    assert writer.sources["house", "7"].missing() == []
+    assert (writer.counts.unread, len(rows(engine, tables.apart))) == (1, 1)
+
+
 def test_order_is_archived_once(engine: Engine) -> None:
     """An order stands beside its reply, with the person and the role; a request does not."""
     order = json.dumps({"by": "Ann", "role": "inspector", "coup": 3, "ref": "a1", "key": "Ann"})

@@ -156,7 +156,10 @@ class Consumer:
                 reply = _object(received.payload)
                 where = (received.site, received.table)
                 if reply.get("command") == REPLAY and where in self._gaps:
-                    self._gaps[where].answered(reply, self._lose(where))
+                    try:
+                        self._gaps[where].answered(reply, self._lose(where))
+                    except OutsideError as error:  # the range is asked for again
+                        self._complain(str(error))
 
     def _lose(self, where: Where) -> Callable[[int, int], None]:
         def lose(first: int, last: int) -> None:
@@ -219,6 +222,9 @@ class Consumer:
                 client.loop_forever(retry_first_connection=False)
         except (OSError, ValueError) as error:
             return explain_error(error, self._endpoint)
+        except Exception as error:  # a defect of ours must not end the connection for good
+            log.exception("the archive's link to the broker failed; it is made again, report this")
+            return f"the link to the broker failed: {error!r}"
         return ended[-1]
 
     def _greet(self, client: paho.Client, code: ReasonCode, ended: list[str]) -> None:

@@ -91,7 +91,7 @@ def _steps(path: Path) -> Iterator[Step]:
             start = session = new_session(header, logged_profile(header))
         elif "desk" in content:
             session = session_from_json(content["desk"], start)
-            yield _step(session, (), None, 0, proven=False)
+            yield _step(session, (), None, session.table.clock)
         elif "event" in content:
             event = event_from_json(content["event"])
             step = advance(session, event)

@@ -81,13 +81,12 @@ class _Said:
     _seq: int = 0
 
     def note(self, step: Step) -> None:
-        """Note which numbers a step proves."""
-        if step.proven and step.seq > self._seq:
-            self.proven.add(self._seq + 1, step.seq)
-        elif step.seq != self._seq:
+        """Note which numbers a step proves, and where something before it is not proven."""
+        begins = step.messages[0].seq - 1 if step.messages else step.seq
+        if step.messages and step.proven:
+            self.proven.add(begins + 1, step.seq)
+        if begins != self._seq or not step.proven:
             self.since = max(self.since, step.at)
-        if not self.since and not step.proven:
-            self.since = step.at
         self._seq = step.seq
 
 

@@ -206,7 +206,6 @@ class Writer:
     def _take_said(self, rows: Batch, said: Said, received: Received) -> str:
         """Add the rows of a message, and return as what it counts."""
         at = unix_ms(said.content["at"]) if said.counted else received.at
-        made = rows_of(said, at) if said.counted or said.topic == "status" else []
         source = self._source(said)
         if self._is_of_older_term(source, said):
             self._keep_apart(rows, said, at, OLD_TERM)
@@ -218,6 +217,11 @@ class Writer:
             source.seen.add(max(1, first), last)
             source.newest = max(source.newest, last)
             self._changed.add((said.site, said.table))
+        try:
+            made = rows_of(said, at) if said.counted or said.topic == "status" else []
+        except ValueError as error:
+            self._keep_apart(rows, said, at, str(error))
+            return "unread"
         self._add_rows(rows, said, at, made if is_new else [])
         return "written" if is_new else "repeats"
 
@@ -288,7 +292,7 @@ class Writer:
 
     def _note_term(self, source: Source, said: Said) -> None:
         if said.term > source.term:
-            source.term, source.term_from = said.term, said.seq
+            source.term, source.term_from = said.term, said.seq + (not said.counted)
         elif said.term == source.term and said.counted:
             source.term_from = min(source.term_from, said.seq)
 

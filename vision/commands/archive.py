@@ -67,7 +67,7 @@ def _serve(args: argparse.Namespace) -> int:
             "archive serve: give one table file; all tables of its site are archived"
         )
     config = load(args.files[0])
-    engine, shown = opened(args.archive or config.archive.address)
+    engine, shown = opened(args.archive or config.archive.address, create=True)
     # Only where something is served, for they take time to import and belong to the extra `floor`.
     from vision.archive.consumer import Consumer  # noqa: PLC0415
     from vision.archive.writer import Writer  # noqa: PLC0415
@@ -137,7 +137,7 @@ def _load(args: argparse.Namespace) -> int:
     from vision.archive.loading import load_log  # noqa: PLC0415
     from vision.archive.writer import Writer  # noqa: PLC0415
 
-    engine, shown = opened(args.archive)
+    engine, shown = opened(args.archive, create=True)
     writer = Writer(engine)
     for log in _logs(args):
         began, before = time.perf_counter(), writer.counts.written

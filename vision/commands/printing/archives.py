@@ -19,13 +19,21 @@ ARCHIVE_HELP = (
 NEEDED = "shoe-reader[floor]"
 
 
-def opened(text: str) -> tuple[Engine, str]:
-    """Open an archive; return it and its address for people. ConfigurationError or OutsideError."""
+def opened(text: str, *, create: bool = False) -> tuple[Engine, str]:
+    """Open an archive; return it and its address for people. ConfigurationError or OutsideError.
+
+    A file that is not there is made with `create` only.
+    """
     try:
         from vision.archive.database import open_archive, shown, sql_address  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise missing(error) from error
     address = address_in(text)
+    if not create and "://" not in address and not Path(address).exists():
+        raise ConfigurationError(
+            f"--archive {address}: there is no such archive; shoe-reader archive serve or load "
+            "makes one"
+        )
     return open_archive(address), shown(sql_address(address))
 
 

@@ -3,10 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check chaos slow wheel lock clean
+.PHONY: demo floor test check chaos slow wheel lock clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
+
+# A floor on one machine: broker, eight tables at play, archive on PostgreSQL, boards; PROVE=--prove kills each part in turn.
+PROVE ?=
+floor: $(VENV)/dev.done
+	$(BIN)/python -m tests.archive.floor $(PROVE)
 
 test: $(VENV)/dev.done
 	$(BIN)/ruff format --check .

@@ -19,7 +19,8 @@ ANY = ("*",)
 LEAVES = ("clock", "errors", "files", "logging_setup", "pictures", "secrets")
 PURE_ROOMS = ("game", "record", "wire", "sight")
 OUTSIDE_ROOMS = (
-    "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "board",
+    "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "archive",
+    "board",
 )  # fmt: skip
 
 
@@ -48,6 +49,10 @@ ROOMS = {
     "vision/audit": Room(
         ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
     ),
+    "vision/archive": Room(
+        ("game", "record", "wire", "storage", "mqtt", "config.profiles"),
+        ("alembic", "paho", "scipy", "sqlalchemy"),
+    ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
     "vision/board": Room(
         (
@@ -74,7 +79,7 @@ ROOMS = {
     ),
     "vision/app": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),
-        ("av", "cryptography", "cv2", "numpy", "starlette"),
+        ("av", "cryptography", "cv2", "numpy", "sqlalchemy", "starlette"),
     ),
     "vision/simulator": Room(),
     "vision/commands": Room(ANY, ANY),

@@ -13,7 +13,16 @@ DEPLOY = Path(__file__).parents[2] / "deploy" / "mosquitto"
 TABLE = "casino/house/table/1/"
 PASSWORD = "pw"
 # User names are those of the roles; a second name for each that may write and read all.
-ROLES = ("reader", "board", "surveillance", "supervisor", "desk", "table-system", "engineer")
+ROLES = (
+    "reader",
+    "board",
+    "surveillance",
+    "supervisor",
+    "desk",
+    "table-system",
+    "engineer",
+    "archive",
+)
 EVERYONE = ("everyone", "everyone-2")
 PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads", "replay/public/roads")
 TOPICS = (

@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.access.users import Credential, load_credential
+from vision.app.reports import reports_of
 from vision.app.signing import trust_of_table
 from vision.app.table_editor import TableEditor
 from vision.audit.export import Sources, write_archive
@@ -25,6 +26,7 @@ from vision.board.desk.commands import Orders
 from vision.board.desk.history import Backfill, History
 from vision.board.desk.pages import DeskPages, Parts
 from vision.board.desk.records import Records
+from vision.board.desk.reports import ReportPages
 from vision.board.desk.setup import SetupPages
 from vision.board.feed import Feed
 from vision.board.login.identity import Identities
@@ -185,6 +187,7 @@ class _DeskServer:
         self._records.watch(self._note_accounts)
         editors = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
         self._set_up = SetupPages(self._login, editors, self._records)
+        self._asked = reports_of(config.archive.address)
 
     def _login_pages(
         self, config: TableConfig, address: BoardSection, credential: Credential, folder: Path
@@ -215,7 +218,13 @@ class _DeskServer:
         """Return the routes of logging in and of the desks."""
         parts = Parts(self._feed, self._orders, self._records, self._history)
         desk = DeskPages(self._login, parts, self._export)
-        return [*self._login.routes(), *desk.routes(facts, stopping), *self._set_up.routes()]
+        reports = ReportPages(self._login, *self._asked)
+        return [
+            *self._login.routes(),
+            *desk.routes(facts, stopping),
+            *reports.routes(),
+            *self._set_up.routes(),
+        ]
 
     def start(self) -> None:
         """Begin to listen."""

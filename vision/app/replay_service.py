@@ -15,7 +15,15 @@ from dataclasses import dataclass
 
 from vision.game.outputs import Replied
 from vision.storage.log import Store
-from vision.wire.commands import REPLAY, Fields, RefusedError, again, order_fields, read_range
+from vision.wire.commands import (
+    NOT_KEPT,
+    REPLAY,
+    Fields,
+    RefusedError,
+    again,
+    order_fields,
+    read_range,
+)
 from vision.wire.messages import PICTURES, Message
 
 # Messages a second, and at most at once. Chosen, not measured at the limit: higher serves consumers
@@ -68,7 +76,7 @@ class Replays:
             ref, by = str(fields.get("ref", "")), str(fields.get("by", ""))
             sender = self._vouch(fields) if "sig" in fields else ""
             if self._store.count_messages(first, last) <= last - first:
-                raise RefusedError("not all of these messages are kept any more", ref)
+                raise RefusedError(NOT_KEPT, ref)
             self._put(_Range(first, last, sender), ref)
         except RefusedError as error:
             return Replied(at, error.ref, REPLAY, "", accepted=False, why=str(error))

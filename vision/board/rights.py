@@ -23,6 +23,8 @@ MAY_ORDER: dict[str, frozenset[str]] = {
 # What each page is for; whoever may not see it is turned away.
 MAY_SEE: dict[str, frozenset[str]] = {
     "desk": frozenset((INSPECTOR, SURVEILLANCE)),
+    "floor": frozenset((INSPECTOR, SURVEILLANCE)),
+    "reports": frozenset((INSPECTOR, SURVEILLANCE)),
     "dealer": frozenset((DEALER, INSPECTOR)),
     "setup": frozenset((ENGINEER,)),
 }

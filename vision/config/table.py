@@ -379,6 +379,25 @@ class DeskSection(Section):
     idle_min: float = Field(default=60.0, gt=0, le=1440)
 
 
+class ArchiveSection(Section):
+    """The house's archive of record, for `shoe-reader archive` and the reports at the desk.
+
+    `address` is an SQL address or a file of SQLite; empty: the desk has no reports. What is older
+    than `keep_days` is deleted (0: never). `hook` is a web address that gets every message, signed
+    with the secret in the environment variable `hook_secret_env`, as CloudEvents with
+    `cloudevents`. `username` and `password_env` are the archive's own account at the broker; an
+    empty `username` uses that of [broker].
+    """
+
+    address: str = ""
+    keep_days: int = Field(default=0, ge=0, le=36_500)
+    username: str = ""
+    password_env: str = ""
+    hook: str = ""
+    hook_secret_env: str = ""
+    cloudevents: bool = False
+
+
 class TableConfig(Section):
     """All settings of one table."""
 
@@ -400,6 +419,7 @@ class TableConfig(Section):
     evidence: EvidenceSection = EvidenceSection()
     board: BoardSection = BoardSection()
     desk: DeskSection = DeskSection()
+    archive: ArchiveSection = ArchiveSection()
 
 
 def load(path: Path) -> TableConfig:

@@ -113,18 +113,18 @@ def address_of(text: str, port: int) -> Address:
     return Address(host.strip("[]"), int(own))
 
 
-def new_client(
-    endpoint: Endpoint, client_id: str, *, clean_session: bool = True
-) -> paho.Client:
+def new_client(endpoint: Endpoint, client_id: str, *, keeps: bool = False) -> paho.Client:
     """Return a client that is not yet connected and never reconnects by itself.
 
-    ConfigurationError when a certificate file cannot be used.
+    With `keeps` the broker keeps what it misses while it is away, and every message until it is
+    acknowledged by `ack`. ConfigurationError when a certificate file cannot be used.
     """
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         client_id=client_id,
-        clean_session=clean_session,
+        clean_session=not keeps,
         reconnect_on_failure=False,
+        manual_ack=keeps,
     )
     client.connect_timeout = endpoint.connect_s
     if endpoint.username:

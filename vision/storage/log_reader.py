@@ -75,6 +75,16 @@ def standing_messages(path: Path) -> dict[str, int]:
         db.close()
 
 
+def unsent_messages(path: Path) -> list[int]:
+    """Return the numbers of the messages of a table's log that no broker has acknowledged."""
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            return [seq for (seq,) in db.execute("SELECT seq FROM unsent ORDER BY seq")]
+    finally:
+        db.close()
+
+
 def first_of_messages(path: Path) -> int:
     """Return the number of the checkpoint from which on the messages of a table's log were said."""
     db = open_for_reading(path)

@@ -172,6 +172,7 @@ def _complete(kind: type[Event], fields: Fields) -> Fields:
 # --- requests for missed messages -----------------------------------------------------------------
 
 REPLAY = "replay"
+NOT_KEPT = "not all of these messages are kept any more"  # why a table refuses a range
 RANGE_LIMIT = 1000  # messages in one request: some ten coups; a consumer asks again for more
 PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads")
 RANGE_FIELDS = {"first", "last", "ref", "by", *PROOF}

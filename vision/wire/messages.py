@@ -48,6 +48,8 @@ Content = dict[str, object]
 SCHEMA = 1  # the version of the contract, in every message
 ENVELOPE = ("schema", "table", "boot", "seq", "at", "term")  # what every message has of itself
 BEGUN = "a new log was begun"
+# In messages that take no number of their own, where others of the same topic do.
+UNCOUNTED = {"counted": False}
 PREFIX = "casino/{site}/table/{table}/"
 PICTURES = tuple(f"{medium.level}/" for medium in Medium)  # how the topics of pictures begin
 
@@ -155,7 +157,7 @@ def _send(stream: MessageStream, drafts: tuple[_Draft, ...], at: int) -> Sent:
 
 def last_will(stream: MessageStream, at: int, why: str = "connection lost") -> Message:
     """Return what the broker publishes when the reader vanishes; `at`: when it connected."""
-    content = _status(stream, "offline", why)
+    content = {**_status(stream, "offline", why), **UNCOUNTED}
     return _message(stream, _Draft("status", content, retain=True), at, stream.seq)
 
 
@@ -166,7 +168,8 @@ def health(stream: MessageStream, at: int, values: Mapping[str, object]) -> Mess
 
 def answer(stream: MessageStream, reply: Replied) -> Message:
     """Return the answer to an order that is not in the log; it takes no number."""
-    return _message(stream, _Draft("cmd/reply", reply_payload(reply)), reply.at, stream.seq)
+    content = {**reply_payload(reply), **UNCOUNTED}
+    return _message(stream, _Draft("cmd/reply", content), reply.at, stream.seq)
 
 
 def message_line(message: Message) -> str:

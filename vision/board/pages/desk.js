@@ -158,6 +158,7 @@ function choose(table, alert) {
 function route() {
   const [view, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
   const name = ["history", "search"].includes(view) ? view : "alerts";
+  if (view === "table") chosen = { table: rest[0] ?? "", alert: "" };
   for (const other of ["alerts", "history", "search"]) {
     $(`to-${other}`).toggleAttribute("aria-current", false);
     if (other === name) $(`to-${other}`).setAttribute("aria-current", "page");

@@ -1,0 +1,21 @@
+"""A floor at play: each part is killed in turn, and nothing is lost or doubled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.archive.floor import Floor, prove
+from tests.archive.postgres import FOLDERS
+from tests.mqtt.mqtt_tools import MOSQUITTO
+
+
+@pytest.mark.mosquitto
+@pytest.mark.skipif(not (MOSQUITTO and FOLDERS), reason="no mosquitto or no PostgreSQL")
+def test_floor_loses_and_doubles_nothing_when_its_parts_are_killed(tmp_path: Path) -> None:
+    """Archive, database, broker and a table die during play; the archive is as the logs say."""
+    with Floor(tmp_path, tables=("1", "3"), pace_s=0.05) as floor:
+        lines = prove(floor, 0.5)
+    assert lines[-1].endswith("lost 0, doubled 0, otherwise than in the logs 0")
+    assert len(lines) == 5

@@ -1,0 +1,132 @@
+"""The web hook: every message, in order, signed, however often the address is away."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from tests.archive.test_writer import received
+from tests.mqtt.mqtt_tools import wait_for
+from tests.table_log import PLAYS, said
+from vision.archive import hook as hooks
+from vision.archive.database import open_archive
+from vision.archive.hook import Hook, hook_target
+from vision.archive.writer import Writer
+from vision.errors import ConfigurationError
+
+SECRET = "whsec_" + base64.b64encode(b"s" * 32).decode()
+
+
+class Address(ThreadingHTTPServer):
+    """What somebody else runs: takes messages, and fails when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Taking)
+        self.taken: list[tuple[dict[str, str], bytes]] = []
+        self.failures = 0
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.server_port}/in?house=1"
+
+
+class Taking(BaseHTTPRequestHandler):
+    """Takes one message."""
+
+    server: Address
+
+    def do_POST(self) -> None:
+        """Take it, or answer 503."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.server.failures:
+            self.server.failures -= 1
+            self.send_response(503)
+        else:
+            self.server.taken.append((dict(self.headers), body))
+            self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[Address]:
+    """Run an address that takes messages."""
+    monkeypatch.setattr(hooks, "FIRST_RETRY_S", 0.02)
+    server = Address()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    """Open an archive."""
+    return open_archive(str(tmp_path / "archive.sqlite"))
+
+
+@pytest.mark.parametrize("as_cloudevents", [False, True])
+def test_hook_gets_every_message_once_signed_in_order(
+    engine: Engine, address: Address, *, as_cloudevents: bool
+) -> None:
+    """A failing address and a restarted archive lose nothing and change no order."""
+    target = hook_target(address.url, SECRET, as_cloudevents=as_cloudevents)
+    first = Hook(engine, target)
+    messages = said(PLAYS["overdraw"]().events)
+    Writer(engine).take(received(messages))
+    address.failures = 3
+    first.start()
+    wait_for(lambda: len(address.taken) >= 5)
+    first.stop()
+    second = Hook(engine, target)
+    second.start()
+    kept = [m for m in messages if m.payload and is_kept(m.topic)]
+    wait_for(lambda: len(address.taken) >= len(kept))
+    second.stop()
+    contents = [json.loads(body) for _, body in address.taken]
+    payloads = [c["data" if as_cloudevents else "payload"] for c in contents]
+    assert [p["seq"] for p in payloads] == [m.seq for m in kept]
+    headers, body = address.taken[0]
+    text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    signed = base64.b64encode(hmac.digest(b"s" * 32, text, hashlib.sha256)).decode()
+    assert headers["webhook-signature"] == f"v1,{signed}"
+    if as_cloudevents:
+        assert headers["Content-Type"].startswith("application/cloudevents+json")
+        assert {"specversion", "id", "source", "type", "time", "data"} <= set(contents[0])
+        assert contents[0]["source"] == "/casino/house/table/7"
+        assert len({(c["source"], c["id"]) for c in contents}) == len(contents)
+
+
+def is_kept(topic: str) -> bool:
+    """Whether the archive keeps the message whole, cards that were read well apart."""
+    own = topic.split("/", 4)[4]
+    return own in ("status", "coup/result", "alert", "cmd/reply") or own.startswith("alert/")
+
+
+@pytest.mark.parametrize(
+    ("url", "secret", "said_of_it"),
+    [
+        ("ftp://h/", SECRET, "write an address as https"),
+        ("https://a:b@h/", SECRET, "leave the password out"),
+        ("https://h/", "short", "bytes, and 24 are needed"),
+        ("https://h/", "whsec_?", "is not base64"),
+    ],
+)
+def test_hook_that_cannot_be_used_is_refused(url: str, secret: str, said_of_it: str) -> None:
+    """The words say what to write."""
+    with pytest.raises(ConfigurationError, match=said_of_it):
+        hook_target(url, secret, as_cloudevents=False)

@@ -1,0 +1,113 @@
+"""An archive is held against the logs of its tables: what does not fit is found and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+
+from tests.archive.test_writer import received
+from tests.table_log import PLAYS, said, write_log
+from vision.archive.database import open_archive
+from vision.archive.loading import load_log
+from vision.archive.verify import verify
+from vision.archive.writer import Writer
+from vision.storage.log_reader import read_log, write_export
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Write a table's log of a play with an overdraw."""
+    write_log(tmp_path / "t.sqlite", PLAYS["overdraw"]().events)
+    export = tmp_path / "t.jsonl"
+    write_export(export, read_log(tmp_path / "t.sqlite"))
+    return export
+
+
+@pytest.fixture
+def engine(tmp_path: Path, log: Path) -> Engine:
+    """Archive what the table published."""
+    engine = open_archive(str(tmp_path / "archive.sqlite"))
+    Writer(engine).take(received(said(PLAYS["overdraw"]().events)))
+    return engine
+
+
+def faults(engine: Engine, log: Path) -> list[str]:
+    """Return what is found, in words."""
+    return [str(fault) for found in verify(engine, [log]) for fault in found.faults]
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_archive_of_what_was_published_is_as_its_log(tmp_path: Path, name: str) -> None:
+    """Every row of the archive is in the log, and every message of the log in the archive."""
+    write_log(tmp_path / "t.sqlite", PLAYS[name]().events)
+    write_export(tmp_path / "t.jsonl", read_log(tmp_path / "t.sqlite"))
+    engine = open_archive(str(tmp_path / "archive.sqlite"))
+    Writer(engine).take(received(said(PLAYS[name]().events)))
+    (found,) = verify(engine, [tmp_path / "t.jsonl"])
+    assert (found.faults, found.unproven, found.lost) == ([], 0, 0)
+    assert found.good > 10
+    assert "are as the logs say, 0 are not" in str(found)
+
+
+UNKEYED = """CREATE TABLE other AS SELECT * FROM message; DROP TABLE message;
+ALTER TABLE other RENAME TO message; INSERT INTO message SELECT * FROM message
+WHERE topic = 'coup/result' LIMIT 1"""
+CHANGED = """UPDATE message SET payload = replace(payload, 'punto', 'banco') WHERE arrival =
+(SELECT min(arrival) FROM message WHERE topic = 'coup/result')"""
+FORGED = """INSERT INTO message SELECT site, table_name, 'b1', 9999, '', 9999, topic, at, payload
+FROM message WHERE topic = 'coup/result' LIMIT 1"""
+NO_SUCH_SHOE = """INSERT INTO coup SELECT site, table_name, numbering, 's9', coup, seq, dealt_at,
+revision, state, winner, punto_points, banco_points, cards, free, boot FROM coup LIMIT 1"""
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (CHANGED, "changed: message boot b1, seq "),
+        ("UPDATE coup SET winner = 'egalite' WHERE coup = 1", "changed: coup shoe s1, coup 1"),
+        ("DELETE FROM alert", "missing: alert id a1"),
+        (
+            "DELETE FROM message WHERE topic = 'coup/result'",
+            "missing: message boot b1, seq ",
+        ),
+        (FORGED, "forged: message boot b1, seq 9999 on coup/result"),
+        (NO_SUCH_SHOE, "forged: coup shoe s9, coup 1"),
+        (UNKEYED, "doubled: message boot b1, seq "),
+        ("UPDATE source SET seen = '[[1,9],[11,999]]'", "never came: source message 10"),
+        ("UPDATE shoe SET reads = reads + 1", "changed: shoe shoe s1"),
+    ],
+    ids=["changed", "winner", "alert", "missing", "forged", "coup", "doubled", "number", "count"],
+)
+def test_row_that_is_not_as_the_log_says_is_named(
+    engine: Engine, log: Path, change: str, named: str
+) -> None:
+    """A forged, missing, doubled or changed row is found, whichever table it stands in."""
+    assert faults(engine, log) == []
+    with engine.begin() as connection:
+        for statement in change.split(";"):
+            connection.execute(text(statement))
+    found = faults(engine, log)
+    assert len(found) == 1 if "DELETE FROM message" not in change else len(found) > 1
+    assert found[0].startswith(named)
+
+
+def test_archive_is_filled_from_a_log(tmp_path: Path, log: Path) -> None:
+    """What a broker lost for good is loaded from the table's log; loading twice adds nothing."""
+    engine = open_archive(str(tmp_path / "late.sqlite"))
+    writer = Writer(engine)
+    writer.take(received(said(PLAYS["overdraw"]().events)[30:]))
+    assert faults(engine, log) != []
+    load_log(log, writer)
+    written = writer.counts.written
+    load_log(log, writer)
+    assert writer.counts.written == written
+    assert faults(engine, log) == []
+
+
+def test_messages_that_wait_for_the_broker_are_not_missing(tmp_path: Path) -> None:
+    """Only what was published must be in the archive."""
+    write_log(tmp_path / "t.sqlite", PLAYS["clean"]().events)
+    engine = open_archive(str(tmp_path / "archive.sqlite"))
+    assert faults(engine, tmp_path / "t.sqlite") == []

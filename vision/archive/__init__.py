@@ -1,0 +1,1 @@
+"""The house's archive of record: every table's messages in an SQL database, and questions to it."""

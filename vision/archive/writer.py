@@ -1,0 +1,350 @@
+"""Write what tables publish into the archive: each message once, all of a batch or nothing.
+
+A message may come any number of times and in any order. Its rows and the set of the numbers that
+have come are written in one transaction, so that a crash between two leaves neither a row without
+its number nor a number without its row.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, Table, func, select
+
+from vision.archive import tables
+from vision.archive.database import explained, joined, joining, once, replacing
+from vision.archive.numbers import NumberSet
+from vision.archive.rows import (
+    Row,
+    Said,
+    command_row,
+    digest,
+    mark_of,
+    numbers_of,
+    rows_of,
+    run_facts,
+    said_of,
+)
+from vision.wire.commands import REPLAY
+from vision.wire.messages import PICTURES, unix_ms
+
+log = logging.getLogger(__name__)
+
+OLD_TERM = "of an older term"  # why a message is kept apart
+NOTHING_SAID = {"profile": "", "deck": ""}  # of a run whose `status` has not come
+
+Where = tuple[str, str]
+RUN_KEY = ("site", "table_name", "boot")
+
+
+class Received(NamedTuple):
+    """A message as the broker gave it: its topic's parts, its bytes, and when, in Unix ms."""
+
+    site: str
+    table: str
+    topic: str
+    payload: bytes
+    at: int
+    retained: bool = False
+
+
+@dataclass(slots=True)
+class Source:
+    """One numbering of a table's messages: which have come, and which nobody has any more.
+
+    `newest` is the highest number that the table has named, `term` the newest term seen, which
+    began with the number `term_from`; what lies below `pruned` was deleted by age.
+    """
+
+    numbering: int
+    seen: NumberSet = field(default_factory=NumberSet)
+    lost: NumberSet = field(default_factory=NumberSet)
+    newest: int = 0
+    term: int = 0
+    term_from: int = 0
+    pruned: int = 0
+
+    def row(self) -> Row:
+        """Return it as a row, without the table's key."""
+        return {
+            "numbering": self.numbering,
+            "seen": self.seen.text(),
+            "lost": self.lost.text(),
+            "newest": self.newest,
+            "term": self.term,
+            "term_from": self.term_from,
+            "pruned": self.pruned,
+        }
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Return the ranges of numbers that have neither come nor been lost, lowest first."""
+        known = self.seen.copy()
+        for first, last in self.lost:
+            known.add(first, last)
+        return known.missing(max(self.newest, self.seen.newest))
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was done since the start: messages written, come again, kept apart, of no form."""
+
+    written: int = 0
+    repeats: int = 0
+    apart: int = 0
+    unread: int = 0
+
+
+class Batch:
+    """The rows of some messages, by table of the archive."""
+
+    def __init__(self) -> None:
+        self.once: dict[Table, list[Row]] = defaultdict(list)
+        self.joined: dict[Table, dict[tuple[Any, ...], Row]] = defaultdict(dict)
+        self.replaced: dict[Table, list[Row]] = defaultdict(list)
+
+    def join(self, table: Table, row: Row) -> None:
+        """Add a row that joins one of the same key, as the columns of the table say."""
+        key = tuple(row[column.name] for column in table.primary_key)
+        known = self.joined[table].get(key)
+        self.joined[table][key] = row if known is None else joined(table, known, row)
+
+    def write(self, connection: Connection) -> None:
+        """Write all rows."""
+        for table, values in self.once.items():
+            connection.execute(once(connection, table), values)
+        for table, rows in self.joined.items():
+            connection.execute(joining(connection, table), list(rows.values()))
+        for table, values in self.replaced.items():
+            connection.execute(replacing(connection, table), values)
+
+
+class Writer:
+    """Writes to one archive; one thread at a time."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Go on where the archive ends; OutsideError when it does not answer."""
+        self._engine = engine
+        self.counts = Counts()
+        self._sources: dict[Where, list[Source]] = {}
+        self._runs: dict[tuple[str, str, str], Row] = {}
+        self._arrival = 0
+        self._is_ahead = False
+        self._changed: set[Where] = set()
+        self._changed_runs: set[tuple[str, str, str]] = set()
+        self._load()
+
+    def take(self, batch: Iterable[Received]) -> None:
+        """Write a batch; when it returns all of it is durable. OutsideError: then nothing is."""
+        rows, counted = Batch(), Counter[str]()
+        with self._whole():
+            for received in batch:
+                self._take_one(rows, counted, received)
+            self._save(rows)
+        for name, number in counted.items():
+            setattr(self.counts, name, getattr(self.counts, name) + number)
+
+    def give_up(self, where: Where, first: int, last: int) -> None:
+        """Note that nobody has these messages any more; OutsideError."""
+        with self._whole():
+            self.sources[where].lost.add(first, last)
+            self._changed.add(where)
+            self._save(Batch())
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Read the archive again where the last try failed: memory is then ahead of it."""
+        if self._is_ahead:
+            self._load()
+        self._is_ahead = True
+        yield
+        self._is_ahead = False
+
+    @property
+    def sources(self) -> dict[Where, Source]:
+        """The present numbering of each table."""
+        return {where: found[-1] for where, found in self._sources.items()}
+
+    # --- one message -------------------------------------------------------------------------
+
+    def _take_one(self, rows: Batch, counted: Counter[str], received: Received) -> None:
+        topic = received.topic
+        if not received.payload or topic.startswith(PICTURES):
+            return
+        try:
+            text = received.payload.decode()
+            if topic.startswith("cmd/") and topic != "cmd/reply":
+                self._take_command(rows, received, text)
+                return
+            said = said_of(received.site, received.table, topic, text)
+            if said.topic == "health":
+                self._note_newest(said)
+                return
+            counted[self._take_said(rows, said, received)] += 1
+        except (ValueError, RecursionError) as error:
+            counted["unread"] += 1
+            log.warning("message on %s is not of the contract: %s; it is kept apart", topic, error)
+            self._keep_unread(rows, received, str(error))
+
+    def _take_command(self, rows: Batch, received: Received, text: str) -> None:
+        name = received.topic.removeprefix("cmd/")
+        if not received.retained and name != REPLAY:
+            where = {"site": received.site, "table_name": received.table}
+            row = command_row(name, text, received.at)
+            rows.once[tables.command].append({**where, **row})
+
+    def _note_newest(self, said: Said) -> None:
+        source = self._source(said)
+        if said.seq > source.newest and said.term >= source.term:
+            source.newest = said.seq
+            self._changed.add((said.site, said.table))
+
+    def _take_said(self, rows: Batch, said: Said, received: Received) -> str:
+        """Add the rows of a message, and return as what it counts."""
+        at = unix_ms(said.content["at"]) if said.counted else received.at
+        source = self._source(said)
+        if self._is_of_older_term(source, said):
+            self._keep_apart(rows, said, at, OLD_TERM)
+            return "apart"
+        self._note_term(source, said)
+        first, last = numbers_of(said)
+        is_new = not said.counted or said.seq not in source.seen
+        if said.counted and is_new:
+            source.seen.add(max(1, first), last)
+            source.newest = max(source.newest, last)
+            self._changed.add((said.site, said.table))
+        try:
+            made = rows_of(said, at) if said.counted or said.topic == "status" else []
+        except ValueError as error:
+            self._keep_apart(rows, said, at, str(error))
+            return "unread"
+        self._add_rows(rows, said, at, made if is_new else [])
+        return "written" if is_new else "repeats"
+
+    def _add_rows(
+        self, rows: Batch, said: Said, at: int, made: Sequence[tuple[Table, Row]]
+    ) -> None:
+        where = {"site": said.site, "table_name": said.table}
+        numbering = self._source(said).numbering
+        if said.is_kept:
+            self._arrival += 1
+            own = {"arrival": self._arrival, "topic": said.topic, "at": at, "payload": said.text}
+            rows.once[tables.message].append({**where, **_key(said), **own})
+        for table, row in made:
+            if table is tables.status:
+                rows.once[table].append({**where, **row})
+            else:
+                rows.join(table, {**where, "numbering": numbering, **row})
+        if said.topic == "status" and said.counted:
+            key = (said.site, said.table, said.boot)
+            self._set_run(key, numbering, run_facts(said.content))
+
+    def _keep_apart(self, rows: Batch, said: Said, at: int, why: str) -> None:
+        where = {"site": said.site, "table_name": said.table}
+        key = {"boot": said.boot, "seq": said.seq, "mark": digest(said.text)}
+        what = {"why": why, "topic": said.topic, "at": at, "payload": said.text}
+        rows.once[tables.apart].append({**where, **key, **what})
+
+    @staticmethod
+    def _keep_unread(rows: Batch, received: Received, why: str) -> None:
+        text = received.payload.decode("utf-8", "backslashreplace").replace("\0", "\\0")
+        where = {"site": received.site, "table_name": received.table}
+        key = {"boot": "", "seq": 0, "mark": digest(text)}
+        what = {"why": why, "topic": received.topic, "at": received.at, "payload": text}
+        rows.once[tables.apart].append({**where, **key, **what})
+
+    # --- whose number it is ------------------------------------------------------------------
+
+    def _source(self, said: Said) -> Source:
+        """Return the numbering of the message's run; a new run may begin another one."""
+        where = (said.site, said.table)
+        found = self._sources.setdefault(where, [Source(0)])
+        known = self._runs.get((*where, said.boot))
+        if known is not None:
+            return found[known["numbering"]]
+        newest = found[-1]
+        if not said.counted or said.term < newest.term:
+            return newest
+        if said.seq in newest.seen and not said.again:
+            newest = Source(newest.numbering + 1, term=newest.term, term_from=newest.term_from)
+            found.append(newest)
+            log.warning("table %s numbers its messages from %d again", said.table, said.seq)
+        self._set_run((*where, said.boot), newest.numbering, NOTHING_SAID)
+        return newest
+
+    def _set_run(self, key: tuple[str, str, str], numbering: int, facts: Row) -> None:
+        row = {"numbering": numbering, **facts}
+        if self._runs.get(key) != row:
+            self._runs[key] = row
+            self._changed_runs.add(key)
+
+    @staticmethod
+    def _is_of_older_term(source: Source, said: Said) -> bool:
+        """Whether the reader that sent it might no longer speak.
+
+        What the older term said before the newer one began is sent again by whoever speaks now.
+        """
+        return said.term < source.term and not (said.again and said.seq < source.term_from)
+
+    def _note_term(self, source: Source, said: Said) -> None:
+        if said.term > source.term:
+            source.term, source.term_from = said.term, said.seq + (not said.counted)
+        elif said.term == source.term and said.counted:
+            source.term_from = min(source.term_from, said.seq)
+
+    # --- the database ------------------------------------------------------------------------
+
+    def _save(self, rows: Batch) -> None:
+        for where in self._changed:
+            site, table = where
+            key = {"site": site, "table_name": table}
+            sources = [{**key, **one.row()} for one in self._sources[where]]
+            rows.replaced[tables.source] += sources
+        for run in self._changed_runs:
+            key = dict(zip(RUN_KEY, run, strict=True))
+            rows.replaced[tables.run].append({**key, **self._runs[run]})
+        with explained(self._engine), self._engine.begin() as connection:
+            rows.write(connection)
+        self._changed.clear()
+        self._changed_runs.clear()
+
+    def _load(self) -> None:
+        """Read what the archive holds of each table's numbers."""
+        self._changed.clear()
+        self._changed_runs.clear()
+        with explained(self._engine), self._engine.connect() as connection:
+            newest = connection.execute(select(func.max(tables.message.c.arrival))).scalar()
+            sources = connection.execute(
+                select(tables.source).order_by(tables.source.c.numbering)
+            ).all()
+            runs = connection.execute(select(tables.run)).mappings().all()
+        self._arrival = newest or 0
+        self._sources = {}
+        for row in sources:
+            self._sources.setdefault((row.site, row.table_name), []).append(_source_of(row))
+        self._runs = {
+            (row["site"], row["table_name"], row["boot"]): {
+                name: row[name] for name in ("numbering", "profile", "deck")
+            }
+            for row in runs
+        }
+
+
+def _source_of(row: Any) -> Source:
+    return Source(
+        numbering=row.numbering,
+        seen=NumberSet.of_text(row.seen),
+        lost=NumberSet.of_text(row.lost),
+        newest=row.newest,
+        term=row.term,
+        term_from=row.term_from,
+        pruned=row.pruned,
+    )
+
+
+def _key(said: Said) -> Row:
+    return {"boot": said.boot, "seq": said.seq, "mark": mark_of(said)}

@@ -1,0 +1,129 @@
+// The floor: every table as it stands, worst first; usable with a hundred.
+
+import { $, Live, make, setText, titleOf } from "/live.js";
+import { logOut, watchSession, whoAmI } from "/session.js";
+import { speak, word } from "/words.js";
+
+const OPEN = ["raised", "acknowledged", "lapsed"];
+// From worst to best; what a table is ranked by first.
+const GRADES = ["critical", "warning", "away", "held", "advisory", "info", "good"];
+const WORDS = {
+  critical: "critical", warning: "warning", away: "not seen", held: "result held",
+  advisory: "advisory", info: "notice", good: "in order",
+};
+const LINK_LOST = ["trouble.page", "trouble.broker", "trouble.connecting"];
+const byName = new Intl.Collator([], { numeric: true }).compare;
+
+let live = null;
+const tiles = new Map();
+
+function age(iso) {
+  const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
+  if (s < 60) return `${s} s`;
+  return s < 3600 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h`;
+}
+
+// What a table is in, and what is said of it.
+function stateOf(name, table) {
+  const open = [...table.alerts.values()].filter((alert) => OPEN.includes(alert.state));
+  const rank = (alert) => GRADES.indexOf(alert.severity);
+  open.sort((a, b) => rank(a) - rank(b) || String(a.raised_at).localeCompare(String(b.raised_at)));
+  const trouble = live.trouble(name);
+  const held = table.result?.state === "held";
+  const grades = [open[0]?.severity ?? "good", trouble ? "away" : "good", held ? "held" : "good"];
+  const grade = grades.reduce((a, b) => (GRADES.indexOf(a) <= GRADES.indexOf(b) ? a : b));
+  return { name, title: titleOf(table, name), grade, open, trouble, held, coup: coupOf(table) };
+}
+
+function coupOf(table) {
+  const coup = table.live?.coup ?? table.result?.coup;
+  const last = table.result;
+  const won = last?.winner ? word(`side.${last.winner}`) : last?.state ?? "";
+  return [table.shoe?.shoe ? `shoe ${table.shoe.shoe}` : "", coup ? `coup ${coup}` : "", won].filter(Boolean).join(" · ");
+}
+
+function wordsOf(state) {
+  const alert = state.open[0];
+  if (alert) return alert.text || alert.code;
+  if (state.trouble) return word(...state.trouble);
+  return state.held ? "The result of the last coup is held" : "";
+}
+
+function tileOf(name) {
+  if (!tiles.has(name)) {
+    const item = make("li", "tile");
+    const link = make("a");
+    link.href = `/desk#table/${encodeURIComponent(name)}`;
+    const parts = { title: make("b"), grade: make("span", "grade"), since: make("span", "since"), words: make("span", "words"), coup: make("small") };
+    link.append(...Object.values(parts));
+    item.append(link);
+    tiles.set(name, { item, parts });
+  }
+  return tiles.get(name);
+}
+
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function show(state) {
+  const { item, parts } = tileOf(state.name);
+  const more = state.open.length > 1 ? ` and ${state.open.length - 1} more` : "";
+  if (item.className !== `tile ${state.grade}`) item.className = `tile ${state.grade}`;
+  put(parts.title, state.title);
+  put(parts.grade, WORDS[state.grade]);
+  put(parts.since, state.open[0] ? `${age(state.open[0].raised_at)}${more}` : "");
+  put(parts.words, wordsOf(state));
+  put(parts.coup, state.coup);
+  return item;
+}
+
+function fits(state, wanted) {
+  if ($("only").checked && state.grade === "good") return false;
+  return !wanted || `${state.title} ${state.name} ${wordsOf(state)} ${state.open.map((a) => a.code)}`.toLowerCase().includes(wanted);
+}
+
+function render() {
+  const lost = live.trouble("")?.[0];
+  const stale = LINK_LOST.includes(lost);
+  document.body.classList.toggle("stale", stale);
+  if (stale) setText("notice", word(lost));
+  setText("clock", new Date().toLocaleTimeString([], { hour12: false }));
+  const states = [...live.tables].map(([name, table]) => stateOf(name, table));
+  states.sort((a, b) => GRADES.indexOf(a.grade) - GRADES.indexOf(b.grade) || byName(a.name, b.name));
+  renderCounts(states);
+  const wanted = $("find").value.trim().toLowerCase();
+  const items = states.filter((state) => fits(state, wanted)).map(show);
+  $("none").hidden = items.length > 0 || !states.length;
+  place($("floor"), items);
+}
+
+// Move only what stands elsewhere: a page that is drawn anew loses the place of keyboard and reader.
+function place(list, items) {
+  const kept = new Set(items);
+  for (const node of [...list.children]) if (!kept.has(node)) node.remove();
+  items.forEach((item, number) => {
+    if (list.children[number] !== item) list.insertBefore(item, list.children[number] ?? null);
+  });
+}
+
+function renderCounts(states) {
+  const list = $("counts");
+  const words = GRADES.map((grade) => [grade, states.filter((state) => state.grade === grade).length]).filter(([, n]) => n);
+  const key = words.join();
+  if (list.dataset.key === key) return;
+  list.dataset.key = key;
+  list.replaceChildren(...words.map(([grade, n]) => make("li", grade, `${n} ${WORDS[grade]}`)));
+}
+
+async function begin() {
+  const me = await whoAmI();
+  await speak("en");
+  setText("who", `${me.name}, ${me.role}`);
+  $("leave").addEventListener("click", logOut);
+  live = new Live("/api/events", render);
+  watchSession(live);
+  for (const id of ["find", "only"]) $(id).addEventListener("input", () => live.plan());
+}
+
+begin();

@@ -1,0 +1,49 @@
+// A plot of an answer: a bar for each row, with the interval of its value where there is one.
+
+const SPACE = "http://www.w3.org/2000/svg";
+const WIDTH = 900; // of the drawing, in its own units; the page scales it
+const ROW = 22;
+const LEFT = 190;
+const RIGHT = 80;
+const TOP = 24;
+const MOST = 60; // rows drawn: more are read in the table
+
+function node(name, attributes, text) {
+  const made = document.createElementNS(SPACE, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// Round steps of the axis: 1, 2 or 5 and zeros, four to nine of them.
+function steps(top) {
+  const raw = top / 6;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, n) => Number((n * step).toPrecision(6)));
+}
+
+export function plotOf({ title, rows, plot }) {
+  const [label, value, low, high] = plot;
+  const drawn = rows.filter((row) => typeof row[value] === "number").slice(0, MOST);
+  if (drawn.length < 2) return [];
+  const top = Math.max(...drawn.map((row) => Math.max(row[value], row[high] ?? 0)), 0.001);
+  const x = (number) => LEFT + (number / top) * (WIDTH - LEFT - RIGHT);
+  const height = TOP + ROW * drawn.length + 8;
+  const picture = node("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${title}, as bars; the figures are in the table below` });
+  for (const number of steps(top)) {
+    picture.append(node("line", { class: "grid", x1: x(number), x2: x(number), y1: TOP - 4, y2: height }));
+    picture.append(node("text", { class: "dim", x: x(number), y: TOP - 8, "text-anchor": "middle" }, number));
+  }
+  drawn.forEach((row, place) => {
+    const y = TOP + ROW * place;
+    picture.append(node("text", { x: LEFT - 8, y: y + 15, "text-anchor": "end" }, row[label]));
+    picture.append(node("rect", { x: LEFT, y: y + 4, width: Math.max(0, x(row[value]) - LEFT), height: ROW - 8 }));
+    const end = typeof row[high] === "number" ? row[high] : row[value];
+    if (typeof row[high] === "number") {
+      picture.append(node("line", { class: "whisker", x1: x(row[low]), x2: x(row[high]), y1: y + ROW / 2, y2: y + ROW / 2 }));
+    }
+    picture.append(node("text", { class: "dim", x: x(end) + 6, y: y + 15 }, row[value]));
+  });
+  return [picture];
+}

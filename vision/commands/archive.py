@@ -1,0 +1,193 @@
+"""`shoe-reader archive`: keep what all tables publish in a database, and verify it by logs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vision import logging_setup
+from vision.audit.verify import audit, demand_signature
+from vision.clock import now_ms
+from vision.commands.printing.archives import ARCHIVE_HELP, opened
+from vision.commands.printing.console import add_trust, broken, trust_of
+from vision.config.table import TableConfig, load
+from vision.errors import ConfigurationError, OutsideError
+from vision.mqtt.endpoint import Endpoint, endpoint_of
+from vision.record.chain import BrokenChainError
+from vision.storage.log_reader import read_log
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from vision.archive.hook import Hook
+
+HELP = "keep all tables' messages in a database; load, verify or prune it"
+# Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
+PRUNE_EVERY_S = 3600.0
+FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is printed too
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "what",
+        choices=("serve", "load", "verify", "prune"),
+        help="serve TABLE.toml: archive what all tables of its house publish; load LOG...: put "
+        "what logs say into the archive; verify LOG...: hold the archive against logs; prune: "
+        "delete what is older than --days",
+    )
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="a table file, or logs")
+    parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
+    parser.add_argument("--days", type=int, metavar="N", help="instead of [archive] keep_days")
+    parser.add_argument("--hook", metavar="URL", help="instead of [archive] hook")
+    parser.add_argument(
+        "--cloudevents", action="store_true", help="send CloudEvents 1.0 to the hook"
+    )
+    parser.add_argument(
+        "--json-log", action="store_true", help="log as JSON, an object a line, for a service"
+    )
+    parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
+    add_trust(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked for; ConfigurationError or OutsideError."""
+    return {"serve": _serve, "load": _load, "verify": _verify, "prune": _prune}[args.what](args)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    logging_setup.set_up(json_lines=args.json_log, service=True, syslog=args.syslog)
+    if len(args.files) != 1:
+        raise ConfigurationError(
+            "archive serve: give one table file; all tables of its site are archived"
+        )
+    config = load(args.files[0])
+    engine, shown = opened(args.archive or config.archive.address, create=True)
+    # Only where something is served, for they take time to import and belong to the extra `floor`.
+    from vision.archive.consumer import Consumer  # noqa: PLC0415
+    from vision.archive.writer import Writer  # noqa: PLC0415
+
+    endpoint = _endpoint(config)
+    consumer = Consumer(endpoint, config.site, Writer(engine), name=shown)
+    hook = _hook(engine, config, args)
+    keep_days = config.archive.keep_days if args.days is None else args.days
+    pruner = _pruner(engine, keep_days)
+    print(f"archive: {shown}, of all tables of {config.site} at {endpoint}", flush=True)
+    if hook is not None:
+        hook.start()
+    try:
+        consumer.run(hook.wake if hook is not None else lambda: None)
+    finally:
+        pruner.set()
+        if hook is not None:
+            hook.stop()
+    return 0
+
+
+def _endpoint(config: TableConfig) -> Endpoint:
+    if config.broker.kind == "none":
+        raise ConfigurationError("[broker] kind is 'none', but an archive listens to a broker")
+    own = config.archive
+    names = {"username": own.username, "password_env": own.password_env} if own.username else {}
+    return endpoint_of(config.broker.model_copy(update=names))
+
+
+def _hook(engine: Engine, config: TableConfig, args: argparse.Namespace) -> Hook | None:
+    from vision.archive.hook import Hook, hook_target  # noqa: PLC0415
+
+    own = config.archive
+    url = args.hook if args.hook is not None else own.hook
+    if not url:
+        return None
+    secret = os.environ.get(own.hook_secret_env or "SHOE_READER_HOOK_SECRET", "")
+    return Hook(
+        engine, hook_target(url, secret, as_cloudevents=args.cloudevents or own.cloudevents)
+    )
+
+
+def _pruner(engine: Engine, days: int) -> threading.Event:
+    """Delete what is old, now and every hour until the event is set."""
+    over = threading.Event()
+    if days:
+        thread = threading.Thread(target=_prune_on, args=(engine, days, over.wait), daemon=True)
+        thread.start()
+    return over
+
+
+def _prune_on(engine: Engine, days: int, wait: Callable[[float], bool]) -> None:
+    import logging  # noqa: PLC0415
+
+    from vision.archive.retention import prune  # noqa: PLC0415
+
+    while True:
+        try:
+            prune(engine, days, now_ms())
+        except OutsideError as error:
+            logging.getLogger(__name__).warning("nothing is deleted: %s", error)
+        if wait(PRUNE_EVERY_S):
+            return
+
+
+def _load(args: argparse.Namespace) -> int:
+    from vision.archive.loading import load_log  # noqa: PLC0415
+    from vision.archive.writer import Writer  # noqa: PLC0415
+
+    engine, shown = opened(args.archive, create=True)
+    writer = Writer(engine)
+    for log in _logs(args):
+        began, before = time.perf_counter(), writer.counts.written
+        count = load_log(log, writer)
+        new = writer.counts.written - before
+        print(f"{log}: {count} messages, {new} of them new, in {time.perf_counter() - began:.1f} s")
+    print(f"archive: {shown}")
+    return 0
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from vision.archive.verify import verify  # noqa: PLC0415
+
+    engine, shown = opened(args.archive)
+    logs, trust, faults = _logs(args), trust_of(args), 0
+    for log in logs:
+        try:
+            found = audit(read_log(log), trust)
+        except BrokenChainError as error:
+            raise broken(log, error) from error
+        if trust.keys:
+            demand_signature(found)
+        print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
+              f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
+    for compared in verify(engine, logs):
+        print(compared)
+        for fault in compared.faults[:FAULTS_SHOWN]:
+            print(f"  {fault}")
+        faults += len(compared.faults)
+    if faults:
+        raise OutsideError(
+            f"the archive {shown} is not as the logs say: {faults} rows; keep both as evidence and "
+            "make another archive from the logs with shoe-reader archive load"
+        )
+    return 0
+
+
+def _prune(args: argparse.Namespace) -> int:
+    from vision.archive.retention import prune  # noqa: PLC0415
+
+    if not args.days or args.days < 0:
+        raise ConfigurationError("archive prune: give --days N, the days that are kept")
+    engine, shown = opened(args.archive)
+    for name, count in prune(engine, args.days, now_ms()).items():
+        print(f"{name}: {count} rows deleted")
+    print(f"archive: {shown}")
+    return 0
+
+
+def _logs(args: argparse.Namespace) -> list[Path]:
+    if not args.files:
+        raise ConfigurationError(f"archive {args.what}: give logs, or exports of them")
+    return list(args.files)

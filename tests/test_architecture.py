@@ -49,6 +49,10 @@ ROOMS = {
         ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
     ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
+    "vision/reread": Room(
+        ("game", "record", "wire", "storage", "config", "sight"),
+        ("av", "cv2", "distributed", "fsspec", "numpy"),
+    ),
     "vision/board": Room(
         (
             "game.commands",
@@ -73,7 +77,7 @@ ROOMS = {
         ),
     ),
     "vision/app": Room(
-        (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),
+        (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup", "reread"),
         ("av", "cryptography", "cv2", "numpy", "starlette"),
     ),
     "vision/simulator": Room(),

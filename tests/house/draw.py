@@ -56,7 +56,9 @@ def _chart(arrows_of: Arrows) -> str:
 def svg(arrows_of: Arrows) -> str:
     """Return a drawing: a row of boxes for each floor, and arrows down to what is imported."""
     nodes, floor = reduced(arrows_of), floors(arrows_of)
-    rows = [sorted(n for n in nodes if floor[n] == level) for level in range(max(floor.values()) + 1)]
+    rows = [
+        sorted(n for n in nodes if floor[n] == level) for level in range(max(floor.values()) + 1)
+    ]
     rows = [row for row in reversed(rows) if row]
     width = WIDE * max(map(len, rows))
     places = {

@@ -15,7 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tests.house.draw import OPENED, charts
+from tests.house.draw import charts
 from tests.house.graph import House
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,9 @@ MERMAID = re.compile(r"```mermaid\n.*?```\n", re.DOTALL)
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Give every page that has no place in `nav` one under "More"."""
     named = set(re.findall(r"[\w/.-]+\.md", str(config.nav)))
-    pages = sorted(path.relative_to(config.docs_dir) for path in Path(config.docs_dir).rglob("*.md"))
+    pages = sorted(
+        path.relative_to(config.docs_dir) for path in Path(config.docs_dir).rglob("*.md")
+    )
     more = [str(page) for page in pages if str(page) not in named]
     if more and isinstance(config.nav, list):
         config.nav.append({"More": more})
@@ -52,9 +54,13 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if source in OUTSIDE.values():
         markdown = markdown.replace("](deploy/", "](")
         # What is no page stays a name.
-        markdown = re.sub(r"\[([^]]+)\]\((?:datasets|models|vision|tests)/[^)]*\)", r"`\1`", markdown)
+        markdown = re.sub(
+            r"\[([^]]+)\]\((?:datasets|models|vision|tests)/[^)]*\)", r"`\1`", markdown
+        )
     for name, called in OUTSIDE.items():
-        markdown = markdown.replace(f"](../{name}", f"]({called}").replace(f"]({name}", f"]({called}")
+        markdown = markdown.replace(f"](../{name}", f"]({called}").replace(
+            f"]({name}", f"]({called}"
+        )
     markdown = re.sub(r"\[([^]]+)\]\(([\w-]+\.service)\)", r"\1 (`deploy/\2`)", markdown)
     if source == "architecture.md":
         drawings = iter(charts(House(ROOT)))

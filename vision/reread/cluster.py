@@ -119,7 +119,7 @@ def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) ->
         time.sleep(LOOK_S)
 
 
-def _result(name: str, future: Future) -> Any:  # noqa: ANN401  # what the task's function returns
+def _result(name: str, future: Future) -> Any:
     """Return what a task gave; an error that is no defect as a value."""
     error = future.exception() if future.status == "error" else None
     if isinstance(error, KilledWorker):

@@ -40,7 +40,7 @@ SIZE = {"width": 1600, "height": 900}
 def house(folder: Path) -> Iterator[tuple[str, Reader]]:
     """Give the address of a house's pages, and the reader of the table that they show."""
     users, key = house_of_people(folder)
-    show = rehearse(Scenario(coups=2, seed=11), look_for("test", 1, Camera()))
+    show = rehearse(Scenario(coups=2, seed=11), look_for("test", 1, Camera((1920, 1080))))
     table = _table(show, folder)
     with EmbeddedBroker(0, 0) as broker, ExitStack() as closing:
         seen = load(table)

@@ -64,13 +64,15 @@ def test_evening_of_a_log_is_that_of_its_messages(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(text, "utf-8")
     evening = load_evening(tmp_path / "t.jsonl")
     assert load_evening(tmp_path / "t.sqlite") == evening
-    assert [(coup.coup, coup.winner) for coup in evening.coups] == [(1, "punto"), (2, "banco")]
+    assert [(coup.coup, coup.winner) for coup in evening.coups] == [(1, "punto"), (2, "punto")]
     assert evening.coups[1].by == "Ann"
     assert evening == evening_of(text.splitlines())
 
 
 def test_evening_that_is_none_is_refused(tmp_path: Path) -> None:
     """A file of something else is said by name."""
-    (tmp_path / "x.jsonl").write_text('{"topic": "a/coup/result", "payload": {}}\n', "utf-8")
+    (tmp_path / "x.jsonl").write_text(
+        '{"topic": "a/coup/result", "payload": {"coup": 1}}\n', "utf-8"
+    )
     with pytest.raises(OutsideError, match=r"x\.jsonl: is no log"):
         load_evening(tmp_path / "x.jsonl")

@@ -32,10 +32,12 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("film") / "noise.mp4"
     dice = np.random.default_rng(1)
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("mpeg4", rate=FPS, options={"g": str(KEY_EVERY)})
-        stream.width, stream.height, stream.pix_fmt = 128, 64, "yuv420p"
+        # Without the threshold each new picture of noise would be a key frame.
+        options = {"g": str(KEY_EVERY), "sc_threshold": "1000000000"}
+        stream = container.add_stream("mpeg4", rate=FPS, options=options)
+        stream.width, stream.height, stream.pix_fmt = 256, 128, "yuv420p"
         for _ in range(COUNT):
-            image = dice.integers(0, 255, (64, 128, 3), np.uint8)
+            image = dice.integers(0, 255, (128, 256, 3), np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="bgr24")))
         container.mux(stream.encode())
     return path

@@ -126,7 +126,7 @@ def test_what_a_piece_leaves_open_ends_with_it() -> None:
     moments = [line for line in said if '"at":"2023-11-14T22:13:25.000Z"' in line]
     assert any('"event":"removed"' in line for line in moments)
     assert any('"state":"online"' in line for line in moments)
-    assert any("LIGHT" in line and '"state":"closed"' in line for line in moments)
+    assert any("LIGHT" in line and '"state":"rectified"' in line for line in moments)
 
 
 def test_new_shoe_within_a_piece_counts_its_cards_from_one() -> None:

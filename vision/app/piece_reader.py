@@ -84,12 +84,13 @@ class _Reading:
 
     def read(self) -> PieceRead:
         """Read it from its rest on to that of the next piece."""
-        first = self._piece.first
+        first, until = self._piece.first, self._piece.until
         begin, seal = (0, "") if first == 0 else self._rest_from(first)
-        if begin == self._found.frames:
-            return self._done(begin, begin, (seal, ""))
+        known = self._rest_from(until) if until is not None and until <= begin else None
+        if begin == self._found.frames or known == (begin, seal):
+            return self._done(begin, begin, (seal, seal))
         start = begin if first == 0 else begin - self._finder().length
-        end, last_seal = self._follow(start, begin)
+        end, last_seal = self._follow(start, begin, known)
         return self._done(begin, end, (seal, last_seal))
 
     def _finder(self) -> RestFinder:
@@ -104,8 +105,11 @@ class _Reading:
                 return number, digest_of(image)
         return self._found.frames, ""
 
-    def _follow(self, start: int, begin: int) -> tuple[int, str]:
-        """Read from a frame on, and count from `begin`; return the end and its seal."""
+    def _follow(self, start: int, begin: int, known: tuple[int, str] | None) -> tuple[int, str]:
+        """Read from a frame on, and count from `begin`; return the end and its seal.
+
+        `known` is the end where it was sought already; else it is found on the way.
+        """
         supervisor, finder = self._supervisor(), self._finder()
         until = self._piece.until
         key = max(key for key in self._found.keys if key <= start)
@@ -113,7 +117,9 @@ class _Reading:
         for number, image in self._good(key):
             if number <= last:
                 continue
-            sought = until is not None and number >= until and number > begin
+            if known is not None and number == known[0]:
+                return known
+            sought = known is None and until is not None and number >= until
             if sought and finder.is_rest(number, image):
                 return number, digest_of(image)
             events = self._gap(supervisor, last, number)

@@ -31,7 +31,9 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "out" / "screens"
-COUPS = 23  # dealt before the pictures are taken: the roads have some length, and three mis-deals
+# Dealt before the pictures are taken: the roads have some length. Every seventh coup is a mis-deal,
+# and so is the one after these, whose alert is left open.
+COUPS = 27
 SECOND_COUP = 20  # of the film, in seconds: cards lie on the table
 SIZE = {"width": 1600, "height": 900}
 
@@ -60,7 +62,8 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
             shoe = Shoe(reader, seed=seed)
             for _ in range(COUPS):
                 shoe.deal()
-        _misdeal(readers[0], (folder / "pictures" / "1.jpg").read_bytes())
+            shoe.deal(ruled=False)
+        _show_picture(readers[0], (folder / "pictures" / "1.jpg").read_bytes())
         yield boards.server.url, readers[0]
 
 
@@ -75,8 +78,8 @@ def _table(show: Show, folder: Path) -> Path:
     return path
 
 
-def _misdeal(reader: Reader, picture: bytes) -> None:
-    """Leave the last alert open, with a picture of the table."""
+def _show_picture(reader: Reader, picture: bytes) -> None:
+    """Have the last alert name a picture of the table."""
     alert = next(m for m in reversed(reader.said) if "/alert/" in m.topic and m.payload)
     topic = f"evidence/{alert.topic.rsplit('/', 1)[1]}"
     reader.show(topic, picture)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo floor test check chaos slow wheel lock clean
+.PHONY: demo floor test check chaos docs slow wheel lock clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
@@ -28,6 +28,12 @@ check: $(VENV)/dev.done
 SCALE ?= 1
 chaos: $(VENV)/dev.done
 	$(BIN)/python -m tests.chaos --scale $(SCALE)
+
+# The documentation as a site in out/site, strictly: no dead link. The pictures of the pages are taken
+# anew with Debian's Chromium.
+docs: $(VENV)/dev.done
+	$(BIN)/python -m tests.browser.screens
+	$(BIN)/mkdocs build --strict
 
 wheel: $(VENV)/dev.done
 	$(BIN)/python -m build --wheel

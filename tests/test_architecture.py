@@ -54,6 +54,10 @@ ROOMS = {
         ("alembic", "paho", "scipy", "sqlalchemy"),
     ),
     "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
+    "vision/reread": Room(
+        ("game", "record", "wire", "storage", "config", "sight"),
+        ("av", "cv2", "distributed", "fsspec", "numpy"),
+    ),
     "vision/board": Room(
         (
             "game.commands",
@@ -78,7 +82,7 @@ ROOMS = {
         ),
     ),
     "vision/app": Room(
-        (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup"),
+        (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup", "reread"),
         ("av", "cryptography", "cv2", "numpy", "sqlalchemy", "starlette"),
     ),
     "vision/simulator": Room(),

@@ -25,8 +25,8 @@ class Shoe:
         self._coup = 0
         self._tell()
 
-    def deal(self) -> None:
-        """Deal one coup and clear it; an inspector lets a faulty one stand."""
+    def deal(self, *, ruled: bool = True) -> None:
+        """Deal one coup and clear it; an inspector lets a faulty one stand if it is `ruled`."""
         self._coup += 1
         first = self._play.order + 1
         while (slot := self._due()) is not None:
@@ -34,6 +34,7 @@ class Shoe:
         faulty = self._coup % self._fault_every == 0
         if faulty:
             self._card("BANCO_3")
+        if faulty and ruled:
             order = ResultStands(self._play.at, "Ann", Role.INSPECTOR, self._coup, reason="told")
             self._play.then(order)
         self._play.at += 3000

@@ -140,7 +140,7 @@ class Consumer:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            client = new_client(self._endpoint, "floor-consumer", clean_session=False)
+            client = new_client(self._endpoint, "floor-consumer", keeps=True)
             client.on_message = lambda _c, _d, message: self._take(message)
             client.on_subscribe = lambda *_: self._up.set()
             client.on_connect = lambda client, *_: client.subscribe("casino/chaos/table/+/#", 1)

@@ -20,12 +20,20 @@ PAGE = ROOT / "deploy" / "architecture.md"
 BEGIN = "<!-- drawn by `python -m tests.house.draw --write` -->\n"
 OPENED = "vision.sight"  # the room whose inside is drawn too
 END = "<!-- end of the drawing -->\n"
+# Of the SVG, in its own units: width for a box with its margins, height of a floor and of a box.
+# A longer name than `logging_setup` does not fit a narrower one.
+WIDE, TALL, BOX = 150, 100, 36
 
 
 def drawing(house: House) -> str:
     """Return the charts and the table, in Markdown."""
     parts = [_chart(_without_leaves(house)), _table(house), f"In `{_short(OPENED)}/`:\n"]
     return "\n".join([*parts, _chart(_inside(house, OPENED))])
+
+
+def charts(house: House) -> tuple[str, str]:
+    """Return the two charts as SVG, for pages that no Mermaid draws."""
+    return svg(_without_leaves(house)), svg(_inside(house, OPENED))
 
 
 def _inside(house: House, room: str) -> Arrows:
@@ -43,6 +51,41 @@ def _chart(arrows_of: Arrows) -> str:
     nodes = reduced(arrows_of)
     arrows = [f"    {_short(node)} --> {_short(n)}" for node in nodes for n in sorted(nodes[node])]
     return "\n".join(["```mermaid", "flowchart TD", *arrows, "```", ""])
+
+
+def svg(arrows_of: Arrows) -> str:
+    """Return a drawing: a row of boxes for each floor, and arrows down to what is imported."""
+    nodes, floor = reduced(arrows_of), floors(arrows_of)
+    rows = [
+        sorted(n for n in nodes if floor[n] == level) for level in range(max(floor.values()) + 1)
+    ]
+    rows = [row for row in reversed(rows) if row]
+    width = WIDE * max(map(len, rows))
+    places = {
+        node: (round(width * (2 * i + 1) / (2 * len(row))), TALL * level + TALL // 2)
+        for level, row in enumerate(rows)
+        for i, node in enumerate(row)
+    }
+    lines = [_line(places[a], places[b]) for a in places for b in sorted(nodes[a])]
+    boxes = [_box(_short(node), *place) for node, place in places.items()]
+    head = f'<svg class="rooms" viewBox="0 0 {width} {TALL * len(rows)}" role="img"'
+    words = "Which part imports which: arrows point down, to what is imported."
+    return "\n".join([f'{head} aria-label="{words}">', *lines, *boxes, "</svg>"])
+
+
+def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
+    (x0, y0), (x1, y1) = (start[0], start[1] + BOX // 2), (end[0], end[1] - BOX // 2)
+    bend = (y1 - y0) // 2
+    curve = f"M{x0} {y0} C{x0} {y0 + bend} {x1} {y1 - bend} {x1} {y1}"
+    return f'<path d="{curve}" fill="none" stroke="currentColor" opacity="0.35"/>'
+
+
+def _box(name: str, x: int, y: int) -> str:
+    left, top = x - WIDE // 2 + 10, y - BOX // 2
+    shape = f'<rect x="{left}" y="{top}" width="{WIDE - 20}" height="{BOX}" rx="6"'
+    style = 'fill="var(--md-default-bg-color, #fff)" stroke="currentColor"'
+    words = f'<text x="{x}" y="{y + 5}" text-anchor="middle" fill="currentColor">{name}</text>'
+    return f"{shape} {style}/>{words}"
 
 
 def _table(house: House) -> str:

@@ -212,6 +212,7 @@ class Consumer:
         """Connect and stay; return why it has ended."""
         self._connection += 1
         self._client = client = new_client(self._endpoint, self._client_id, keeps=True)
+        client.manual_ack_set(True)
         ended = ["the broker ended the connection"]
         client.on_connect = lambda client, _data, _flags, code, _: self._greet(client, code, ended)
         number = self._connection

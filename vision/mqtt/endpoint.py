@@ -116,15 +116,13 @@ def address_of(text: str, port: int) -> Address:
 def new_client(endpoint: Endpoint, client_id: str, *, keeps: bool = False) -> paho.Client:
     """Return a client that is not yet connected and never reconnects by itself.
 
-    With `keeps` the broker keeps what it misses while it is away, and every message until it is
-    acknowledged by `ack`. ConfigurationError when a certificate file cannot be used.
+    With `keeps` the broker keeps what it misses while it is away. ConfigurationError when a certificate file cannot be used.
     """
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         client_id=client_id,
         clean_session=not keeps,
         reconnect_on_failure=False,
-        manual_ack=keeps,
     )
     client.connect_timeout = endpoint.connect_s
     if endpoint.username:

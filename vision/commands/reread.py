@@ -1,0 +1,72 @@
+"""`shoe-reader reread`: read recordings again, on every core there is, and compare with then."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from vision.app.piece_reader import read_piece, reader_of
+from vision.errors import ConfigurationError, OutsideError
+from vision.reread.progress import Progress
+from vision.reread.recordings import recordings
+from vision.reread.report import summary, write_report
+from vision.reread.rereading import Reading, Rereading
+
+try:
+    from vision.reread.cluster import Cluster, Here, Pool, own_workers
+except ImportError as error:
+    raise ConfigurationError(
+        f"{error.name} is missing: shoe-reader reread needs more than a table does; install "
+        "shoe-reader[floor], here and on the workers"
+    ) from error
+
+HELP = "read recordings again, on one machine or a cluster, and compare with what was said then"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add = parser.add_argument
+    add("recordings", nargs="+", metavar="RECORDING", help="a film, or its fsspec address")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for what comes of it")
+    add("--table", type=Path, metavar="F", help="table file of all of them, or a folder of such")
+    add("--evening", type=Path, metavar="F", help="what was said then: a log, an export or a "
+        "messages file, or a folder of such")  # fmt: skip
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--workers", type=int, default=0, metavar="N", help="so many processes here")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="the workers of a Dask scheduler")
+    add("--minutes", type=float, default=10.0, metavar="M", help="length of a piece (10); 0: uncut")
+    add("--patience", type=float, default=600.0, metavar="S", help="seconds that a scheduler which "
+        "went away is waited for (600)")  # fmt: skip
+    add("--core-hour", type=float, default=0.0, metavar="PRICE", help="of a core, for the cost")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read them; OutsideError where one could not be read, after all the others were."""
+    progress = Progress(price=args.core_hour)
+    found_in = recordings(args.recordings, args.table, args.evening)
+    with ExitStack() as closing:
+        reading = Reading(read_piece, reader_of)
+        pool = _pool(args, progress, closing)
+        work = Rereading(args.out, pool, reading, progress, minutes=args.minutes)
+        found = work.run(found_in)
+    write_report(args.out, found, progress.cost())
+    for each in found:
+        print(summary(each))
+    print(f"{progress.cost()}; {args.out / 'report.html'}")
+    unread = [each.recording.name for each in found if each.error]
+    if unread:
+        raise OutsideError(
+            f"not read: {', '.join(unread)}; what was read is kept: mend the cause above and give "
+            "the same command again"
+        )
+    return 0
+
+
+def _pool(args: argparse.Namespace, progress: Progress, closing: ExitStack) -> Pool:
+    if args.scheduler:
+        return Cluster(args.scheduler, patience_s=args.patience, say=progress.say)
+    if args.workers > 0:
+        address = own_workers(args.workers, closing)
+        return Cluster(address, patience_s=args.patience, say=progress.say)
+    return Here()

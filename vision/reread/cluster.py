@@ -1,0 +1,132 @@
+"""Have work done by whoever has a core: this process, workers of its own, or a cluster of Dask.
+
+A task is a function of its module and one value; it gives the same wherever it runs. What Dask
+loses with a worker it gives to another one; what it loses with the scheduler is handed in again
+here, for as long as the patience lasts. Nothing that came back is ever asked for again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import ExitStack
+from typing import Any, Protocol, TypeVar
+
+from distributed import Client, Future, LocalCluster
+from distributed.scheduler import KilledWorker
+
+from vision.errors import OutsideError, ShoeReaderError
+
+# Seconds between two looks at what has come back. Longer shows progress late, shorter costs time.
+LOOK_S = 0.2
+# Seconds in which a scheduler must answer, and between two tries to reach one that went away.
+ANSWER_S, AGAIN_S = 10.0, 1.0
+
+T = TypeVar("T")
+R = TypeVar("R")
+Results = Iterator[tuple[str, R | ShoeReaderError]]
+
+
+class Pool(Protocol):
+    """Does tasks."""
+
+    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+        """Do the work of each task; yield the name of each with its result as it is done.
+
+        A task that cannot be done has its error for a result, and the others go on.
+        """
+
+
+class Here:
+    """Does one task after another in this process."""
+
+    cores = 1
+
+    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+        """Do the work of each task, as `Pool` has it."""
+        for name, task in tasks.items():
+            try:
+                yield name, work(task)
+            except ShoeReaderError as error:
+                yield name, error
+
+
+class Cluster:
+    """Does tasks with the workers of a Dask scheduler.
+
+    `say` is told in words when the scheduler goes away and when it is back; it is waited for
+    `patience_s` seconds.
+    """
+
+    def __init__(self, address: str, *, patience_s: float, say: Callable[[str], None]) -> None:
+        self._address = address
+        self._patience_s = patience_s
+        self._say = say
+
+    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+        """Do the work of each task, as `Pool` has it; OutsideError without a scheduler."""
+        left = dict(tasks)
+        while left:
+            with self._client() as client:
+                for name, result in _finished(client, work, left):
+                    del left[name]
+                    yield name, result
+            if left:
+                self._say(f"the scheduler is gone; {len(left)} tasks are handed in again")
+
+    def _client(self) -> Client:
+        """Return a connection; OutsideError after `patience_s` without one."""
+        until = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return Client(self._address, timeout=ANSWER_S, set_as_default=False)
+            except OSError as error:
+                if time.monotonic() >= until:
+                    raise OutsideError(
+                        f"no scheduler answers at {self._address} ({error}); start one with "
+                        "`dask scheduler`, and workers with `dask worker`; what was done is kept, "
+                        "and the same command goes on from there"
+                    ) from error
+                time.sleep(AGAIN_S)
+
+
+def own_workers(count: int, closing: ExitStack) -> str:
+    """Start so many workers on this machine, a core each; return their scheduler's address."""
+    cluster = LocalCluster(
+        n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+    )
+    closing.enter_context(cluster)
+    return str(cluster.scheduler_address)
+
+
+def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+    """Yield what comes back; end when all has, or when the scheduler has gone."""
+    waiting: dict[str, Future] = {
+        name: client.submit(work, task, key=name) for name, task in tasks.items()
+    }
+    while waiting and client.status == "running":
+        for name, future in list(waiting.items()):
+            if future.status in {"cancelled", "lost"}:
+                return
+            if future.status in {"finished", "error"}:
+                try:
+                    result = _result(name, future)
+                except (CancelledError, OSError):
+                    return  # it went away with what held it
+                del waiting[name]
+                yield name, result
+        time.sleep(LOOK_S)
+
+
+def _result(name: str, future: Future) -> Any:
+    """Return what a task gave; an error that is no defect as a value."""
+    error = future.exception() if future.status == "error" else None
+    if isinstance(error, KilledWorker):
+        return OutsideError(
+            f"{name}: workers died of it {error.allowed_failures} times over; see their logs, most "
+            "likely they lack memory: give them 1 GB each"
+        )
+    if isinstance(error, ShoeReaderError):
+        return error
+    return future.result()

@@ -17,6 +17,8 @@ import torch
 from numpy.typing import NDArray
 
 from datasets.faces.registry import deck_names
+from datasets.training.crops import NO_CARD
+from datasets.training.signs import Sight
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
 from models.train.classifier import INPUT, LABELS, bank_of, make
@@ -31,7 +33,7 @@ BINS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = none."""
+    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = no card."""
 
     confidence: NDArray[np.float64]
     read: NDArray[np.int64]
@@ -39,7 +41,7 @@ class Outcome:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether each read is the truth; a read of an unreadable crop is wrong."""
+        """Whether each read is the truth; a read of what is no card is wrong."""
         return np.equal(self.read, self.truth)
 
 
@@ -54,9 +56,9 @@ def fit_temperature(logits: Tensor, truth: NDArray[np.int64]) -> float:
     return float(min(losses, key=lambda t: losses[t]))
 
 
-def fit_gate(logits: NDArray[np.float32], readable: NDArray[np.bool_]) -> float:
-    """Return the temperature of the readability logit that fits best."""
-    truth = torch.from_numpy(readable.astype(np.float32))
+def fit_gate(logits: NDArray[np.float32], seen: NDArray[np.bool_]) -> float:
+    """Return the temperature of the logits of what is seen that fits best."""
+    truth = torch.from_numpy(seen.astype(np.float32))
     row = torch.from_numpy(logits)
     losses = {
         t: torch.nn.functional.binary_cross_entropy_with_logits(row / t, truth).item()
@@ -83,12 +85,26 @@ def calibration_error(result: Outcome) -> float:
     return error
 
 
-def coverage_at(result: Outcome, bound: float) -> tuple[float, float]:
-    """Return the share of readable crops read at an error bound, and the error among those read."""
-    readable = result.truth < 52
+def coverage_at(
+    result: Outcome, readable: NDArray[np.bool_], bound: float
+) -> tuple[float, float]:
+    """Return the share of readable crops read at an error bound, and the error among all read."""
     named = result.confidence >= 1 - bound
     wrong = (~result.right & named).sum() / max(named.sum(), 1)
     return float((named & readable).sum() / readable.sum()), float(wrong)
+
+
+def calibrated(run: Infer, logits: Tensor, truth: NDArray[np.int64]) -> Classifier:
+    """Return a classifier with the temperatures that fit logits and truth (N x 3) best."""
+    sight = truth[:, 1:]
+    shown = (sight > Sight.NONE).all(axis=1)
+    joint = (logits[shown][:, :13, None] + logits[shown][:, None, 13:17]).reshape(-1, 52)
+    sure = sight != Sight.DOUBT
+    return Classifier(
+        run,
+        temperature=fit_temperature(joint, truth[shown, 0]),
+        seen_temperature=fit_gate(logits[:, 17:][sure], sight[sure] == Sight.CLEAR),
+    )
 
 
 def seconds_per_card(run: Infer, crop: Tensor) -> float:
@@ -110,21 +126,17 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
     logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
     truth = labels.numpy()
     half = len(truth) // 2
-    tune = truth[:half] < 52
-    joint = (logits[:half][tune][:, :13, None] + logits[:half][tune][:, None, 13:17]).reshape(
-        -1, 52
-    )
-    temperature = fit_temperature(joint, truth[:half][tune])
-    gate = fit_gate(logits[:half, 17], tune)
-    classifier = Classifier(run, temperature=temperature, readable_temperature=gate)
-    result = outcome(classifier, logits[half:], truth[half:])
-    readable = result.truth < 52
-    covered, wrong = coverage_at(result, 0.02)
+    classifier = calibrated(run, logits[:half], truth[:half])
+    result = outcome(classifier, logits[half:], truth[half:, 0])
+    sight = truth[half:, 1:]
+    readable = (sight == Sight.CLEAR).all(axis=1)
+    covered, wrong = coverage_at(result, readable, 0.02)
+    hidden = (sight == Sight.NONE).any(axis=1) & (result.truth < NO_CARD)
     per_card = seconds_per_card(run, crops[:1].numpy())
     return {
         "settings": {
-            "temperature": round(temperature, 4),
-            "readable_temperature": round(gate, 4),
+            "temperature": round(classifier.temperature, 4),
+            "seen_temperature": round(classifier.seen_temperature, 4),
         },
         "measured": {
             "held_out_decks": list(deck_names("test")),
@@ -133,6 +145,10 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
             "right_pct": round(100 * float(result.right[readable].mean()), 2),
             "named_at_2pct_bound_pct": round(100 * covered, 2),
             "wrong_among_named_pct": round(100 * wrong, 3),
+            "hidden_sign_crops": int(hidden.sum()),
+            "hidden_declined_at_2pct_bound_pct": round(
+                100 * float((result.confidence[hidden] < 0.98).mean()), 2
+            ),
             "calibration_error_pct": round(100 * calibration_error(result), 2),
             "ms_per_card_one_thread": round(1000 * per_card, 2),
         },
@@ -151,7 +167,7 @@ def main() -> None:
     command = f"python -m models.evaluate.classifier --crops {arguments.crops}"
     card = {
         "name": "classifier",
-        "task": "rank, suit and readability of a rectified card",
+        "task": "rank and suit of a rectified card, and whether each can be seen",
         "network": "CardNet, residual, 1.5 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
         "recipe": "python -m models.train.classifier",

@@ -236,7 +236,12 @@ def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -
 def _mean(first: Look, second: Look) -> Look:
     log_p = (first.log_p + second.log_p) / 2
     normed = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
-    return replace(first, log_p=normed, readable=(first.readable + second.readable) / 2)
+    return replace(
+        first,
+        log_p=normed,
+        readable=(first.readable + second.readable) / 2,
+        rank_seen=(first.rank_seen + second.rank_seen) / 2,
+    )
 
 
 def _surest(readings: Sequence[_OutlineReading]) -> list[_OutlineReading]:

@@ -37,7 +37,7 @@ def drawn(still: Still) -> Image:
 
 def named(crop: Image, truth: Truth) -> Image:
     """Return a copy of the crop with its truth below; `?` in doubt, `-` where nothing is seen."""
-    name = "--" if truth.card == NO_CARD else str(Card.of(truth.card))
+    name = str(Card.of(truth.card)) if truth.card != NO_CARD else "back" if truth.back else "--"
     marks = ("-", "?", "+")
     text = f"{name} {marks[truth.rank]}{marks[truth.suit]}"
     framed = cv2.copyMakeBorder(crop, 0, 16, 2, 2, cv2.BORDER_CONSTANT)

@@ -31,16 +31,19 @@ SEED_FAMILY = {"train": 1, "test": 2}
 # How far corners are off, in widths, and how often so far where the card is in sight or covered.
 _LOOSE = (0.006, 0.014, 0.028, 0.06)
 _EXACT, _GUESSED = (0.25, 0.35, 0.3, 0.1), (0.1, 0.25, 0.35, 0.3)
+# A back is one for certain from this share in sight, and this width in px as far as in focus.
+_BACK_IN_SIGHT, _SHARP_BACK = 0.35, 14.0
 # How often an outline is not the card's, and the network must learn to see that.
 _AMISS = 0.05
 
 
 class Truth(NamedTuple):
-    """What a crop shows: a class number or NO_CARD, and how far its rank and suit can be seen."""
+    """What a crop shows: a class number or NO_CARD, and how far rank, suit and back can be seen."""
 
     card: int
     rank: int
     suit: int
+    back: int = Sight.NONE
 
     @property
     def readable(self) -> bool:
@@ -76,12 +79,16 @@ def crop(
 ) -> tuple[Image, Truth]:
     """Return one crop of a snapshot, BGR of (width, height) px, and its truth."""
     if rng.random() < _AMISS:
-        return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), NOTHING
+        back = Sight.DOUBT if shot.back else Sight.NONE
+        return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), NOTHING._replace(back=back)
     return cut(rng, shot, size), truth_of(shot)
 
 
 def truth_of(shot: Snapshot) -> Truth:
     """Return what a person could see of a snapshot."""
+    if shot.back:
+        clear = in_sight(shot) > _BACK_IN_SIGHT and shot.sharp_px > _SHARP_BACK
+        return NOTHING._replace(back=Sight.CLEAR if clear else Sight.DOUBT)
     if shot.card is None:
         return NOTHING
     clear = on_grid(shot.clear, shot.quad)

@@ -20,7 +20,7 @@ from ..render.camera import View, view
 from ..render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
 from ..render.paint import Image, Points, fill, inks, lay, shadow
 from ..render.surfaces import recolour
-from ..render.table_print import turned
+from ..render.table_print import print_word, turned
 from .hide import hide
 
 Rng = np.random.Generator
@@ -30,6 +30,9 @@ _WIDTH_MM = 63.0
 # How often something lies on the card, how often that is other cards, and how often the picture's
 # edge cuts the card. Cards partly in sight are the ones that are hard to read.
 _COVERED, _BY_CARDS, _CUT_OFF = 0.55, 0.62, 0.05
+# Where no card lies: how often there are things, mostly chips; else an empty slot is painted, or
+# nothing.
+_THINGS = 0.6
 # How often the signs of a card are covered on purpose. Rarer, and the classifier guesses what is
 # hidden; more often, and it learns less of cards in sight.
 HIDDEN = 0.3
@@ -40,7 +43,7 @@ class Snapshot:
     """A BGR picture of one card and the truth about it.
 
     `quad` (4, 2) px; `card` its class number, None for anything but a face of the 52, which is one
-    of `pack`; `clear` is 1
+    of `pack`; `back` says that a back is up; `clear` is 1
     where the card itself is seen; `sharp_px` its width in px as far as the focus allows, `wide_px`
     if it were sharp; `tilt` (radians) leans the camera back from straight down.
     """
@@ -53,6 +56,7 @@ class Snapshot:
     wide_px: float
     tilt: float
     pack: Pack
+    back: bool = False
 
 
 def series(
@@ -72,7 +76,7 @@ def series(
     of the card are covered on purpose.
     """
     pack = decks[int(rng.integers(len(decks)))]
-    levels, card = _subject(rng, pack, split)
+    levels, card, back = _subject(rng, pack, split)
     wide = _card_width(rng)
     tilt = min(abs(rng.normal(0, 0.3)), 0.75)
     margin = rng.uniform(1.55, 1.9)
@@ -85,6 +89,10 @@ def series(
     if levels is not None:
         shot.around(decks, tint)
         shot.subject(levels, quad, tint)
+    elif rng.random() < _THINGS:
+        quad = shot.things(turn)
+    else:
+        shot.slot(turn)
     if card is not None and rng.random() < hidden:
         hide(rng, shot, pack, tint=tint, turn=turn, split=split)
     elif rng.random() < _COVERED:
@@ -97,7 +105,7 @@ def series(
     for _ in range(count):
         shot.image = lit_up
         sharp = shot.finish(wide)
-        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt, pack))
+        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt, pack, back))
     return taken
 
 
@@ -138,6 +146,38 @@ class _Shot:
                 spot = quad.mean(axis=0) + rng.normal(0, 0.3, 2) * (quad[2] - quad[0])
                 blob = spot + rng.normal(0, 0.02, (5, 2)) * np.ptp(quad, axis=0)
                 fill(self.image, blob, clutter.colour(rng), opacity=rng.uniform(0.1, 0.5))
+
+    def things(self, turn: float) -> NDArray[np.float32]:
+        """Lay things that are no cards; return the outline that a detector may give the first."""
+        rng, found = self._rng, None
+        for number in range(int(rng.choice([1, 1, 2, 4]))):
+            thing = clutter.sprite(rng, split=self._split, chips=rng.random() < 0.6)
+            middle = rng.normal(0, 4 if number == 0 else 30, 2)
+            quad = self.view.project(turned(thing.size_mm, middle, turn))
+            self._shade(quad, 0.1 * thing.height_mm)
+            lay(self.image, thing.levels, quad)
+            found = quad if found is None else found
+        size = rng.uniform((36, 36), (75, 105))
+        alone = found is None or rng.random() < 0.5
+        return self.view.project(turned((size[0], size[1]), np.zeros(2), turn)) if alone else found
+
+    def slot(self, turn: float) -> None:
+        """Print an empty slot where a card could lie: its frame, often a word in or by it."""
+        rng, ink = self._rng, clutter.colour(self._rng)
+        if rng.random() < 0.8:
+            size = rng.uniform((52, 74), (74, 106))
+            corners = self.view.project(turned((size[0], size[1]), rng.normal(0, 2, 2), turn))
+            if rng.random() < 0.15:
+                fill(self.image, corners, clutter.colour(rng), opacity=rng.uniform(0.2, 1.0))
+            points = np.round((corners - 0.5) * 16).astype(np.int32)
+            wide = int(rng.choice([1, 1, 2, 3])) * (1 + self.image.shape[0] // 150)
+            cv2.polylines(self.image, [points], True, ink, wide, cv2.LINE_AA, 4)
+        if rng.random() < 0.6:
+            middle, tall = rng.normal(0, 15, 2), rng.uniform(8, 40)
+            print_word(
+                rng, self.image, self.view, middle=middle, turn=turn, tall=tall,
+                ink=(*ink, rng.uniform(0.3, 1.0)),
+            )  # fmt: skip
 
     def cover(self, decks: Sequence[Pack], tint: NDArray[np.float32], turn: float) -> None:
         """Cover part of the card: cards of a fan or a row (if any), a hand, chips or a thing."""
@@ -257,19 +297,23 @@ class _Shot:
         shadow(self.image, quad, soft=0.4 + 0.5 * reach, strength=0.45, offset=way)
 
 
-def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | None]:
-    """Return what is photographed and its class number, None for what is no face of the 52."""
+def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | None, bool]:
+    """Return what is photographed, its class number if a face of the 52, and whether it is a back.
+
+    Nothing stands for a place where no card lies.
+    """
     chance = rng.random()
-    if chance < 0.9:
+    if chance < 0.82:
         card = int(rng.integers(52))
-        return pack.drawn(rng, NAMES[card]), card
+        return pack.drawn(rng, NAMES[card]), card, False
+    if chance < 0.88:
+        return pack.back(int(rng.integers(64))), None, True
+    if chance < 0.92:
+        foreign = oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)
+        return foreign, None, False
     if chance < 0.93:
-        return pack.back(int(rng.integers(64))), None
-    if chance < 0.97:
-        return (oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)), None
-    if chance < 0.975:
-        return cut_card(rng), None
-    return None, None
+        return cut_card(rng), None, False
+    return None, None, False
 
 
 def _card_width(rng: Rng) -> float:

@@ -95,9 +95,9 @@ def coverage_at(
 
 
 def calibrated(run: Infer, logits: Tensor, truth: NDArray[np.int64]) -> Classifier:
-    """Return a classifier with the temperatures that fit logits and truth (N x 3) best."""
+    """Return a classifier with the temperatures that fit logits and truth (N x 4) best."""
     sight = truth[:, 1:]
-    shown = (sight > Sight.NONE).all(axis=1)
+    shown = (sight[:, :2] > Sight.NONE).all(axis=1)
     joint = (logits[shown][:, :13, None] + logits[shown][:, None, 13:17]).reshape(-1, 52)
     sure = sight != Sight.DOUBT
     return Classifier(
@@ -129,9 +129,9 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
     classifier = calibrated(run, logits[:half], truth[:half])
     result = outcome(classifier, logits[half:], truth[half:, 0])
     sight = truth[half:, 1:]
-    readable = (sight == Sight.CLEAR).all(axis=1)
+    readable = (sight[:, :2] == Sight.CLEAR).all(axis=1)
     covered, wrong = coverage_at(result, readable, 0.02)
-    hidden = (sight == Sight.NONE).any(axis=1) & (result.truth < NO_CARD)
+    hidden = (sight[:, :2] == Sight.NONE).any(axis=1) & (result.truth < NO_CARD)
     per_card = seconds_per_card(run, crops[:1].numpy())
     return {
         "settings": {

@@ -26,7 +26,7 @@ from vision.sight.detection.classifier import CROP_SIZE
 
 RUNS = Path("runs/classifier")
 INPUT = "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top"
-LABELS = (*RANK_LETTERS, *SUIT_LETTERS, "rank seen", "suit seen")
+LABELS = (*RANK_LETTERS, *SUIT_LETTERS, "rank seen", "suit seen", "back seen")
 # Photographs teach what print and cameras are like; more of them would teach their few cards.
 REAL_IN_BATCH = 5
 
@@ -39,23 +39,22 @@ UNSEEN_WEIGHT = 0.1
 def loss_of(logits: Tensor, truth: Tensor) -> Tensor:
     """Return the mean loss: ranks and suits, and whether each can be seen.
 
-    `truth` is N x 3, as `datasets.training.crops.Truth`. A sign that may be seen counts as one that
+    `truth` is N x 4, as `datasets.training.crops.Truth`. A sign that may be seen counts as one that
     is, so that blurred and half-covered ones teach doubt; whether it can be seen is then not asked.
     Labels are not smoothed: that would teach every clear card the same doubt as a covered one.
     """
     card = truth[:, 0].clamp(max=NO_CARD - 1)
     sides = ((logits[:, :13], card // 4), (logits[:, 13:17], card % 4))
     total = logits.new_zeros(())
-    for number, (side, name) in enumerate(sides):
-        sight, gate = truth[:, 1 + number], logits[:, 17 + number]
+    for (side, name), sight in zip(sides, truth[:, 1:3].T, strict=True):
         log_p = side.log_softmax(dim=1)
         named = -log_p.gather(1, name[:, None])[:, 0]
         total = total + torch.where(sight > 0, named, -UNSEEN_WEIGHT * log_p.mean(dim=1)).mean()
-        seen = nn.functional.binary_cross_entropy_with_logits(
-            gate, (sight == Sight.CLEAR).float(), reduction="none"
-        )
-        total = total + torch.where(sight == Sight.DOUBT, 0.0, seen).mean()
-    return total
+    sight = truth[:, 1:]
+    seen = nn.functional.binary_cross_entropy_with_logits(
+        logits[:, 17:], (sight == Sight.CLEAR).float(), reduction="none"
+    )
+    return total + torch.where(sight == Sight.DOUBT, 0.0, seen).sum(dim=1).mean()
 
 
 def augment(pictures: Tensor, generator: torch.Generator, *, turned: bool = True) -> Tensor:
@@ -91,7 +90,7 @@ class Training(Loop):
             restore(self.net, arguments.resume, crops.to(self.device))
 
     def batch(self) -> tuple[Tensor, Tensor]:
-        """Return crops, varied, and the truth of each (N x 3)."""
+        """Return crops, varied, and the truth of each (N x 4)."""
         drawn = self.arguments.batch - (REAL_IN_BATCH if self.real else 0)
         parts = [self.bank.sample(drawn, self.generator)]
         if self.real:
@@ -142,7 +141,7 @@ def logits_of(net: nn.Module, bank: Bank, device: torch.device) -> tuple[Tensor,
 def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, float]:
     """Return the share of clear cards read right, and of clear or hidden signs told as such."""
     logits, truth = logits_of(net, bank, device)
-    readable = (truth[:, 1:] == Sight.CLEAR).all(dim=1)
+    readable = (truth[:, 1:3] == Sight.CLEAR).all(dim=1)
     card = logits[:, :13].argmax(1) * 4 + logits[:, 13:17].argmax(1)
     right = (card == truth[:, 0])[readable].float().mean().item()
     sure = truth[:, 1:] != Sight.DOUBT

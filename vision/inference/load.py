@@ -32,11 +32,11 @@ from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
 # than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
 # How many outputs each network may have: kinds of object (a detector of before knows no hands),
-# four corners, ranks with suits and whether each is seen, what the mouth of the shoe shows.
+# four corners, ranks with suits and what is seen, what the mouth of the shoe shows.
 OUTPUT_NAMES = {
     "detector": (len(KINDS), KINDS.index(Kind.HAND)),
     "corners": (2 * 4,),
-    "classifier": (RANKS + SUITS + 2,),
+    "classifier": (RANKS + SUITS + 3,),
     "mouth": (len(MOUTH_LABELS),),
 }
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.

@@ -44,8 +44,8 @@ class Look:
     """One look at one card.
 
     `log_p` holds 52 calibrated log-probabilities by `Card.index`; `readable` (0 to 1) is the
-    probability that both rank and suit of a face can be seen here, `rank_seen` that the rank can;
-    `strange` is how far it is from the enrolled deck's own cards, in spreads of their own looks: 0
+    probability that both rank and suit of a face can be seen here, `rank_seen` that the rank can,
+    `back` that the back of a card can; `strange` is how far it is from the enrolled deck's own cards, in spreads of their own looks: 0
     where no deck is enrolled.
     """
 
@@ -53,6 +53,7 @@ class Look:
     readable: float
     strange: float = 0.0
     rank_seen: float = 0.0
+    back: float = 0.0
 
     @property
     def confidence(self) -> float:
@@ -66,8 +67,8 @@ Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
 class Classifier:
     """Reads cards given by their quads from the full picture.
 
-    `infer` maps N x 3 x H x W (RGB, 0 to 1) to N x 19 logits: 13 ranks, 4 suits, rank seen, suit
-    seen. The temperatures divide the logits, so that the stated probabilities are the measured
+    `infer` maps N x 3 x H x W (RGB, 0 to 1) to N x 20 logits: 13 ranks, 4 suits, rank seen, suit
+    seen, back seen. The temperatures divide the logits, so that the stated probabilities are the measured
     ones.
     """
 
@@ -89,14 +90,14 @@ class Classifier:
         return self.looks(self._infer(batch(crops)))
 
     def looks(self, logits: Tensor) -> tuple[Look, ...]:
-        """Turn N x 19 logits into looks."""
+        """Turn N x 20 logits into looks."""
         ranks = _log_softmax(logits[:, :RANKS] / self.temperature)
         suits = _log_softmax(logits[:, RANKS : RANKS + SUITS] / self.temperature)
         joint = (ranks[:, :, None] + suits[:, None, :]).reshape(len(logits), RANKS * SUITS)
         seen = 1 / (1 + np.exp(-logits[:, RANKS + SUITS :] / self.seen_temperature))
         return tuple(
-            Look(row.astype(np.float32), float(rank * suit), rank_seen=float(rank))
-            for row, (rank, suit) in zip(joint, seen, strict=True)
+            Look(row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back))
+            for row, (rank, suit, back) in zip(joint, seen, strict=True)
         )
 
 

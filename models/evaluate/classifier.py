@@ -7,6 +7,7 @@ through ONNX Runtime. With `--ship` the file goes to `models/` and its card is w
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from vision.sight.detection.detector import Infer, Tensor
 SEED = 70_001
 # Classes of equal size over which the calibration error is summed.
 BINS = 15
+# Temperatures and shifts of the logits of what is seen, of which those that fit best are taken.
+SEEN_TEMPERATURES, SEEN_SHIFTS = (0.5, 0.75, 1.0, 1.25, 1.6, 2.0), tuple(np.arange(0.0, 7.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,15 +59,22 @@ def fit_temperature(logits: Tensor, truth: NDArray[np.int64]) -> float:
     return float(min(losses, key=lambda t: losses[t]))
 
 
-def fit_gate(logits: NDArray[np.float32], seen: NDArray[np.bool_]) -> float:
-    """Return the temperature of the logits of what is seen that fits best."""
-    truth = torch.from_numpy(seen.astype(np.float32))
-    row = torch.from_numpy(logits)
-    losses = {
-        t: torch.nn.functional.binary_cross_entropy_with_logits(row / t, truth).item()
-        for t in np.geomspace(0.3, 4, 120)
-    }
-    return float(min(losses, key=lambda t: losses[t]))
+def fit_seen(
+    run: Infer, logits: Tensor, truth: NDArray[np.int64], temperature: float
+) -> Classifier:
+    """Return the classifier whose confidence in its best card fits best how often that is right."""
+    best: tuple[float, Classifier] | None = None
+    for seen_temperature, shift in itertools.product(SEEN_TEMPERATURES, SEEN_SHIFTS):
+        classifier = Classifier(
+            run, temperature=temperature, seen_temperature=seen_temperature, seen_shift=shift
+        )
+        result = outcome(classifier, logits, truth)
+        sure = np.clip(result.confidence, 1e-6, 1 - 1e-6)
+        loss = -float(np.where(result.right, np.log(sure), np.log(1 - sure)).mean())
+        if best is None or loss < best[0]:
+            best = loss, classifier
+    assert best is not None  # noqa: S101
+    return best[1]
 
 
 def outcome(classifier: Classifier, logits: Tensor, truth: NDArray[np.int64]) -> Outcome:
@@ -95,16 +105,10 @@ def coverage_at(
 
 
 def calibrated(run: Infer, logits: Tensor, truth: NDArray[np.int64]) -> Classifier:
-    """Return a classifier with the temperatures that fit logits and truth (N x 4) best."""
-    sight = truth[:, 1:]
-    shown = (sight[:, :2] > Sight.NONE).all(axis=1)
+    """Return the classifier with the settings that fit logits and truth (N x 4) best."""
+    shown = (truth[:, 1:3] > Sight.NONE).all(axis=1)
     joint = (logits[shown][:, :13, None] + logits[shown][:, None, 13:17]).reshape(-1, 52)
-    sure = sight != Sight.DOUBT
-    return Classifier(
-        run,
-        temperature=fit_temperature(joint, truth[shown, 0]),
-        seen_temperature=fit_gate(logits[:, 17:][sure], sight[sure] == Sight.CLEAR),
-    )
+    return fit_seen(run, logits, truth[:, 0], fit_temperature(joint, truth[shown, 0]))
 
 
 def seconds_per_card(run: Infer, crop: Tensor) -> float:
@@ -137,6 +141,7 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
         "settings": {
             "temperature": round(classifier.temperature, 4),
             "seen_temperature": round(classifier.seen_temperature, 4),
+            "seen_shift": round(classifier.seen_shift, 4),
         },
         "measured": {
             "held_out_decks": list(deck_names("test")),

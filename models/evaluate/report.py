@@ -243,6 +243,7 @@ def main() -> None:
         model,
         temperature=settings["temperature"],
         seen_temperature=settings["seen_temperature"],
+        seen_shift=settings["seen_shift"],
     )
     found = samples(classifier, arguments.cards, arguments.looks)
     lines = [

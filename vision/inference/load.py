@@ -187,6 +187,7 @@ def open_models(
         reader,
         temperature=reader.settings["temperature"],
         seen_temperature=reader.settings["seen_temperature"],
+        seen_shift=reader.settings["seen_shift"],
     )
     hashes = {model.name: model.sha256 for model in (finder, outliner, reader)}
     read_by = generic

@@ -68,16 +68,23 @@ class Classifier:
     """Reads cards given by their quads from the full picture.
 
     `infer` maps N x 3 x H x W (RGB, 0 to 1) to N x 20 logits: 13 ranks, 4 suits, rank seen, suit
-    seen, back seen. The temperatures divide the logits, so that the stated probabilities are the measured
-    ones.
+    seen, back seen. The temperatures divide the logits; `seen_shift` is added to those of what is
+    seen of a face, since what may be hidden is often right: so that the stated probabilities are
+    the measured ones.
     """
 
     def __init__(
-        self, infer: Infer, *, temperature: float = 1.0, seen_temperature: float = 1.0
+        self,
+        infer: Infer,
+        *,
+        temperature: float = 1.0,
+        seen_temperature: float = 1.0,
+        seen_shift: float = 0.0,
     ) -> None:
         self._infer = infer
         self.temperature = temperature
         self.seen_temperature = seen_temperature
+        self.seen_shift = seen_shift
 
     def __call__(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Return one look for each quad (4 x 2 pixels, clockwise, edge 0-1 a short side)."""
@@ -94,11 +101,16 @@ class Classifier:
         ranks = _log_softmax(logits[:, :RANKS] / self.temperature)
         suits = _log_softmax(logits[:, RANKS : RANKS + SUITS] / self.temperature)
         joint = (ranks[:, :, None] + suits[:, None, :]).reshape(len(logits), RANKS * SUITS)
-        seen = 1 / (1 + np.exp(-logits[:, RANKS + SUITS :] / self.seen_temperature))
+        shifted = (logits[:, RANKS + SUITS : -1] + self.seen_shift) / self.seen_temperature
+        seen = _sigmoid(np.column_stack([shifted, logits[:, -1]]))
         return tuple(
             Look(row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back))
             for row, (rank, suit, back) in zip(joint, seen, strict=True)
         )
+
+
+def _sigmoid(logits: Tensor) -> Tensor:
+    return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

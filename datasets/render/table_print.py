@@ -42,13 +42,20 @@ def print_layout(rng: Rng, image: Image, view: View, *, extent_mm: tuple[float, 
             tone = ink if rng.random() < 0.5 else red
             fill(image, view.project(outline), tone, opacity=faint)
         else:
-            word = int(rng.integers(len(_WORDS)))
-            levels = _word(word, int(rng.choice(FONTS)))
             tall = rng.uniform(12, 130)
-            wide = tall * levels[0].shape[1] / levels[0].shape[0]
-            quad = view.project(turned((wide, tall), middle, turn))
-            tint = np.diag([c / 255 * faint for c in ink] + [faint]).astype(np.float32)
-            lay(image, levels, quad, tint=tint)
+            print_word(rng, image, view, middle=middle, turn=turn, tall=tall, ink=(*ink, faint))
+
+
+def print_word(
+    rng: Rng, image: Image, view: View, *, middle: Points, turn: float, tall: float,
+    ink: tuple[float, ...],
+) -> None:  # fmt: skip
+    """Print a word of a layout, `tall` mm high, in place; `ink` is BGR and an opacity 0 to 1."""
+    levels = _word(int(rng.integers(len(_WORDS))), int(rng.choice(FONTS)))
+    wide = tall * levels[0].shape[1] / levels[0].shape[0]
+    quad = view.project(turned((wide, tall), middle, turn))
+    tint = np.diag([c / 255 * ink[3] for c in ink[:3]] + [ink[3]]).astype(np.float32)
+    lay(image, levels, quad, tint=tint)
 
 
 def turned(size: tuple[float, float], middle: Points, angle: float) -> Points:

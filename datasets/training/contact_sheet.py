@@ -15,7 +15,7 @@ from vision.game.cards import Card
 
 from ..faces.registry import picture, save
 from ..render.paint import Image
-from .crops import UNREADABLE, crops
+from .crops import NO_CARD, Truth, crops
 from .scene import Still, stills
 
 # BGR.
@@ -35,11 +35,13 @@ def drawn(still: Still) -> Image:
     return image
 
 
-def named(crop: Image, label: int) -> Image:
-    """Return a copy of the crop with its label below."""
-    text = "-" if label == UNREADABLE else str(Card.of(label))
+def named(crop: Image, truth: Truth) -> Image:
+    """Return a copy of the crop with its truth below; `?` in doubt, `-` where nothing is seen."""
+    name = str(Card.of(truth.card)) if truth.card != NO_CARD else "back" if truth.back else "--"
+    marks = ("-", "?", "+")
+    text = f"{name} {marks[truth.rank]}{marks[truth.suit]}"
     framed = cv2.copyMakeBorder(crop, 0, 16, 2, 2, cv2.BORDER_CONSTANT)
-    cv2.putText(framed, text, (34, crop.shape[0] + 13), 0, 0.5, (90, 255, 90), 1, cv2.LINE_AA)
+    cv2.putText(framed, text, (20, crop.shape[0] + 13), 0, 0.5, (90, 255, 90), 1, cv2.LINE_AA)
     return framed
 
 

@@ -1,13 +1,14 @@
 """Crops for the classifier: one card photographed small, then rectified as the reader does it.
 
-Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. A label is the
-card's class number, or `UNREADABLE` where a person could not tell.
+Splits: train and test differ in seeds, decks, backs, surfaces, hands and things. The truth of a
+crop is its card's class number, or `NO_CARD`, and whether its rank and its suit can be seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -17,25 +18,40 @@ from vision.sight.geometry.plane import rectify
 
 from ..faces.sprites import Pack, hands_of, packs
 from ..render.paint import Image, Points
-from .snapshot import CORNERS, Snapshot, snapshot
+from .signs import Sight, on_grid, seen_of
+from .snapshot import CORNERS, HIDDEN, Snapshot, series
 
 Rng = np.random.Generator
-# The class number after the 52 cards.
-UNREADABLE = 52
+# The class number after the 52 cards: backs, foreign faces, outlines that are not a card's.
+NO_CARD = 52
 # Size of a crop, px, as the reader cuts them (`vision.sight.detection.classifier`).
 CROP_SIZE = (96, 136)
 # Part of every seed, so that train and test draw other numbers.
 SEED_FAMILY = {"train": 1, "test": 2}
-# The corner with the index, as a share of the card.
-_INDEX = np.array([[0.0, 0.0], [0.21, 0.0], [0.21, 0.29], [0.0, 0.29]])
-# Sharp width of a card, px, under which a person reads nothing, and from which everything; crops
-# between are left out. Judged by eye on contact sheets.
-_FLAWED, _CLEAR = 17.0, 22.0
 # How far corners are off, in widths, and how often so far where the card is in sight or covered.
 _LOOSE = (0.006, 0.014, 0.028, 0.06)
 _EXACT, _GUESSED = (0.25, 0.35, 0.3, 0.1), (0.1, 0.25, 0.35, 0.3)
+# A back is one for certain from this share in sight, and this width in px as far as in focus.
+_BACK_IN_SIGHT, _SHARP_BACK = 0.35, 14.0
 # How often an outline is not the card's, and the network must learn to see that.
 _AMISS = 0.05
+
+
+class Truth(NamedTuple):
+    """What a crop shows: a class number or NO_CARD, and how far rank, suit and back can be seen."""
+
+    card: int
+    rank: int
+    suit: int
+    back: int = Sight.NONE
+
+    @property
+    def readable(self) -> bool:
+        """Whether a person would name the card."""
+        return min(self.rank, self.suit) == Sight.CLEAR
+
+
+NOTHING = Truth(NO_CARD, Sight.NONE, Sight.NONE)
 
 
 def crops(
@@ -45,48 +61,39 @@ def crops(
     size: tuple[int, int] = CROP_SIZE,
     decks: Sequence[str] = (),
     without: frozenset[str] = frozenset(),
-) -> Iterator[tuple[Image, int]]:
+    hidden: float = HIDDEN,
+) -> Iterator[tuple[Image, Truth]]:
     """Yield crops for ever; the same seed, split and decks give the same crops.
 
-    `without` leaves out any of "blur", "glare", "hands".
+    `without` leaves out any of "blur", "glare", "hands"; `hidden` is how often (0 to 1) signs are
+    covered on purpose.
     """
     rng = np.random.default_rng([SEED_FAMILY[split], 1, seed])
     for active in hands_of(rng, packs(split, decks or None), every=512):
-        yield crop(rng, active, size=size, split=split, without=without)
+        (shot,) = series(rng, active, split=split, count=1, without=without, hidden=hidden)
+        yield crop(rng, shot, size=size)
 
 
 def crop(
-    rng: Rng,
-    decks: Sequence[Pack],
-    *,
-    size: tuple[int, int] = CROP_SIZE,
-    split: str = "train",
-    without: frozenset[str] = frozenset(),
-) -> tuple[Image, int]:
-    """Return one crop, BGR of (width, height) px, and its label 0 to 52.
-
-    A card neither clearly readable nor clearly not is thrown away and another one is taken.
-    """
-    while True:
-        shot = snapshot(rng, decks, split=split, without=without)
-        if rng.random() < _AMISS:
-            return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), UNREADABLE
-        label = label_of(shot)
-        if label is not None:
-            return cut(rng, shot, size), label
+    rng: Rng, shot: Snapshot, *, size: tuple[int, int] = CROP_SIZE
+) -> tuple[Image, Truth]:
+    """Return one crop of a snapshot, BGR of (width, height) px, and its truth."""
+    if rng.random() < _AMISS:
+        back = Sight.DOUBT if shot.back else Sight.NONE
+        return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), NOTHING._replace(back=back)
+    return cut(rng, shot, size), truth_of(shot)
 
 
-def label_of(shot: Snapshot) -> int | None:
-    """Return what a person could read: a class number, UNREADABLE, or None where in doubt."""
-    if shot.card is None or shot.sharp_px < _FLAWED:
-        return UNREADABLE
-    indices = max(in_sight(shot, _INDEX), in_sight(shot, 1 - _INDEX))
-    whole = in_sight(shot)
-    if whole < 0.35 and indices < 0.3:
-        return UNREADABLE
-    if shot.sharp_px >= _CLEAR and (indices > 0.93 or whole > 0.85):
-        return shot.card
-    return None
+def truth_of(shot: Snapshot) -> Truth:
+    """Return what a person could see of a snapshot."""
+    if shot.back:
+        clear = in_sight(shot) > _BACK_IN_SIGHT and shot.sharp_px > _SHARP_BACK
+        return NOTHING._replace(back=Sight.CLEAR if clear else Sight.DOUBT)
+    if shot.card is None:
+        return NOTHING
+    clear = on_grid(shot.clear, shot.quad)
+    rank, suit = seen_of(shot.pack, shot.card, clear=clear, sharp_px=shot.sharp_px)
+    return Truth(shot.card, int(rank), int(suit))
 
 
 def cut(rng: Rng, shot: Snapshot, size: tuple[int, int]) -> Image:

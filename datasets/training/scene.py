@@ -34,6 +34,9 @@ _LEAST_VISIBLE = 0.12
 # Share of the stills that show cards under the hands that deal, turn or gather them: on films of
 # another renderer a detector that met few of these lost most cards while they were handled.
 _DEALT_SHARE = 0.4
+# Share of the stills without any card. Fewer, and chips and empty slots are found as cards; more,
+# and less is learnt of cards.
+_BARE_SHARE = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ def stills(
 def scene(
     rng: Rng, decks: Sequence[Pack], *, size: tuple[int, int] = (416, 416), split: str = "train"
 ) -> Still:
-    """Return one still of (width, height) px with cards of one or two of the packs."""
+    """Return one still of (width, height) px with cards of one or two of the packs, or without."""
+    if rng.random() < _BARE_SHARE:
+        return bare(rng, size=size, split=split)
     canvas = _Canvas(rng, size, split)
     if rng.random() < 0.45:
         print_layout(rng, canvas.image, canvas.view, extent_mm=canvas.extent_mm)
@@ -94,6 +99,23 @@ def scene(
         canvas.hand(rng.uniform(-1, 1, 2) * canvas.extent_mm)
     image = finished(rng, lighted(rng, canvas.image, canvas.view, canvas.extent_mm))
     return Still(image, canvas.labels(), tuple(canvas.hands))
+
+
+def bare(
+    rng: Rng, *, size: tuple[int, int] = (416, 416), split: str = "train"
+) -> Still:
+    """Return one still without any card: chips, print, empty slots, things, hands."""
+    canvas = _Canvas(rng, size, split)
+    for _ in range(int(rng.choice([0, 1, 2]))):
+        print_layout(rng, canvas.image, canvas.view, extent_mm=canvas.extent_mm)
+    canvas.things(int(rng.choice([0, 1, 3, 6, 10])))
+    canvas.things(int(rng.choice([0, 1, 3, 8])), small=True)
+    if rng.random() < 0.06:
+        canvas.strand()
+    for _ in range(int(rng.choice([0, 1, 2], p=[0.6, 0.3, 0.1]))):
+        canvas.hand(rng.uniform(-1, 1, 2) * canvas.extent_mm)
+    image = finished(rng, lighted(rng, canvas.image, canvas.view, canvas.extent_mm))
+    return Still(image, (), tuple(canvas.hands))
 
 
 class _Dealt:

@@ -20,7 +20,8 @@ from ..render.camera import View, view
 from ..render.exposure import blurred, glare, jpeg, lit, motion_blurred, noisy
 from ..render.paint import Image, Points, fill, inks, lay, shadow
 from ..render.surfaces import recolour
-from ..render.table_print import turned
+from ..render.table_print import print_word, turned
+from .hide import hide
 
 Rng = np.random.Generator
 # Corners of a card as shares of its sides, and its width in mm.
@@ -29,13 +30,20 @@ _WIDTH_MM = 63.0
 # How often something lies on the card, how often that is other cards, and how often the picture's
 # edge cuts the card. Cards partly in sight are the ones that are hard to read.
 _COVERED, _BY_CARDS, _CUT_OFF = 0.55, 0.62, 0.05
+# Where no card lies: how often there are things, mostly chips; else an empty slot is painted, or
+# nothing.
+_THINGS = 0.6
+# How often the signs of a card are covered on purpose. Rarer, and the classifier guesses what is
+# hidden; more often, and it learns less of cards in sight.
+HIDDEN = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A BGR picture of one card and the truth about it.
 
-    `quad` (4, 2) px; `card` its class number, None for anything but a face of the 52; `clear` is 1
+    `quad` (4, 2) px; `card` its class number, None for anything but a face of the 52, which is one
+    of `pack`; `back` says that a back is up; `clear` is 1
     where the card itself is seen; `sharp_px` its width in px as far as the focus allows, `wide_px`
     if it were sharp; `tilt` (radians) leans the camera back from straight down.
     """
@@ -47,13 +55,8 @@ class Snapshot:
     sharp_px: float
     wide_px: float
     tilt: float
-
-
-def snapshot(
-    rng: Rng, decks: Sequence[Pack], *, split: str, without: frozenset[str] = frozenset()
-) -> Snapshot:
-    """Return a card of one of the packs, or at times a back, a foreign face or no card at all."""
-    return series(rng, decks, split=split, count=1, without=without)[0]
+    pack: Pack
+    back: bool = False
 
 
 def series(
@@ -63,13 +66,17 @@ def series(
     split: str,
     count: int,
     without: frozenset[str] = frozenset(),
+    hidden: float = HIDDEN,
 ) -> list[Snapshot]:
     """Return `count` pictures of one card as it lies: only focus, noise and compression differ.
 
-    `without` leaves out any of "blur", "glare", "hands".
+    It is a card of one of the packs, or at times a back, a foreign face or no card at all.
+
+    `without` leaves out any of "blur", "glare", "hands"; `hidden` is how often (0 to 1) the signs
+    of the card are covered on purpose.
     """
     pack = decks[int(rng.integers(len(decks)))]
-    levels, card = _subject(rng, pack, split)
+    levels, card, back = _subject(rng, pack, split)
     wide = _card_width(rng)
     tilt = min(abs(rng.normal(0, 0.3)), 0.75)
     margin = rng.uniform(1.55, 1.9)
@@ -82,7 +89,13 @@ def series(
     if levels is not None:
         shot.around(decks, tint)
         shot.subject(levels, quad, tint)
-    if rng.random() < _COVERED:
+    elif rng.random() < _THINGS:
+        quad = shot.things(turn)
+    else:
+        shot.slot(turn)
+    if card is not None and rng.random() < hidden:
+        hide(rng, shot, pack, tint=tint, turn=turn, split=split)
+    elif rng.random() < _COVERED:
         shot.cover(decks if card is not None else (), tint, turn)
     if rng.random() < _CUT_OFF:
         shot.cut_off(quad)
@@ -92,7 +105,7 @@ def series(
     for _ in range(count):
         shot.image = lit_up
         sharp = shot.finish(wide)
-        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt))
+        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt, pack, back))
     return taken
 
 
@@ -102,7 +115,7 @@ class _Shot:
     def __init__(
         self, rng: Rng, scene: View, side: int, split: str, without: frozenset[str]
     ) -> None:
-        self._rng, self._view, self._split, self._without = rng, scene, split, without
+        self._rng, self.view, self._split, self._without = rng, scene, split, without
         self.image = _ground(rng, side, split)
         self.clear: NDArray[np.uint8] = np.zeros((side, side), np.uint8)
         self._shade_way = rng.uniform(-1, 1, 2)
@@ -113,11 +126,11 @@ class _Shot:
         for _ in range(int(rng.choice([0, 1, 2, 3], p=[0.5, 0.25, 0.15, 0.1]))):
             way = rng.uniform(0, 2 * np.pi)
             middle = np.array([np.cos(way), np.sin(way)]) * rng.uniform(8, 85)
-            self._neighbour(decks, tint, middle, rng.uniform(-np.pi, np.pi))
+            self.neighbour(self._one_of(decks), tint, middle, rng.uniform(-np.pi, np.pi))
         if rng.random() < 0.08:
             thing = clutter.sprite(rng, split=self._split)
             corners = turned(thing.size_mm, rng.normal(0, 60, 2), rng.uniform(-np.pi, np.pi))
-            lay(self.image, thing.levels, self._view.project(corners))
+            lay(self.image, thing.levels, self.view.project(corners))
 
     def subject(self, levels: Levels, quad: Points, tint: NDArray[np.float32]) -> None:
         """Lay the card itself, at times bent or spotted with dirt."""
@@ -134,6 +147,38 @@ class _Shot:
                 blob = spot + rng.normal(0, 0.02, (5, 2)) * np.ptp(quad, axis=0)
                 fill(self.image, blob, clutter.colour(rng), opacity=rng.uniform(0.1, 0.5))
 
+    def things(self, turn: float) -> NDArray[np.float32]:
+        """Lay things that are no cards; return the outline that a detector may give the first."""
+        rng, found = self._rng, None
+        for number in range(int(rng.choice([1, 1, 2, 4]))):
+            thing = clutter.sprite(rng, split=self._split, chips=rng.random() < 0.6)
+            middle = rng.normal(0, 4 if number == 0 else 30, 2)
+            quad = self.view.project(turned(thing.size_mm, middle, turn))
+            self._shade(quad, 0.1 * thing.height_mm)
+            lay(self.image, thing.levels, quad)
+            found = quad if found is None else found
+        size = rng.uniform((36, 36), (75, 105))
+        alone = found is None or rng.random() < 0.5
+        return self.view.project(turned((size[0], size[1]), np.zeros(2), turn)) if alone else found
+
+    def slot(self, turn: float) -> None:
+        """Print an empty slot where a card could lie: its frame, often a word in or by it."""
+        rng, ink = self._rng, clutter.colour(self._rng)
+        if rng.random() < 0.8:
+            size = rng.uniform((52, 74), (74, 106))
+            corners = self.view.project(turned((size[0], size[1]), rng.normal(0, 2, 2), turn))
+            if rng.random() < 0.15:
+                fill(self.image, corners, clutter.colour(rng), opacity=rng.uniform(0.2, 1.0))
+            points = np.round((corners - 0.5) * 16).astype(np.int32)
+            wide = int(rng.choice([1, 1, 2, 3])) * (1 + self.image.shape[0] // 150)
+            cv2.polylines(self.image, [points], True, ink, wide, cv2.LINE_AA, 4)
+        if rng.random() < 0.6:
+            middle, tall = rng.normal(0, 15, 2), rng.uniform(8, 40)
+            print_word(
+                rng, self.image, self.view, middle=middle, turn=turn, tall=tall,
+                ink=(*ink, rng.uniform(0.3, 1.0)),
+            )  # fmt: skip
+
     def cover(self, decks: Sequence[Pack], tint: NDArray[np.float32], turn: float) -> None:
         """Cover part of the card: cards of a fan or a row (if any), a hand, chips or a thing."""
         rng = self._rng
@@ -144,19 +189,20 @@ class _Shot:
             step = rng.normal(0, 0.12) if rng.random() < 0.7 else rng.uniform(-np.pi, np.pi)
             reach = rng.uniform(10, 75)
             for number in range(1, int(rng.integers(2, 4))):
-                self._neighbour(decks, tint, out * reach * number, turn + step * number, over=True)
+                there, angle = out * reach * number, turn + step * number
+                self.neighbour(self._one_of(decks), tint, there, angle, over=True)
         elif chance < 0.82 and "hands" not in self._without:
             tip = out * rng.uniform(10, 48)
             towards = np.arctan2(-out[0], out[1]) + rng.normal(0, 0.5)
             held = hands.hand(rng, split=self._split)
-            frame = self._view.project(hands.frame_quad(tip, towards))
-            self._over(held.below if rng.random() < 0.6 else held.above, frame)
-            self._over(held.above, frame)
+            frame = self.view.project(hands.frame_quad(tip, towards))
+            self.over(held.below if rng.random() < 0.6 else held.above, frame)
+            self.over(held.above, frame)
         else:
             thing = clutter.sprite(rng, split=self._split, chips=rng.random() < 0.7)
             middle = out * (rng.uniform(0, 45) + 0.4 * min(thing.size_mm) * (rng.random() < 0.5))
             corners = turned(thing.size_mm, middle, rng.uniform(-np.pi, np.pi))
-            self._over(thing.levels, self._view.project(corners))
+            self.over(thing.levels, self.view.project(corners))
 
     def cut_off(self, quad: Points) -> None:
         """Let the picture end within the card; at which side does not matter, cards lie any way."""
@@ -214,26 +260,36 @@ class _Shot:
         self.image = image
         return float(wide / np.sqrt(1 + (2.2 * smear) ** 2))
 
-    def _neighbour(
-        self, decks: Sequence[Pack], tint: NDArray[np.float32], middle: Points, turn: float,
+    def _one_of(self, decks: Sequence[Pack]) -> Pack:
+        rng = self._rng
+        return decks[0] if rng.random() < 0.5 else decks[int(rng.integers(len(decks)))]
+
+    def neighbour(
+        self, pack: Pack, tint: NDArray[np.float32], middle: Points, turn: float,
         *, over: bool = False,
     ) -> None:  # fmt: skip
+        """Lay a card of a pack with its middle there (mm), under or over the subject."""
         rng = self._rng
-        pack = decks[0] if rng.random() < 0.5 else decks[int(rng.integers(len(decks)))]
         levels = pack.back(int(rng.integers(64))) if rng.random() < 0.2 else (
             pack.drawn(rng, NAMES[int(rng.integers(52))]))  # fmt: skip
-        quad = self._view.project(turned(pack.size_mm, middle, turn))
+        quad = self.view.project(turned(pack.size_mm, middle, turn))
         self._shade(quad, abs(rng.normal(0, 2.0)))
         if over:
-            self._over(levels, quad, tint)
+            self.over(levels, quad, tint)
         else:
             lay(self.image, levels, quad, tint=tint)
 
-    def _over(self, levels: Levels, quad: Points, tint: NDArray[np.float32] | None = None) -> None:
+    def over(self, levels: Levels, quad: Points, tint: NDArray[np.float32] | None = None) -> None:
+        """Lay a sprite on the subject."""
         touched = lay(self.image, levels, quad, tint=tint)
         if touched is not None:
             x0, y0, x1, y1, alpha = touched
             self.clear[y0:y1, x0:x1][alpha > 90] = 0
+
+    def patch(self, quad: Points) -> None:
+        """Cover what lies in a quad with one colour."""
+        fill(self.image, quad, clutter.colour(self._rng))
+        cv2.fillConvexPoly(self.clear, np.round((quad - 0.5) * 16).astype(np.int32), 0, 8, 4)
 
     def _shade(self, quad: Points, lift_mm: float) -> None:
         reach = lift_mm * self.image.shape[0] / 110
@@ -241,19 +297,23 @@ class _Shot:
         shadow(self.image, quad, soft=0.4 + 0.5 * reach, strength=0.45, offset=way)
 
 
-def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | None]:
-    """Return what is photographed and its class number, None for what is no face of the 52."""
+def _subject(rng: Rng, pack: Pack, split: str) -> tuple[Levels | None, int | None, bool]:
+    """Return what is photographed, its class number if a face of the 52, and whether it is a back.
+
+    Nothing stands for a place where no card lies.
+    """
     chance = rng.random()
-    if chance < 0.9:
+    if chance < 0.82:
         card = int(rng.integers(52))
-        return pack.drawn(rng, NAMES[card]), card
+        return pack.drawn(rng, NAMES[card]), card, False
+    if chance < 0.88:
+        return pack.back(int(rng.integers(64))), None, True
+    if chance < 0.92:
+        foreign = oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)
+        return foreign, None, False
     if chance < 0.93:
-        return pack.back(int(rng.integers(64))), None
-    if chance < 0.97:
-        return (oddment(rng, split=split) if rng.random() < 0.6 else foreign_face(rng)), None
-    if chance < 0.975:
-        return cut_card(rng), None
-    return None, None
+        return cut_card(rng), None, False
+    return None, None, False
 
 
 def _card_width(rng: Rng) -> float:

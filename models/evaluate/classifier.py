@@ -7,6 +7,7 @@ through ONNX Runtime. With `--ship` the file goes to `models/` and its card is w
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import torch
 from numpy.typing import NDArray
 
 from datasets.faces.registry import deck_names
+from datasets.training.crops import NO_CARD
+from datasets.training.signs import Sight
 from models.networks.classifier import onnx_runner
 from models.networks.model_card import SHIPPED, print_or_ship
 from models.train.classifier import INPUT, LABELS, bank_of, make
@@ -27,11 +30,13 @@ from vision.sight.detection.detector import Infer, Tensor
 SEED = 70_001
 # Classes of equal size over which the calibration error is summed.
 BINS = 15
+# Temperatures and shifts of the logits of what is seen, of which those that fit best are taken.
+SEEN_TEMPERATURES, SEEN_SHIFTS = (0.5, 0.75, 1.0, 1.25, 1.6, 2.0), tuple(np.arange(0.0, 7.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = none."""
+    """The answers for N crops: confidence (N,), read (N,) and truth (N,), 52 = no card."""
 
     confidence: NDArray[np.float64]
     read: NDArray[np.int64]
@@ -39,7 +44,7 @@ class Outcome:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether each read is the truth; a read of an unreadable crop is wrong."""
+        """Whether each read is the truth; a read of what is no card is wrong."""
         return np.equal(self.read, self.truth)
 
 
@@ -54,15 +59,22 @@ def fit_temperature(logits: Tensor, truth: NDArray[np.int64]) -> float:
     return float(min(losses, key=lambda t: losses[t]))
 
 
-def fit_gate(logits: NDArray[np.float32], readable: NDArray[np.bool_]) -> float:
-    """Return the temperature of the readability logit that fits best."""
-    truth = torch.from_numpy(readable.astype(np.float32))
-    row = torch.from_numpy(logits)
-    losses = {
-        t: torch.nn.functional.binary_cross_entropy_with_logits(row / t, truth).item()
-        for t in np.geomspace(0.3, 4, 120)
-    }
-    return float(min(losses, key=lambda t: losses[t]))
+def fit_seen(
+    run: Infer, logits: Tensor, truth: NDArray[np.int64], temperature: float
+) -> Classifier:
+    """Return the classifier whose confidence in its best card fits best how often that is right."""
+    best: tuple[float, Classifier] | None = None
+    for seen_temperature, shift in itertools.product(SEEN_TEMPERATURES, SEEN_SHIFTS):
+        classifier = Classifier(
+            run, temperature=temperature, seen_temperature=seen_temperature, seen_shift=shift
+        )
+        result = outcome(classifier, logits, truth)
+        sure = np.clip(result.confidence, 1e-6, 1 - 1e-6)
+        loss = -float(np.where(result.right, np.log(sure), np.log(1 - sure)).mean())
+        if best is None or loss < best[0]:
+            best = loss, classifier
+    assert best is not None  # noqa: S101
+    return best[1]
 
 
 def outcome(classifier: Classifier, logits: Tensor, truth: NDArray[np.int64]) -> Outcome:
@@ -83,12 +95,20 @@ def calibration_error(result: Outcome) -> float:
     return error
 
 
-def coverage_at(result: Outcome, bound: float) -> tuple[float, float]:
-    """Return the share of readable crops read at an error bound, and the error among those read."""
-    readable = result.truth < 52
+def coverage_at(
+    result: Outcome, readable: NDArray[np.bool_], bound: float
+) -> tuple[float, float]:
+    """Return the share of readable crops read at an error bound, and the error among all read."""
     named = result.confidence >= 1 - bound
     wrong = (~result.right & named).sum() / max(named.sum(), 1)
     return float((named & readable).sum() / readable.sum()), float(wrong)
+
+
+def calibrated(run: Infer, logits: Tensor, truth: NDArray[np.int64]) -> Classifier:
+    """Return the classifier with the settings that fit logits and truth (N x 4) best."""
+    shown = (truth[:, 1:3] > Sight.NONE).all(axis=1)
+    joint = (logits[shown][:, :13, None] + logits[shown][:, None, 13:17]).reshape(-1, 52)
+    return fit_seen(run, logits, truth[:, 0], fit_temperature(joint, truth[shown, 0]))
 
 
 def seconds_per_card(run: Infer, crop: Tensor) -> float:
@@ -110,21 +130,18 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
     logits = np.concatenate([run(part.numpy()) for part in torch.split(crops, 256)])
     truth = labels.numpy()
     half = len(truth) // 2
-    tune = truth[:half] < 52
-    joint = (logits[:half][tune][:, :13, None] + logits[:half][tune][:, None, 13:17]).reshape(
-        -1, 52
-    )
-    temperature = fit_temperature(joint, truth[:half][tune])
-    gate = fit_gate(logits[:half, 17], tune)
-    classifier = Classifier(run, temperature=temperature, readable_temperature=gate)
-    result = outcome(classifier, logits[half:], truth[half:])
-    readable = result.truth < 52
-    covered, wrong = coverage_at(result, 0.02)
+    classifier = calibrated(run, logits[:half], truth[:half])
+    result = outcome(classifier, logits[half:], truth[half:, 0])
+    sight = truth[half:, 1:]
+    readable = (sight[:, :2] == Sight.CLEAR).all(axis=1)
+    covered, wrong = coverage_at(result, readable, 0.02)
+    hidden = (sight[:, :2] == Sight.NONE).any(axis=1) & (result.truth < NO_CARD)
     per_card = seconds_per_card(run, crops[:1].numpy())
     return {
         "settings": {
-            "temperature": round(temperature, 4),
-            "readable_temperature": round(gate, 4),
+            "temperature": round(classifier.temperature, 4),
+            "seen_temperature": round(classifier.seen_temperature, 4),
+            "seen_shift": round(classifier.seen_shift, 4),
         },
         "measured": {
             "held_out_decks": list(deck_names("test")),
@@ -133,6 +150,10 @@ def measure(model: Path, count: int) -> dict[str, dict[str, Any]]:
             "right_pct": round(100 * float(result.right[readable].mean()), 2),
             "named_at_2pct_bound_pct": round(100 * covered, 2),
             "wrong_among_named_pct": round(100 * wrong, 3),
+            "hidden_sign_crops": int(hidden.sum()),
+            "hidden_declined_at_2pct_bound_pct": round(
+                100 * float((result.confidence[hidden] < 0.98).mean()), 2
+            ),
             "calibration_error_pct": round(100 * calibration_error(result), 2),
             "ms_per_card_one_thread": round(1000 * per_card, 2),
         },
@@ -151,7 +172,7 @@ def main() -> None:
     command = f"python -m models.evaluate.classifier --crops {arguments.crops}"
     card = {
         "name": "classifier",
-        "task": "rank, suit and readability of a rectified card",
+        "task": "rank and suit of a rectified card, and whether each can be seen",
         "network": "CardNet, residual, 1.5 million parameters",
         "licence": "Apache-2.0; trained without ultralytics",
         "recipe": "python -m models.train.classifier",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.faces.sprites import hands_of, packs
-from datasets.training.crops import cut, in_sight, label_of
+from datasets.training.crops import cut, in_sight, truth_of
 from datasets.training.snapshot import Snapshot, series
 from models.evaluate.classifier import Outcome, calibration_error
 from models.networks.model_card import SHIPPED
@@ -77,7 +77,7 @@ def samples(classifier: Classifier, count: int, looks: int) -> list[Sample]:
         if len(found) == count:
             break
         shots = series(rng, active, split="test", count=looks)
-        if shots[0].card is None or label_of(shots[0]) != shots[0].card:
+        if not truth_of(shots[0]).readable:
             continue
         crops = [cut(rng, shot, CROP_SIZE) for shot in shots]
         seen = classifier.of_crops(crops)
@@ -242,7 +242,8 @@ def main() -> None:
     classifier = Classifier(
         model,
         temperature=settings["temperature"],
-        readable_temperature=settings["readable_temperature"],
+        seen_temperature=settings["seen_temperature"],
+        seen_shift=settings["seen_shift"],
     )
     found = samples(classifier, arguments.cards, arguments.looks)
     lines = [

@@ -1,8 +1,9 @@
 """Our own networks (small, residual, trained without ultralytics), their export and ONNX runs.
 
-The classifier maps N x 3 x 136 x 96 (RGB, 0 to 1) to N x 18 logits: 13 ranks, 4 suits, readable.
-Rank and suit have heads of their own, so that every heart teaches hearts whatever its rank. The
-corner finder maps N x 3 x 96 x 72 to N x 8 shifts of corners.
+The classifier maps N x 3 x 136 x 96 (RGB, 0 to 1) to N x 20 logits: 13 ranks, 4 suits, and whether
+the rank, the suit, or else the back of a card can be seen. Rank and suit have heads of their own,
+so that every heart teaches hearts whatever its rank. The corner finder maps N x 3 x 96 x 72 to
+N x 8 shifts of corners.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-# Ranks, suits, and whether the card can be read.
-OUTPUTS = 13 + 4 + 1
+# Ranks, suits, and whether rank, suit and back can be seen.
+OUTPUTS = 13 + 4 + 3
 # Channels of the classifier's stages: wider reads better and takes longer (deploy/reading.md has
 # both). A file of other widths is not restored.
 WIDTHS = (24, 48, 96, 192)
@@ -74,7 +75,7 @@ class CardNet(nn.Module):
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * inputs, OUTPUTS))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return N x 18 logits."""
+        """Return N x 20 logits."""
         # Normalisation is part of the network, so that a run needs none before it.
         features = self.features((x - 0.5) * 4.0)
         pooled = torch.cat([features.mean((2, 3)), features.amax((2, 3))], 1)

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from datasets.training.crops import crops
+from datasets.training.crops import NO_CARD, Truth, crops
+from datasets.training.signs import Sight
 from models.networks.classifier import WIDTHS, CardNet, export_onnx
 from models.networks.restore import restore
 from models.train.loop import Loop, parser, train
@@ -25,22 +26,35 @@ from vision.sight.detection.classifier import CROP_SIZE
 
 RUNS = Path("runs/classifier")
 INPUT = "N x 3 x 136 x 96, RGB, 0 to 1, rectified card with a short side on top"
-LABELS = (*RANK_LETTERS, *SUIT_LETTERS, "readable")
+LABELS = (*RANK_LETTERS, *SUIT_LETTERS, "rank seen", "suit seen", "back seen")
 # Photographs teach what print and cameras are like; more of them would teach their few cards.
 REAL_IN_BATCH = 5
 
 
-def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean loss: rank and suit where a card is readable, readability everywhere.
+# What a rank or suit that cannot be seen weighs in the loss, against one that can: there all names
+# are to be equally likely. Heavier, and half-covered cards are read with too much doubt.
+UNSEEN_WEIGHT = 0.1
 
+
+def loss_of(logits: Tensor, truth: Tensor) -> Tensor:
+    """Return the mean loss: ranks and suits, and whether each can be seen.
+
+    `truth` is N x 4, as `datasets.training.crops.Truth`. A sign that may be seen counts as one that
+    is, so that blurred and half-covered ones teach doubt; whether it can be seen is then not asked.
     Labels are not smoothed: that would teach every clear card the same doubt as a covered one.
     """
-    readable = labels < 52
-    target = labels[readable]
-    ranks = nn.functional.cross_entropy(logits[readable, :13], target // 4)
-    suits = nn.functional.cross_entropy(logits[readable, 13:17], target % 4)
-    gate = nn.functional.binary_cross_entropy_with_logits(logits[:, 17], readable.float())
-    return ranks + suits + gate
+    card = truth[:, 0].clamp(max=NO_CARD - 1)
+    sides = ((logits[:, :13], card // 4), (logits[:, 13:17], card % 4))
+    total = logits.new_zeros(())
+    for (side, name), sight in zip(sides, truth[:, 1:3].T, strict=True):
+        log_p = side.log_softmax(dim=1)
+        named = -log_p.gather(1, name[:, None])[:, 0]
+        total = total + torch.where(sight > 0, named, -UNSEEN_WEIGHT * log_p.mean(dim=1)).mean()
+    sight = truth[:, 1:]
+    seen = nn.functional.binary_cross_entropy_with_logits(
+        logits[:, 17:], (sight == Sight.CLEAR).float(), reduction="none"
+    )
+    return total + torch.where(sight == Sight.DOUBT, 0.0, seen).sum(dim=1).mean()
 
 
 def augment(pictures: Tensor, generator: torch.Generator, *, turned: bool = True) -> Tensor:
@@ -76,7 +90,7 @@ class Training(Loop):
             restore(self.net, arguments.resume, crops.to(self.device))
 
     def batch(self) -> tuple[Tensor, Tensor]:
-        """Return crops, varied, and their labels 0 to 52."""
+        """Return crops, varied, and the truth of each (N x 4)."""
         drawn = self.arguments.batch - (REAL_IN_BATCH if self.real else 0)
         parts = [self.bank.sample(drawn, self.generator)]
         if self.real:
@@ -85,18 +99,18 @@ class Training(Loop):
         return augment(crops, self.generator), labels
 
     def loss(self, found: Tensor, truth: Tensor) -> Tensor:
-        """Return the mean loss: rank and suit where a card is readable, readability everywhere."""
+        """Return the mean loss of ranks, suits and whether they can be seen."""
         return loss_of(found, truth)
 
     def measured(self) -> str:
-        """Return how many held-out crops are read right, and rightly called readable or not."""
-        right, gate = measure(self.average.module, self.held_out, self.device)
-        return f"held-out right {right:.2%}  readability {gate:.2%}"
+        """Return how many held-out crops are read right, and rightly seen or not."""
+        right, seen = measure(self.average.module, self.held_out, self.device)
+        return f"held-out right {right:.2%}  seen {seen:.2%}"
 
 
 def bank_of(name: str, capacity: int, folder: Path | None = None) -> Bank:
     """Return the bank of crops called so."""
-    return Bank((folder or RUNS) / name, capacity, size=CROP_SIZE)
+    return Bank((folder or RUNS) / name, capacity, size=CROP_SIZE, shape=(len(Truth._fields),))
 
 
 def real_bank(folder: Path) -> Bank:
@@ -125,13 +139,14 @@ def logits_of(net: nn.Module, bank: Bank, device: torch.device) -> tuple[Tensor,
 
 
 def measure(net: nn.Module, bank: Bank, device: torch.device) -> tuple[float, float]:
-    """Return the share of readable cards read right, and of crops with readability right."""
-    logits, labels = logits_of(net, bank, device)
-    readable = labels < 52
+    """Return the share of clear cards read right, and of clear or hidden signs told as such."""
+    logits, truth = logits_of(net, bank, device)
+    readable = (truth[:, 1:3] == Sight.CLEAR).all(dim=1)
     card = logits[:, :13].argmax(1) * 4 + logits[:, 13:17].argmax(1)
-    right = (card == labels)[readable].float().mean().item()
-    gate = ((logits[:, 17] > 0) == readable).float().mean().item()
-    return right, gate
+    right = (card == truth[:, 0])[readable].float().mean().item()
+    sure = truth[:, 1:] != Sight.DOUBT
+    seen = ((logits[:, 17:] > 0) == (truth[:, 1:] == Sight.CLEAR))[sure].float().mean().item()
+    return right, seen
 
 
 def export(checkpoint: Path, target: Path, widths: tuple[int, ...] = WIDTHS) -> Path:

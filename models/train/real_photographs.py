@@ -13,6 +13,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from datasets.training.crops import Truth
+from datasets.training.signs import Sight
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS, Card
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import CROP_SIZE
@@ -27,14 +29,18 @@ LEAST_AGREEMENT = 0.7
 COPIES = 8
 # How far the corners of a crop are off, in card widths (standard deviation).
 LOOSE = 0.015
+# A card may be covered where another label's box takes more than this share of its own.
+APART = 0.02
 # Threshold of the detector: low, since the label confirms what it finds.
 THRESHOLD = 0.1
 
+Box = tuple[float, float, float, float]
 
-def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, int]]:
-    """Yield several crops (136 x 96 x 3, BGR) with class numbers of every card that is found.
 
-    `folder` holds `images/` and `labels/` (YOLO text: class, centre, size as shares).
+def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, Truth]]:
+    """Yield several crops (136 x 96 x 3, BGR) of every card that is found, and what they show.
+
+    Of a card that others may cover, it is not known whether its signs can be seen. `folder` holds `images/` and `labels/` (YOLO text: class, centre, size as shares).
     """
     rng = np.random.default_rng(1)
     for path in sorted((folder / "images").iterdir()):
@@ -44,16 +50,20 @@ def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, int]]:
         picture = np.asarray(image, np.uint8)
         found = models.detector(picture, passes_for(picture), threshold=THRESHOLD)
         quads = [d.quad for d in found if d.kind is Kind.FACE]
-        for card, box in labels_of(folder / "labels" / f"{path.stem}.txt", picture):
+        labels = labels_of(folder / "labels" / f"{path.stem}.txt", picture)
+        for card, box in labels:
             agreeing = [(agreement(q, box), number) for number, q in enumerate(quads)]
             best, number = max(agreeing, default=(0.0, -1))
             if best < LEAST_AGREEMENT:
                 continue
+            alone = all(covered_share(box, other) <= APART for _, other in labels if other != box)
+            sight = Sight.CLEAR if alone else Sight.DOUBT
             for _ in range(COPIES):
-                yield rectify(picture, loosened(rng, quads[number]), CROP_SIZE), card
+                crop = rectify(picture, loosened(rng, quads[number]), CROP_SIZE)
+                yield crop, Truth(card, sight, sight)
 
 
-def labels_of(path: Path, picture: Image) -> list[tuple[int, tuple[float, float, float, float]]]:
+def labels_of(path: Path, picture: Image) -> list[tuple[int, Box]]:
     """Return class numbers and boxes (left, top, right, bottom in pixels) of a label file."""
     height, width = picture.shape[:2]
     found = []
@@ -72,7 +82,15 @@ def labels_of(path: Path, picture: Image) -> list[tuple[int, tuple[float, float,
     return found
 
 
-def agreement(quad: Points, box: tuple[float, float, float, float]) -> float:
+def covered_share(box: Box, other: Box) -> float:
+    """Return the share of a box that another one takes."""
+    across = min(box[2], other[2]) - max(box[0], other[0])
+    down = min(box[3], other[3]) - max(box[1], other[1])
+    area = max((box[2] - box[0]) * (box[3] - box[1]), 1.0)
+    return max(across, 0.0) * max(down, 0.0) / area
+
+
+def agreement(quad: Points, box: Box) -> float:
     """Return the intersection over union of a box and the upright box round a quad."""
     left, top = quad.min(axis=0)
     right, bottom = quad.max(axis=0)

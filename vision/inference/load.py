@@ -35,11 +35,11 @@ from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
 # than none". The test picture is easy, so its exact value does not matter.
 LEAST_SURE = 0.5
 # How many outputs each network may have: kinds of object (a detector of before knows no hands),
-# four corners, ranks with suits and "readable", what the mouth of the shoe shows.
+# four corners, ranks with suits and what is seen, what the mouth of the shoe shows.
 OUTPUT_NAMES = {
     "detector": (len(KINDS), KINDS.index(Kind.HAND)),
     "corners": (2 * 4,),
-    "classifier": (RANKS + SUITS + 1,),
+    "classifier": (RANKS + SUITS + 3,),
     "mouth": (len(MOUTH_LABELS),),
 }
 # What a processor is asked for before 8-bit files are used: dot products of bytes, by their names
@@ -256,7 +256,8 @@ def open_models(
     generic = Classifier(
         reader,
         temperature=reader.settings["temperature"],
-        readable_temperature=reader.settings["readable_temperature"],
+        seen_temperature=reader.settings["seen_temperature"],
+        seen_shift=reader.settings["seen_shift"],
     )
     hashes = {model.name: model.sha256 for model in (finder, outliner, reader)}
     read_by = generic

@@ -8,7 +8,9 @@ import cv2
 import numpy as np
 import pytest
 
-from datasets.training.crops import UNREADABLE, amiss, crops, cut, label_of, smallest_box
+from datasets.faces.sprites import Pack
+from datasets.training.crops import NO_CARD, NOTHING, amiss, crops, cut, smallest_box, truth_of
+from datasets.training.signs import Sight
 from datasets.training.snapshot import Snapshot
 from vision.sight.geometry.plane import shared_area
 
@@ -16,7 +18,14 @@ OWN = {"train": ("harbour",)}
 QUAD = np.array([[20, 20], [80, 20], [80, 104], [20, 104]], np.float32)
 
 
-def shot(*, sharp: float = 60.0, card: int | None = 5, hide: slice | None = None) -> Snapshot:
+NONE, DOUBT, CLEAR = Sight
+# Class numbers: a five and a king of diamonds.
+FIVE, KING = 17, 49
+
+
+def shot(
+    *, sharp: float = 60.0, card: int | None = FIVE, hide: slice | None = None, back: bool = False
+) -> Snapshot:
     """Return a straight snapshot of 60 x 84 px, rows `hide` of it covered."""
     image = np.zeros((124, 100, 3), np.uint8)
     image[20:104, 20:80] = 255
@@ -25,7 +34,7 @@ def shot(*, sharp: float = 60.0, card: int | None = 5, hide: slice | None = None
     clear[20:104, 20:80] = 1
     if hide is not None:
         clear[hide] = 0
-    return Snapshot(image, QUAD, card, clear, sharp, 60.0, 0.0)
+    return Snapshot(image, QUAD, card, clear, sharp, 60.0, 0.0, Pack("harbour"), back)
 
 
 def test_crops_same_seed_same_crops() -> None:
@@ -38,29 +47,35 @@ def test_crops_same_seed_same_crops() -> None:
         assert one.dtype == np.uint8
 
 
-def test_crops_labels_cover_all_and_the_unreadable() -> None:
-    """Every class is drawn; about a seventh is not readable."""
-    labels = np.array([label for _, label in islice(crops(5, decks=OWN["train"]), 360)])
-    assert set(labels) <= set(range(UNREADABLE + 1))
-    assert len(set(labels)) > 48
-    assert 0.05 < np.mean(labels == UNREADABLE) < 0.3
+def test_crops_truths_cover_all_cards_and_what_cannot_be_seen() -> None:
+    """Every class is drawn; ranks and suits are hidden apart, and some crops show no face."""
+    truths = [truth for _, truth in islice(crops(5, decks=OWN["train"]), 480)]
+    assert {truth.card for truth in truths} == set(range(NO_CARD + 1))
+    assert 0.1 < np.mean([truth.card == NO_CARD for truth in truths]) < 0.35
+    assert 0.4 < np.mean([truth.readable for truth in truths]) < 0.75
+    assert any(truth.rank > truth.suit for truth in truths)
+    assert any(truth.rank < truth.suit for truth in truths)
+    assert any(truth.back == CLEAR for truth in truths)
+    assert all(truth.back == NONE for truth in truths if truth.card != NO_CARD)
 
 
 @pytest.mark.parametrize(
-    ("given", "label"),
+    ("given", "sights"),
     [
-        pytest.param(shot(), 5, id="whole"),
-        pytest.param(shot(card=None), UNREADABLE, id="no card of the 52"),
-        pytest.param(shot(sharp=12), UNREADABLE, id="too blurred"),
-        pytest.param(shot(sharp=19), None, id="doubtful sharpness"),
-        pytest.param(shot(hide=slice(46, 104)), 5, id="one index left"),
-        pytest.param(shot(hide=slice(24, 98)), UNREADABLE, id="covered"),
-        pytest.param(shot(hide=slice(32, 92)), None, id="parts of indices"),
+        pytest.param(shot(), (CLEAR, CLEAR, NONE), id="whole"),
+        pytest.param(shot(card=None), (NONE, NONE, NONE), id="no card of the 52"),
+        pytest.param(shot(card=None, back=True), (NONE, NONE, CLEAR), id="a back"),
+        pytest.param(shot(sharp=10), (NONE, NONE, NONE), id="too blurred"),
+        pytest.param(shot(sharp=19), (DOUBT, DOUBT, NONE), id="doubtful sharpness"),
+        pytest.param(shot(hide=slice(46, 104)), (CLEAR, CLEAR, NONE), id="one index left"),
+        pytest.param(shot(hide=slice(22, 102)), (NONE, NONE, NONE), id="covered"),
+        pytest.param(shot(card=KING, hide=slice(34, 104)), (CLEAR, NONE, NONE), id="a rank left"),
+        pytest.param(shot(hide=slice(20, 31)), (CLEAR, CLEAR, NONE), id="pips of a number"),
     ],
 )
-def test_label_of_follows_what_is_seen(given: Snapshot, label: int | None) -> None:
-    """A card is readable by one whole index or nearly all of it, sharp enough."""
-    assert label_of(given) == label
+def test_truth_follows_what_is_seen(given: Snapshot, sights: tuple[Sight, Sight, Sight]) -> None:
+    """Rank and suit are seen each for itself, in an index or by the pips, if sharp enough."""
+    assert truth_of(given)[1:] == sights
 
 
 def test_cut_shows_either_end_up_and_never_mirrors() -> None:
@@ -99,5 +114,5 @@ def test_amiss_is_never_the_cards_own_outline() -> None:
 def test_crop_with_an_outline_amiss_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clear card is no card where its outline is not its own."""
     monkeypatch.setattr("datasets.training.crops._AMISS", 1.0)
-    labels = [label for _, label in islice(crops(3, decks=OWN["train"]), 8)]
-    assert labels == [UNREADABLE] * 8
+    truths = [truth for _, truth in islice(crops(3, decks=OWN["train"]), 8)]
+    assert [truth._replace(back=NONE) for truth in truths] == [NOTHING] * 8

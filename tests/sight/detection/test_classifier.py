@@ -8,13 +8,18 @@ from vision.sight.detection.classifier import CROP_SIZE, Classifier
 from vision.sight.detection.detector import Tensor, batch
 
 
-def logits(card: str, *, strength: float = 6.0, readable: float = 4.0) -> Tensor:
-    """Return one row of logits that speaks for a card."""
-    row = np.zeros((1, 18), np.float32)
+def logits(
+    card: str,
+    *,
+    strength: float = 6.0,
+    seen: tuple[float, float, float] = (4.0, 4.0, -4.0),
+) -> Tensor:
+    """Return one row of logits that speaks for a card; `seen` are rank, suit and back."""
+    row = np.zeros((1, 20), np.float32)
     index = Card.parse(card).index
     row[0, index // 4] = strength
     row[0, 13 + index % 4] = strength
-    row[0, 17] = readable
+    row[0, 17:] = seen
     return row
 
 
@@ -24,7 +29,16 @@ def test_looks_put_the_card_at_its_class_number(card: str) -> None:
     (look,) = Classifier(lambda _: logits(card)).looks(logits(card))
     assert Card.of(int(look.log_p.argmax())) == Card.parse(card)
     assert float(np.exp(look.log_p).sum()) == pytest.approx(1.0, abs=1e-4)
-    assert look.readable == pytest.approx(1 / (1 + np.exp(-4.0)), abs=1e-6)
+    assert look.readable == pytest.approx((1 / (1 + np.exp(-4.0))) ** 2, abs=1e-6)
+
+
+def test_look_is_no_surer_than_its_suit_can_be_seen() -> None:
+    """However sure the names are: a hidden suit leaves the rank seen and the card unread."""
+    row = logits("Jc", strength=30.0, seen=(8.0, -3.0, -8.0))
+    (look,) = Classifier(lambda _: row).looks(row)
+    assert look.rank_seen > 0.99
+    assert look.confidence < 0.05
+    assert look.back < 0.01
 
 
 def test_temperature_makes_a_sure_look_less_sure_and_keeps_its_order() -> None:

@@ -86,3 +86,17 @@ def test_opinion_is_a_probability(ps: list[float], index: int) -> None:
     if opinion is not None:
         assert 0 <= opinion.error <= 1
         assert opinion.best != opinion.second
+
+
+def test_ten_looks_through_one_finger_are_one() -> None:
+    """Looks that can hardly see the signs do not confirm each other, in one pose or in many."""
+    for changed in (False, True):
+        errors = []
+        for readable in (0.6, 1.0):
+            fusion = LookFusion()
+            for _ in range(10):
+                fusion.add(look(SIX, 1 - 1e-6), readable, changed=changed)
+            opinion = fusion.opinion(FULL)
+            assert opinion is not None
+            errors.append(opinion.error)
+        assert errors[0] > 1e-5 > errors[1]

@@ -44,13 +44,16 @@ class Look:
     """One look at one card.
 
     `log_p` holds 52 calibrated log-probabilities by `Card.index`; `readable` (0 to 1) is the
-    probability that a card's face can be read here; `strange` is how far it is from the enrolled
-    deck's own cards, in spreads of their own looks: 0 where no deck is enrolled.
+    probability that both rank and suit of a face can be seen here, `rank_seen` that the rank can,
+    `back` that the back of a card can; `strange` is how far it is from the enrolled deck's own cards, in spreads of their own looks: 0
+    where no deck is enrolled.
     """
 
     log_p: NDArray[np.float32]
     readable: float
     strange: float = 0.0
+    rank_seen: float = 0.0
+    back: float = 0.0
 
     @property
     def confidence(self) -> float:
@@ -64,16 +67,24 @@ Classify = Callable[[Image, Sequence[Points]], Sequence[Look]]
 class Classifier:
     """Reads cards given by their quads from the full picture.
 
-    `infer` maps N x 3 x H x W (RGB, 0 to 1) to N x 18 logits: 13 ranks, 4 suits, readable.
-    The temperatures divide the logits, so that the stated probabilities are the measured ones.
+    `infer` maps N x 3 x H x W (RGB, 0 to 1) to N x 20 logits: 13 ranks, 4 suits, rank seen, suit
+    seen, back seen. The temperatures divide the logits; `seen_shift` is added to those of what is
+    seen of a face, since what may be hidden is often right: so that the stated probabilities are
+    the measured ones.
     """
 
     def __init__(
-        self, infer: Infer, *, temperature: float = 1.0, readable_temperature: float = 1.0
+        self,
+        infer: Infer,
+        *,
+        temperature: float = 1.0,
+        seen_temperature: float = 1.0,
+        seen_shift: float = 0.0,
     ) -> None:
         self._infer = infer
-        self._temperature = temperature
-        self._readable_temperature = readable_temperature
+        self.temperature = temperature
+        self.seen_temperature = seen_temperature
+        self.seen_shift = seen_shift
 
     def __call__(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Return one look for each quad (4 x 2 pixels, clockwise, edge 0-1 a short side)."""
@@ -86,14 +97,20 @@ class Classifier:
         return self.looks(self._infer(batch(crops)))
 
     def looks(self, logits: Tensor) -> tuple[Look, ...]:
-        """Turn N x 18 logits into looks."""
-        ranks = _log_softmax(logits[:, :RANKS] / self._temperature)
-        suits = _log_softmax(logits[:, RANKS : RANKS + SUITS] / self._temperature)
+        """Turn N x 20 logits into looks."""
+        ranks = _log_softmax(logits[:, :RANKS] / self.temperature)
+        suits = _log_softmax(logits[:, RANKS : RANKS + SUITS] / self.temperature)
         joint = (ranks[:, :, None] + suits[:, None, :]).reshape(len(logits), RANKS * SUITS)
-        readable = 1 / (1 + np.exp(-logits[:, RANKS + SUITS] / self._readable_temperature))
+        shifted = (logits[:, RANKS + SUITS : -1] + self.seen_shift) / self.seen_temperature
+        seen = _sigmoid(np.column_stack([shifted, logits[:, -1]]))
         return tuple(
-            Look(row.astype(np.float32), float(p)) for row, p in zip(joint, readable, strict=True)
+            Look(row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back))
+            for row, (rank, suit, back) in zip(joint, seen, strict=True)
         )
+
+
+def _sigmoid(logits: Tensor) -> Tensor:
+    return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

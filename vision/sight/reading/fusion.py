@@ -2,7 +2,8 @@
 
 Looks at a card that lies still are nearly copies of each other: their errors agree. They are
 averaged, and the average counts as at most three independent looks, however many there were; a
-new count is begun only by a new pose or new light.
+new count is begun only by a new pose or new light. Looks at a card whose signs can hardly be seen
+share what covers or blurs them: ten of those are one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ STILL_LOOKS = 3.0
 # After how many looks in one pose (weighted by readability) they count half of that. Lower reads
 # sooner, from fewer pictures.
 HALFWAY = 2.0
+# Up to the first mean readability (0 to 1) all looks count as one, from the second on in full,
+# between in proportion. Lower, and what one finger or one blur hides is believed after ten looks;
+# higher, and cards that are partly covered stay unread.
+HARDLY_SEEN, CLEARLY_SEEN = 0.8, 0.95
 # As how many independent looks all poses together count at most, for the same reason.
 MOST_LOOKS = 6.0
 # What a face with no copy left in the shoe weighs against one copy of another (no unit). At 0 an
@@ -52,14 +57,21 @@ class Opinion:
 
 @dataclass(slots=True, eq=False)
 class _Still:
-    """Looks in one pose and light: their weighted sum, and the sum of their weights."""
+    """Looks in one pose and light: their weighted sum, the sum of their weights, their number."""
 
     total: NDArray[np.float64] = field(default_factory=lambda: np.zeros(FACES))
     weight: float = 0.0
+    looks: int = 0
+
+    def clearness(self) -> float:
+        """Return how far (0 to 1) these looks may confirm each other: not if they share a cover."""
+        beyond = self.weight / self.looks - HARDLY_SEEN
+        return min(1.0, max(0.0, beyond / (CLEARLY_SEEN - HARDLY_SEEN)))
 
     def worth(self) -> float:
         """Return as how many independent looks these count."""
-        return STILL_LOOKS * self.weight / (self.weight + HALFWAY)
+        most = 1 + (STILL_LOOKS - 1) * self.clearness()
+        return min(most, STILL_LOOKS * self.weight / (self.weight + HALFWAY))
 
 
 class LookFusion:
@@ -85,6 +97,7 @@ class LookFusion:
         still = self._stills[-1]
         still.total += readable * doubting
         still.weight += readable
+        still.looks += 1
         self.looks += 1
 
     def opinion(self, copies_left: NDArray[np.floating]) -> Opinion | None:
@@ -95,7 +108,8 @@ class LookFusion:
         if not self._stills:
             return None
         worth = [still.worth() for still in self._stills]
-        scale = min(1.0, MOST_LOOKS / sum(worth))
+        most = 1 + (MOST_LOOKS - 1) * max(still.clearness() for still in self._stills)
+        scale = min(1.0, most / sum(worth))
         belief = np.log(np.maximum(np.asarray(copies_left, np.float64), NO_COPY))
         for still, looks in zip(self._stills, worth, strict=True):
             belief = belief + scale * looks * still.total / still.weight

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import LEAST_SURE, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
@@ -61,9 +61,9 @@ PART_OF_BESIDE = 0.25
 # area at least LEAST_AREA of the smallest card named: cards are of one size, and no table is so
 # deep. Lower gives clutter as unread cards; higher is silent about real ones.
 LEAST_UNREAD, LEAST_AREA = 0.3, 0.1
-# Factor (no unit) by which a detector's score for a back is weighed against a classifier's
-# confidence in a face of the same card. Higher, and faces are given as backs.
-BACK_WORTH = 0.9
+# The least probability (0 to 1), as the classifier sees it, with which a back is given. Lower gives
+# chips and painted slots as backs; higher is silent about backs that are half covered.
+LEAST_BACK = 0.5
 
 
 class Effort(NamedTuple):
@@ -190,7 +190,7 @@ class _OutlineReading:
 
     def result(self, *, named: bool) -> StillCard:
         """Return the card as it is given to the caller."""
-        sure = self.score if self.best is None else max(0.0, 1 - self.risk())
+        sure = self.confidence if self.best is None else max(0.0, 1 - self.risk())
         card = self.best if named else None
         return StillCard(self.detection.quad, self.detection.kind, card, sure)
 
@@ -233,19 +233,17 @@ def _readings(
 ) -> list[_OutlineReading]:
     """Return what each outline that boxes may stand for, or the likeliest one, reads as."""
     tried = outlines(models.detector, image, found, every=every)
-    faces = [card.quad for card in tried if card.kind is Kind.FACE]
-    looks = iter(_from_both_ends(models, image, faces))
-    return [
-        _face(card, next(looks))
-        if card.kind is Kind.FACE
-        else _OutlineReading(card, None, BACK_WORTH * card.score, card.score)
-        for card in tried
-    ]
+    looks = _from_both_ends(models, image, [card.quad for card in tried])
+    return [_judged(card, look) for card, look in zip(tried, looks, strict=True)]
 
 
-def _face(found: Detection, look: Look) -> _OutlineReading:
+def _judged(found: Detection, look: Look) -> _OutlineReading:
+    """Return what an outline shows: the classifier sees it larger than the detector did."""
+    is_back = look.back > max(look.readable, LEAST_BACK)
+    if is_back or (found.kind is Kind.BACK and look.confidence < LEAST_SURE):
+        return _OutlineReading(replace(found, kind=Kind.BACK), None, look.back, found.score)
     best = Card.of(int(np.argmax(look.log_p)))
-    return _OutlineReading(found, best, look.confidence, found.score)
+    return _OutlineReading(replace(found, kind=Kind.FACE), best, look.confidence, found.score)
 
 
 def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:
@@ -262,7 +260,13 @@ def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -
 def _mean(first: Look, second: Look) -> Look:
     log_p = (first.log_p + second.log_p) / 2
     normed = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
-    return replace(first, log_p=normed, readable=(first.readable + second.readable) / 2)
+    return replace(
+        first,
+        log_p=normed,
+        readable=(first.readable + second.readable) / 2,
+        rank_seen=(first.rank_seen + second.rank_seen) / 2,
+        back=(first.back + second.back) / 2,
+    )
 
 
 def _surest(readings: Sequence[_OutlineReading]) -> list[_OutlineReading]:
@@ -305,6 +309,7 @@ def _unread(
     least = LEAST_AREA * min((card.area for card in named), default=0.0)
     for reading in sorted(surest, key=lambda reading: -reading.score):
         strong = reading.score >= LEAST_UNREAD and reading.area >= least
+        strong &= reading.best is not None or reading.confidence >= LEAST_BACK
         if strong and not any(
             reading is card or reading.lies_in(card, PART_OF_READ) for card in taken
         ):

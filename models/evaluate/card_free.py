@@ -1,0 +1,73 @@
+"""Cards seen where there is none: `python -m models.evaluate.card_free --pictures 2000`.
+
+Pictures of held-out tables, things and hands without any card: chips, coasters, papers, phones,
+painted slots and words. Counted is what `shoe-reader read` gives, and what the detector of tables
+finds in a frame.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from datasets.render.paint import Image
+from datasets.training.scene import SEED_FAMILY, bare
+from vision.inference.load import ModelSet, open_models, packaged
+from vision.sight.detection.detector import Kind
+from vision.sight.stills.reader import StillCard, read_still
+
+# Seed of these pictures: another one than any training's.
+SEED = 90_002
+# Width and height of the pictures, px.
+SIZE = (640, 480)
+
+
+def pictures() -> Iterator[Image]:
+    """Yield pictures without cards, for ever the same ones."""
+    rng = np.random.default_rng([SEED_FAMILY["test"], 2, SEED])
+    while True:
+        yield bare(rng, size=SIZE, split="test").image
+
+
+def kind_of(card: StillCard) -> str:
+    """Return how a card is given: as which kind, and whether with a name."""
+    if card.kind is Kind.BACK:
+        return "backs"
+    return "named faces" if card.card else "unread faces"
+
+
+def count(shown: Iterator[Image], reading: ModelSet, table: ModelSet) -> dict[str, Counter[str]]:
+    """Return how many cards of each kind are given, and in how many pictures any."""
+    found = {"read": Counter[str](), "table": Counter[str]()}
+    for image in shown:
+        given = [kind_of(card) for card in read_still(image, reading)]
+        seen = [f"{box.kind}s" for box in table.detector(image) if box.kind is not Kind.HAND]
+        for name, kinds in (("read", given), ("table", seen)):
+            found[name].update(kinds)
+            found[name]["pictures with any"] += bool(kinds)
+    return found
+
+
+def main() -> None:
+    """Look at the pictures, print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pictures", type=int, default=200)
+    parser.add_argument("--detector", type=Path, help="another detector, for both")
+    arguments = parser.parse_args()
+    cv2.setNumThreads(1)
+    reading = open_models(arguments.detector or packaged("stills"), threads=1)
+    table = open_models(arguments.detector, threads=1)
+    shown = itertools.islice(pictures(), arguments.pictures)
+    for name, counts in count(shown, reading, table).items():
+        words = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
+        print(f"{name}: of {arguments.pictures} pictures without cards: {words}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What is named of the hardest crops, and how often wrongly: `python -m models.evaluate.hard_crops`.
+
+Of held-out decks, most of the cards with covers laid on their signs on purpose: the crops at which
+a reader invents. For each bound, what is named and how much of it is wrong, with exact intervals
+(Clopper and Pearson, 95 %); for each way in which signs are hidden, how much is declined.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from datasets.training.crops import NO_CARD, crops
+from datasets.training.signs import Sight
+from models.networks.model_card import SHIPPED
+from vision.inference.load import load_model
+from vision.sight.detection.classifier import Classifier
+
+# Seed of these crops: another one than any training's or other evaluation's.
+SEED = 90_001
+# Share of the cards whose signs are covered on purpose.
+HIDDEN = 0.7
+# Crops that one process makes and reads at a time, and how many of them at once.
+CHUNK, AT_ONCE = 2_000, 100
+# Probabilities of error up to which a card is named: that of `read`, and stricter ones.
+BOUNDS = (0.02, 1e-3, 1e-4, 1e-5)
+# What can be seen of a card, in words, by the sight of its rank and its suit.
+WAYS: dict[str, Callable[[int, int], bool]] = {
+    "rank and suit clear": lambda rank, suit: min(rank, suit) == Sight.CLEAR,
+    "in doubt, nothing hidden": lambda rank, suit: min(rank, suit) == Sight.DOUBT,
+    "suit hidden, rank clear": lambda rank, suit: (rank, suit) == (Sight.CLEAR, Sight.NONE),
+    "suit hidden, rank in doubt": lambda rank, suit: (rank, suit) == (Sight.DOUBT, Sight.NONE),
+    "rank hidden, suit not": lambda rank, suit: rank == Sight.NONE < suit,
+    "both hidden": lambda rank, suit: rank == Sight.NONE == suit,
+}
+
+
+def opened(path: Path) -> Classifier:
+    """Return the classifier of a model file, calibrated as its card says."""
+    model = load_model(path, threads=1)
+    return Classifier(
+        model,
+        temperature=model.settings["temperature"],
+        seen_temperature=model.settings["seen_temperature"],
+        seen_shift=model.settings["seen_shift"],
+    )
+
+
+def read(seed: int, path: Path) -> NDArray[np.float64]:
+    """Return a row for each of CHUNK crops: error stated, card read, and truth (card, sights)."""
+    cv2.setNumThreads(1)
+    classifier, made = opened(path), crops(SEED + seed, split="test", hidden=HIDDEN)
+    rows: list[tuple[float, ...]] = []
+    while len(rows) < CHUNK:
+        some = list(islice(made, AT_ONCE))
+        for look, (_, truth) in zip(
+            classifier.of_crops([crop for crop, _ in some]), some, strict=True
+        ):
+            rows.append((1 - look.confidence, int(look.log_p.argmax()), *truth))
+    return np.array(rows)
+
+
+def interval(hits: int, of: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of a share of which `hits` of `of` were seen."""
+    low = beta.ppf(0.025, hits, of - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, of - hits) if hits < of else 1.0
+    return float(low), float(high)
+
+
+def lines(rows: NDArray[np.float64]) -> list[str]:
+    """Return the tables in Markdown."""
+    error, best, card, rank, suit = rows[:, :5].T
+    faces = card < NO_CARD
+    clear = np.minimum(rank, suit) == Sight.CLEAR
+    found = ["| bound | clear cards named | named in all | of these wrong | 95 % interval |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for bound in BOUNDS:
+        named = error <= bound
+        wrong = int((named & (best != card)).sum())
+        low, high = interval(wrong, int(named.sum()))
+        found.append(
+            f"| {bound:g} | {named[clear].mean():.1%} | {int(named.sum())} "
+            f"| {wrong} ({wrong / max(named.sum(), 1):.4%}) | {low:.4%} to {high:.4%} |"
+        )
+    found += ["", "| to be seen | cards | declined at 0.02 | at 1e-3 | at 1e-5 | wrong at 0.02 |",
+              "|---|---|---|---|---|---|"]  # fmt: skip
+    for words, is_so in WAYS.items():
+        chosen = faces & np.array([is_so(int(r), int(s)) for r, s in zip(rank, suit, strict=True)])
+        found.append(_row(words, chosen, error=error, wrong=best != card))
+    return [*found, _row("no card of the 52", ~faces, error=error, wrong=best != card)]
+
+
+def _row(
+    words: str, chosen: NDArray[np.bool_], *, error: NDArray[Any], wrong: NDArray[np.bool_]
+) -> str:
+    shares = (f"{(error[chosen] > bound).mean():.2%}" for bound in (0.02, 1e-3, 1e-5))
+    named = int((chosen & wrong & (error <= BOUNDS[0])).sum())
+    return f"| {words} | {int(chosen.sum())} | {' | '.join(shares)} | {named} |"
+
+
+def main() -> None:
+    """Make and read the crops, print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "classifier.onnx")
+    parser.add_argument("--crops", type=int, default=20_000)
+    parser.add_argument("--processes", type=int, default=1)
+    arguments = parser.parse_args()
+    chunks = range(-(-arguments.crops // CHUNK))
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        rows = np.concatenate(list(pool.map(partial(read, path=arguments.onnx), chunks)))
+    print("\n".join(lines(rows[: arguments.crops])))
+
+
+if __name__ == "__main__":
+    main()

@@ -65,7 +65,7 @@ def reread(film: Path, out: Path, read: Counting) -> str:
 def test_pieces_of_a_film_are_the_whole_film_and_a_run_goes_on(
     film: Path, whole: Path, tmp_path: Path
 ) -> None:
-    """Broken off after two pieces and begun again, no piece is read twice, and not a byte differs."""
+    """Broken off after two pieces and begun again, none is read twice, and not a byte differs."""
     first, second = Counting(fails=2), Counting()
     with pytest.raises(KeyboardInterrupt):
         reread(film, tmp_path, first)

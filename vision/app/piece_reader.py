@@ -30,8 +30,8 @@ from vision.sight.geometry.frame import Frame, Image
 # Tables whose models a worker keeps open, at about 100 MB each; fewer open them again and again.
 TABLES_OPEN = 2
 
-# Decks that sight is told of: with so many no card that was read changes what is left of its face, to
-# the last bit of a double. The copies of the shoe are known to nobody who reads a piece of it.
+# Decks that sight is told of: with so many no card that was read changes what is left of its face,
+# to the last bit of a double. Who reads a piece of a shoe cannot know what is left in it.
 UNCOUNTED = 10**15
 
 Numbered = tuple[int, Image]

@@ -102,7 +102,7 @@ def own_workers(count: int, closing: ExitStack) -> str:
 
 def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
     """Yield what comes back; end when all has, or when the scheduler has gone."""
-    waiting: dict[str, Future] = {
+    waiting: dict[str, Future[R]] = {
         name: client.submit(work, task, key=name) for name, task in tasks.items()
     }
     while waiting and client.status == "running":
@@ -119,7 +119,7 @@ def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) ->
         time.sleep(LOOK_S)
 
 
-def _result(name: str, future: Future) -> Any:
+def _result(name: str, future: Future[R]) -> Any:
     """Return what a task gave; an error that is no defect as a value."""
     error = future.exception() if future.status == "error" else None
     if isinstance(error, KilledWorker):

@@ -237,7 +237,10 @@ def _reachable(url: str) -> Iterator[None]:
             "it, on the workers too"
         ) from error
     except FFmpegError as error:
-        raise OutsideError(f"{url}: cannot be read on: {error.strerror}") from error
+        raise OutsideError(
+            f"{url}: cannot be read on ({error.strerror}); copy the film again, or check what it "
+            "lies on"
+        ) from error
     except OSError as error:
         raise OutsideError(
             f"{url}: cannot be read ({error.strerror or error}); check the disk, the network or "

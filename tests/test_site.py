@@ -33,6 +33,7 @@ def test_site_is_built_strictly_and_every_page_is_in_it(tmp_path: Path) -> None:
     first = (tmp_path / "index.html").read_text("utf-8")
     assert re.findall(r'<(?:script|link)[^>]+(?:src|href)="https?://', first) == []
     assert not (tmp_path / "Containerfile").exists()
+    assert [*(tmp_path / "assets" / "stylesheets").glob("main.*.css")], "the site has no style"
 
 
 def test_dead_link_ends_the_build(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ chaos: $(VENV)/dev.done
 # anew with Debian's Chromium.
 docs: $(VENV)/dev.done
 	$(BIN)/python -m tests.browser.screens
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m mkdocs build --strict
 
 wheel: $(VENV)/dev.done
 	$(BIN)/python -m build --wheel

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, table_config, wait_for
 from vision.app.boards import Boards, address_of
+from vision.clock import now_ms
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -34,15 +34,17 @@ OUT = ROOT / "out" / "screens"
 # Dealt before the pictures are taken: the roads have some length. Every seventh coup is a mis-deal,
 # and so is the one after these, whose alert is left open.
 COUPS = 27
-SECOND_COUP = 20  # of the film, in seconds: cards lie on the table
+BEFORE_MS = 6 * 60_000  # that the dealing takes: the last alert is some seconds old
+SHOWN_MS = 300  # before the first card is taken away: all cards of the coup lie on the table
 SIZE = {"width": 1600, "height": 900}
+SMALL = {"width": 900, "height": 540}  # of the strip before the dealer
 
 
 @contextmanager
 def house(folder: Path) -> Iterator[tuple[str, Reader]]:
     """Give the address of a house's pages, and the reader of the table that they show."""
     users, key = house_of_people(folder)
-    show = rehearse(Scenario(coups=2, seed=11), look_for("test", 1, Camera((1920, 1080))))
+    show = rehearse(Scenario(coups=1, seed=11), look_for("test", 1, Camera((1920, 1080))))
     table = _table(show, folder)
     with EmbeddedBroker(0, 0) as broker, ExitStack() as closing:
         seen = load(table)
@@ -59,7 +61,7 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
             closing.enter_context(reader.beating())
         wait_for(lambda: boards.feed.connected)
         for seed, reader in enumerate(readers):
-            shoe = Shoe(reader, seed=seed)
+            shoe = Shoe(reader, seed=seed, at=now_ms() - BEFORE_MS)
             for _ in range(COUPS):
                 shoe.deal()
             shoe.deal(ruled=False)
@@ -69,8 +71,8 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
 
 def _table(show: Show, folder: Path) -> Path:
     """Write a picture of a simulated table, and the table file that it fits."""
-    frames = show.frames()
-    image, _ = next(islice(frames, round(SECOND_COUP * show.look.fps), None))
+    taken = min(card["removed_ms"] for card in show.truth()["cards"])
+    image = next(image for image, at in show.frames() if at >= taken - SHOWN_MS)
     (folder / "pictures").mkdir()
     cv2.imwrite(str(folder / "pictures" / "1.jpg"), image)
     path = folder / "table.toml"
@@ -98,7 +100,7 @@ def take(out: Path) -> None:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
         closing.callback(browser.close)
         for number, (name, who, path, ready) in enumerate(PAGES, start=1):
-            page = browser.new_context(viewport=SIZE).new_page()
+            page = browser.new_context(viewport=SMALL if who == "Bo" else SIZE).new_page()
             _enter(page, url, who, path)
             ready(page)
             page.screenshot(path=out / f"{number}-{name}.png")
@@ -131,9 +133,8 @@ def _history(page: Any) -> None:
 
 
 def _search(page: Any) -> None:
-    page.fill("[name=code]", "OVER_B3")
     page.click("#search button")
-    page.wait_for_selector("#search td", timeout=60_000)
+    page.wait_for_selector("#search td:has-text('card')", timeout=60_000)
 
 
 def _set_up(page: Any) -> None:

@@ -6,7 +6,7 @@ import json
 import random
 
 from tests.browser.voice import Reader
-from tests.table_log import Play
+from tests.table_log import NOON, Play
 from vision.game.cards import DECK
 from vision.game.commands import ResultStands
 from vision.game.events import CardRemoved, Role
@@ -15,10 +15,12 @@ from vision.game.events import CardRemoved, Role
 class Shoe:
     """Deals coup after coup to a reader; every `fault_every`th gets a card that was not due."""
 
-    def __init__(self, reader: Reader, *, seed: int, fault_every: int = 7) -> None:
+    def __init__(self, reader: Reader, *, seed: int, fault_every: int = 7, at: int = NOON) -> None:
         self._reader = reader
         self._fault_every = fault_every
-        self._play = Play().begin()
+        self._play = Play()
+        self._play.at = at
+        self._play.begin()
         cards = list(DECK) * 8
         random.Random(seed).shuffle(cards)
         self._cards = iter(cards)

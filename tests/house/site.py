@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 SCREENS = ROOT / "out" / "screens"
 # Pages outside the folder of the documents, and what they are called in the site.
 OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md"}
+# Wider than the theme's: the tables of the pages have long rows.
+STYLE = ".md-grid { max-width: 85rem; }\n"
 MERMAID = re.compile(r"```mermaid\n.*?```\n", re.DOTALL)
 
 
@@ -41,6 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages outside, and the pictures of the pages."""
     for name, called in OUTSIDE.items():
         files.append(File.generated(config, called, content=(ROOT / name).read_text("utf-8")))
+    files.append(File.generated(config, "site.css", content=STYLE))
     pictures = sorted(SCREENS.glob("*.png"))
     for picture in pictures:
         files.append(File.generated(config, f"screens/{picture.name}", abs_src_path=str(picture)))

@@ -1,7 +1,8 @@
 """Read one piece of a recording, as a reader of its own: with any worker, at any time, the same.
 
 A piece begins with a table that is still and empty. The pipeline is begun a moment before, so that
-it knows the bare table when the events begin to count. Nothing else is handed from piece to piece.
+it knows the bare table when the events begin to count. Nothing else is handed from piece to piece;
+so sight does not count the copies of a face, which the rules do when the pieces are joined.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from vision.app.pipeline import SightPipeline
 from vision.app.supervisor import SightSupervisor
 from vision.camera.files import STALL_S
 from vision.camera.source import Outage, Shot
-from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, path_of
 from vision.errors import OutsideError
 from vision.game.events import Event, Noticed, ViewBack, ViewLost
@@ -29,6 +29,10 @@ from vision.sight.geometry.frame import Frame, Image
 
 # Tables whose models a worker keeps open, at about 100 MB each; fewer open them again and again.
 TABLES_OPEN = 2
+
+# Decks that sight is told of: with so many no card that was read changes what is left of its face,
+# to the last bit of a double. Who reads a piece of a shoe cannot know what is left in it.
+UNCOUNTED = 10**15
 
 Numbered = tuple[int, Image]
 
@@ -162,9 +166,8 @@ class _Reading:
 
     def _supervisor(self) -> SightSupervisor:
         config, models, _ = self._bench
-        decks = load_profile(config.profile).rules.decks
         return SightSupervisor(
-            SightPipeline(config, models, decks=decks),
+            SightPipeline(config, models, decks=UNCOUNTED),
             models.self_test,
             canary_every_s=config.watch.canary_every_s,
             stall_s=None,

@@ -6,15 +6,15 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from vision.app.piece_reader import read_piece, reader_of
 from vision.errors import ConfigurationError, OutsideError
-from vision.reread.progress import Progress
-from vision.reread.recordings import recordings
-from vision.reread.report import summary, write_report
-from vision.reread.rereading import Reading, Rereading
 
 try:
+    from vision.app.piece_reader import read_piece, reader_of
     from vision.reread.cluster import Cluster, Here, Pool, own_workers
+    from vision.reread.progress import Progress
+    from vision.reread.recordings import recordings
+    from vision.reread.report import summary, write_report
+    from vision.reread.rereading import Reading, Rereading
 except ImportError as error:
     raise ConfigurationError(
         f"{error.name} is missing: shoe-reader reread needs more than a table does; install "

@@ -85,8 +85,8 @@ class Cluster:
                 if time.monotonic() >= until:
                     raise OutsideError(
                         f"no scheduler answers at {self._address} ({error}); start one with "
-                        "`dask scheduler`, and workers with `dask worker`; what was done is kept, "
-                        "and the same command goes on from there"
+                        "`dask scheduler`, and workers with `dask worker`, and give the same "
+                        "command again: what was done is kept"
                     ) from error
                 time.sleep(AGAIN_S)
 
@@ -102,7 +102,7 @@ def own_workers(count: int, closing: ExitStack) -> str:
 
 def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
     """Yield what comes back; end when all has, or when the scheduler has gone."""
-    waiting: dict[str, Future] = {
+    waiting: dict[str, Future[R]] = {
         name: client.submit(work, task, key=name) for name, task in tasks.items()
     }
     while waiting and client.status == "running":
@@ -119,13 +119,13 @@ def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) ->
         time.sleep(LOOK_S)
 
 
-def _result(name: str, future: Future) -> Any:
+def _result(name: str, future: Future[R]) -> Any:
     """Return what a task gave; an error that is no defect as a value."""
     error = future.exception() if future.status == "error" else None
     if isinstance(error, KilledWorker):
         return OutsideError(
-            f"{name}: workers died of it {error.allowed_failures} times over; see their logs, most "
-            "likely they lack memory: give them 1 GB each"
+            f"{name}: {error.allowed_failures} workers ended while they read it; see their logs, "
+            "and give each 1 GB of memory"
         )
     if isinstance(error, ShoeReaderError):
         return error

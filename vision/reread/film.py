@@ -137,7 +137,7 @@ def _key_frames(
     return max((number + 1 for number, _ in numbers), default=0), tuple(keys)
 
 
-def _packets(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet]:
+def _packets(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet[VideoStream]]:
     """Yield the packets of a film as far as it goes."""
     try:
         yield from container.demux(stream)
@@ -164,14 +164,15 @@ def frames(url: str, found: Survey, first: int, moved: Moved) -> Iterator[tuple[
                 continue
             number = _number(stream, found.rate, frame.pts - base)
             if number >= first:
-                yield number, None if frame.is_corrupt else frame.to_ndarray(format="bgr24")
+                image = None if frame.is_corrupt else frame.to_ndarray(format="bgr24")
+                yield number, cast(Image | None, image)
 
 
 def _decoded(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
     """Yield what can be decoded; a packet that cannot be is passed over."""
     for packet in _packets(container, stream):
         try:
-            yield from cast(list[VideoFrame], packet.decode())
+            yield from packet.decode()
         except FFmpegError:
             continue
 
@@ -236,7 +237,10 @@ def _reachable(url: str) -> Iterator[None]:
             "it, on the workers too"
         ) from error
     except FFmpegError as error:
-        raise OutsideError(f"{url}: cannot be read on: {error.strerror}") from error
+        raise OutsideError(
+            f"{url}: cannot be read on ({error.strerror}); copy the film again, or check what it "
+            "lies on"
+        ) from error
     except OSError as error:
         raise OutsideError(
             f"{url}: cannot be read ({error.strerror or error}); check the disk, the network or "

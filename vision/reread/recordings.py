@@ -67,7 +67,7 @@ def recordings(
     for url, name in zip(urls, names, strict=True):
         said = _evening_file(url, evening)
         config = _of_reading(load(_table_file(url, table)))
-        found.append(Recording(url, name, config, said and load_evening(said)))
+        found.append(Recording(url, name, config, None if said is None else load_evening(said)))
     return tuple(found)
 
 

@@ -26,13 +26,14 @@ from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import tomlkit
 from sqlalchemy import Engine, func, select
 
 from tests.archive.postgres import Postgres
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
+from tests.browser.voice import EXAMPLE
 from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, wait_for
@@ -222,16 +223,29 @@ class Floor:
         return str(self.folder / f"{table}.toml")
 
     def _write_table(self, table: str) -> None:
-        config = config_for(self.folder, self.broker.port, table)
-        content: dict[str, Any] = config.model_dump(mode="json", exclude_none=True)
-        content["archive"]["address"] = self.database.address
+        """Write the table file of the board server and of the archive."""
+        content = tomlkit.parse(EXAMPLE.read_text("utf-8"))
+        content.update({"site": SITE, "table": table})
+        for section, values in {
+            "broker": {"kind": "external", "port": self.broker.port},
+            "log": {"path": str(self.folder / f"{table}.sqlite")},
+            "orders": {"users": str(self.folder / "users.json")},
+            "desk": {"key": str(self.folder / "desk.key")},
+            "archive": {"address": self.database.address},
+        }.items():
+            content[section].update(values)
         Path(self._file(table)).write_text(tomlkit.dumps(content), encoding="utf-8")
 
 
 def prove(floor: Floor, play_s: float) -> list[str]:
     """Kill each part in turn during play; return what was measured. OutsideError for a loss."""
     lines = []
-    wait_for(lambda: all(floor.archived(table) for table in floor.tables), RECOVERED_S)
+    assert floor.archive is not None
+    wait_for(
+        lambda: floor.archive.poll() is not None or all(map(floor.archived, floor.tables)),
+        RECOVERED_S,
+    )
+    assert floor.archive.poll() is None, (floor.folder / "archive.log").read_text("utf-8")
     for name, kill, start in parts(floor):
         time.sleep(play_s)
         kill()

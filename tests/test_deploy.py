@@ -90,10 +90,11 @@ def test_unit_is_what_systemd_understands(name: str, tmp_path: Path) -> None:
 
 def test_units_of_several_tables_share_no_folder() -> None:
     """Each table's log is its own user's: systemd gives a shared folder to the last that starts."""
-    reader, board, tables = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
+    reader, board, tables, archive = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
     assert "StateDirectory=shoe-reader/%i\n" in reader
     assert "StateDirectory=shoe-reader-tables\n" in tables
     assert "StateDirectory=shoe-reader-board\n" in board
+    assert "StateDirectory=shoe-reader-archive\n" in archive
     assert "WatchdogSec=" in reader
     assert "Type=notify" in reader
 

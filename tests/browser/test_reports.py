@@ -119,7 +119,7 @@ def screen(chromium: Any, house: tuple[Boards, Tables]) -> Iterator[Screen]:
     page.fill("#name", "Cy")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url(lambda url: "login" not in url, timeout=30000)
+    page.wait_for_url("**/floor", timeout=120000)
     yield found
     page.context.close()
 
@@ -220,7 +220,7 @@ def test_reports_are_for_the_desk_only(chromium: Any, house: tuple[Boards, Table
     page.fill("#name", "Bo")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url(lambda told: "login" not in told, timeout=30000)
+    page.wait_for_url(lambda told: "login" not in told, timeout=120000)
     assert page.request.get(f"{url}api/report/misdeals").status == 403
     page.goto(f"{url}reports")
     assert "/login?why=role" in page.url

@@ -107,7 +107,10 @@ def joining(connection: Connection, table: Table) -> Insert:
             values[column.name] = case((added.is_(None), old), (is_first, added), else_=old)
         else:
             values[column.name] = case((is_newer, added), else_=old)
-    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
+    statement: Insert = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=values
+    )
+    return statement
 
 
 def joined(table: Table, there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,14 +130,18 @@ def joined(table: Table, there: Mapping[str, Any], new: Mapping[str, Any]) -> di
 def once(connection: Connection, table: Table) -> Insert:
     """Return an insert that leaves a row of the same key as it is."""
     insert = _insert(connection, table)
-    return insert.on_conflict_do_nothing(index_elements=list(table.primary_key))
+    statement: Insert = insert.on_conflict_do_nothing(index_elements=list(table.primary_key))
+    return statement
 
 
 def replacing(connection: Connection, table: Table) -> Insert:
     """Return an insert that takes the place of a row of the same key."""
     insert = _insert(connection, table)
     values = {c.name: insert.excluded[c.name] for c in table.columns if not c.primary_key}
-    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
+    statement: Insert = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=values
+    )
+    return statement
 
 
 def _insert(connection: Connection, table: Table) -> Any:

@@ -172,7 +172,7 @@ class Hook:
         query = select(message).where(message.c.arrival > self._arrival)
         with explained(self._engine), self._engine.connect() as connection:
             found = connection.execute(query.order_by(message.c.arrival).limit(AT_ONCE))
-            rows = found.mappings().all()
+            rows = [dict(row) for row in found.mappings()]
         for row in rows:
             if self._stopping.is_set():
                 break

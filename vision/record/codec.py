@@ -156,7 +156,8 @@ def is_record(kind: Any) -> bool:
 
 def to_json(value: Any) -> object:
     """Return a value as JSON; a record as its fields that differ from their defaults."""
-    return _writer(type(value))(value)
+    kind: Any = type(value)
+    return _writer(kind)(value)
 
 
 @cache

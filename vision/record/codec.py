@@ -35,11 +35,14 @@ EVENTS: dict[str, type[Event]] = {
 CARDS = {str(card): card for card in DECK}
 
 
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
 def canonical(value: object) -> str:
     """Return the one JSON text for a value: sorted keys, no spaces, UTF-8, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _CANONICAL.encode(value)
 
 
 def rules_hash(profile: Profile) -> str:
@@ -153,19 +156,26 @@ def is_record(kind: Any) -> bool:
 
 def to_json(value: Any) -> object:
     """Return a value as JSON; a record as its fields that differ from their defaults."""
-    if isinstance(value, Card):
-        return str(value)
-    if isinstance(value, IntEnum):
-        return value.name
-    if isinstance(value, Enum):
-        return value.value
-    if is_record(type(value)):
-        return record_to_json(value)
-    if isinstance(value, tuple | list):
-        return [to_json(item) for item in value]
-    if isinstance(value, frozenset | set):
-        return [to_json(item) for item in sorted(value)]
-    return value
+    kind: Any = type(value)
+    return _writer(kind)(value)
+
+
+@cache
+def _writer(kind: Any) -> Callable[[Any], object]:
+    """Return the function that makes JSON of a value of that type."""
+    if issubclass(kind, Card):
+        return str
+    if issubclass(kind, IntEnum):
+        return {member: member.name for member in kind}.__getitem__
+    if issubclass(kind, Enum):
+        return {member: member.value for member in kind}.__getitem__
+    if is_record(kind):
+        return record_to_json
+    if issubclass(kind, tuple | list):
+        return lambda value: [to_json(item) for item in value]
+    if issubclass(kind, frozenset | set):
+        return lambda value: [to_json(item) for item in sorted(value)]
+    return lambda value: value
 
 
 def record_to_json(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, object]:

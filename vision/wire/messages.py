@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from vision.game.events import Started
@@ -250,6 +251,7 @@ def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(maxsize=8)  # the messages of an event, and those of the one before, have one time
 def iso(at: int) -> str:
     """Return Unix milliseconds as UTC in ISO 8601 with milliseconds."""
     moment = EPOCH + timedelta(milliseconds=at)

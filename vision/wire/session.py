@@ -32,6 +32,9 @@ from vision.wire.messages import (
 )
 
 Results = tuple[CoupResult, ...]
+PROOFS = (EvidenceKept, Anchored)
+UNSEEN = (*PROOFS, LogBegun, Recorded)  # what proves or records, and is no event of the rules
+REGISTERED = (Command, Started)  # the events of the rules that are in the register
 
 
 class DrawnRoads(NamedTuple):
@@ -122,8 +125,7 @@ def advance(session: TableSession, event: Event) -> Step:
 
 def apply_event(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
     """Return the table after the event, and the outputs; what proves or records changes none."""
-    unseen = EvidenceKept | Anchored | LogBegun | Recorded
-    return (table, ()) if isinstance(event, unseen) else step(table, event)
+    return (table, ()) if isinstance(event, UNSEEN) else step(table, event)
 
 
 def with_messages(
@@ -133,7 +135,7 @@ def with_messages(
 
     `session` is the one before the event, but with the evidence that was kept of the event.
     """
-    if isinstance(event, EvidenceKept | Anchored):
+    if isinstance(event, PROOFS):
         return _advance_proof(session, event)
     if isinstance(event, LogBegun):
         stream, closing = begun_messages(session.stream, event)
@@ -153,7 +155,7 @@ def with_messages(
     if any(isinstance(output, AlertChanged) for output in outputs):
         shelf = shelf.after(outputs)
     register = session.register
-    if isinstance(event, Command | Started):  # no other event of the rules is in the register
+    if isinstance(event, REGISTERED):
         register = register.after(event, outputs)
     return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
 

@@ -162,10 +162,18 @@ def _believed(
     best = max(found, key=_weight, default=None)
     if best is None:
         return None
-    if best.weight >= odds.times_likelier * (sum(map(_weight, found)) - best.weight):
+    # Which of the cards on their way it is may not be known; that it is one of them is enough.
+    same = [e for e in found if e is best or (_is_due(e) and _is_due(best))]
+    likely, total = sum(map(_weight, same)), sum(map(_weight, found))
+    if likely >= odds.times_likelier * (total - likely):
         return best
     late = run.rested_ms(scene.at) >= odds.patience_ms
     return replace(best, doubted=True) if late else None
+
+
+def _is_due(explanation: Explanation) -> bool:
+    """Whether it is a card that left the shoe and was not laid yet."""
+    return explanation.card is not None and explanation.card.placed is None
 
 
 def _weight(explanation: Explanation) -> float:

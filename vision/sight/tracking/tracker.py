@@ -227,10 +227,15 @@ class Tracker:
                 run.bare_at = self._at
                 run.bare_looks += 1
         believed = explain([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
+        taken: list[TrackedCard] = []
         for run, explanation in zip(ripe, believed, strict=False):
             settled = self._is_settled(run, explanation)
-            if explanation is not None and settled and run in self._runs:
-                self._take_for(run, explanation)
+            if explanation is None or not settled or run not in self._runs:
+                continue
+            if explanation.card is not None and explanation.card in taken:
+                continue  # two cards came down, and which is which is not known
+            self._take_for(run, explanation)
+            taken += [] if explanation.card is None else [explanation.card]
 
     def _is_settled(self, run: Tracklet, explanation: Explanation | None) -> bool:
         """Whether it is a card, and of one at rest the same was believed at the look before."""
@@ -301,8 +306,8 @@ class Tracker:
 
         A dealer can be so quick that a card was never seen in flight; it is the first all the same.
         """
-        if any(not card.is_seen for card in self._cards):
-            return  # what lies there is then more likely what the mouth gave to leave
+        if any(card.life is Life.LOST for card in self._cards):
+            return  # what lies there is then more likely one that left before
         for earlier in list(self._runs):
             if earlier.number >= run.number or earlier.rested_ms(self._at) < LEAST_REST_MS:
                 continue

@@ -178,8 +178,7 @@ class Tracker:
         """Return what is held true now, for people to look at."""
         ripe = [run for run in self._runs if self._is_ripe(run)]
         found = weighed([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
-        found = zip((run.number for run in ripe), found, strict=False)
-        odds = dict(found)
+        odds = dict(zip((run.number for run in ripe), found, strict=False))
         runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
         return tracker_view(self._view, self._cards, runs, self._at)
 

@@ -60,8 +60,12 @@ class Dealer:
         self.dealt = Dealt(coup, trick, self.now)
         self.at_place = {}
         number = self.rng.randrange(1, 4)  # the card that a trick is done with
-        drawn = list(coup.drawn)
-        for index, card in enumerate(drawn):
+        index, last = 0, sum(card.card is not None for card in coup.drawn)
+        for card in coup.drawn:
+            if card.card is None:
+                self._draw_cut_card()
+                self._wait(0.15, 0.7)
+                continue
             if index == 4:
                 self._turn_first_four(trick)
                 self._wait(0.6, 1.5)
@@ -69,7 +73,8 @@ class Dealer:
                 self._take_off()
             self._draw(card, index, trick if index == number else None)
             self._wait(0.15, 0.7)
-        if len(drawn) <= 4:
+            index += 1
+        if last <= 4:
             self._turn_first_four(trick)
         if trick is Trick.SWITCH:
             self._wait(1.5, 3.0)
@@ -83,9 +88,6 @@ class Dealer:
     # --- drawing and laying ----------------------------------------------------------------------
 
     def _draw(self, drawn: Drawn, index: int, trick: Trick | None) -> None:
-        if drawn.card is None:
-            self._draw_cut_card()
-            return
         if trick is Trick.RETURNED:
             self._draw_and_return(drawn)
         together = trick is Trick.TWO_CARDS_OUT

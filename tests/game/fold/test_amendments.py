@@ -307,3 +307,15 @@ def test_carried_card_that_is_withdrawn_cannot_be_uncarried() -> None:
     assert dealer.table.coup.number == 2
     dealer.tell(CardRead(dealer.tick(), order, Card.parse("2c"), 1.0))
     assert isinstance(dealer.said[-1], Ignored)
+
+
+@pytest.mark.parametrize("unordered", [True, False])
+def test_order_is_not_alleged_of_cards_whose_order_was_not_seen(*, unordered: bool) -> None:
+    """Two on their way at one time have the turns of their places; seen apart, a fault is one."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "4h")
+    first, second = dealer.out(), dealer.out()
+    for order, slot in ((first, P2), (second, B1)):
+        dealer.tell(CardPlaced(dealer.tick(), order, slot, unordered))
+    dealer.deal(B2, "3c")
+    assert dealer.open == ([] if unordered else ["WRONG_ORDER_INIT"])

@@ -78,6 +78,27 @@ def test_cards_are_told_in_the_order_in_which_they_left() -> None:
     assert not any(track.found for track in watch.told)
 
 
+def test_cards_on_their_way_at_one_time_are_told_without_an_order() -> None:
+    """Two left before either lay: which is which was not seen, so no order is built on it."""
+    watch = Watch()
+    watch.leave()
+    watch.see(frames=4)
+    watch.leave()
+    watch.see(FIRST, SECOND, frames=20)
+    assert [track.unordered for track in watch.tracks] == [True, True]
+
+
+def test_cards_one_after_the_other_have_their_order() -> None:
+    """The first lies before the second leaves: each can only be the one it is."""
+    watch = Watch()
+    watch.leave()
+    watch.see(FIRST, frames=8)
+    watch.leave()
+    watch.see(FIRST, SECOND, frames=8)
+    assert [track.unordered for track in watch.tracks] == [False, False]
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1, Slot.BANCO_1]
+
+
 def test_sign_that_nothing_confirms_makes_no_card_and_a_doubt_if_it_was_sure() -> None:
     """A false sign is never a card of the coup; a sure one is told as a doubt about the reader."""
     for sure, codes in ((0.95, ["REVIEW"]), (0.7, [])):

@@ -105,8 +105,8 @@ class Track:
     track is returned once with `gone` set and then no more. `covered`: a hand lies over part of it.
     `found`: it came to light after cards that left later, or may have: nobody saw when it left.
     `doubt`: why sight is not sure of it, for people. `returned`: gone because it went back into
-    the shoe. `withdrawn`: gone because there was none. `unordered`: which it is of several cards that
-    were on their way at one time was not seen.
+    the shoe. `withdrawn`: gone because there was none. `unordered`: which it is of several cards
+    that were on their way at one time was not seen.
     """
 
     id: int

@@ -162,10 +162,18 @@ def _believed(
     best = max(found, key=_weight, default=None)
     if best is None:
         return None
-    if best.weight >= odds.times_likelier * (sum(map(_weight, found)) - best.weight):
+    # Which of the cards on their way it is may not be known; that it is one of them is enough.
+    same = [e for e in found if e is best or (_is_due(e) and _is_due(best))]
+    likely, total = sum(map(_weight, same)), sum(map(_weight, found))
+    if likely >= odds.times_likelier * (total - likely):
         return best
     late = run.rested_ms(scene.at) >= odds.patience_ms
     return replace(best, doubted=True) if late else None
+
+
+def _is_due(explanation: Explanation) -> bool:
+    """Whether it is a card that left the shoe and was not laid yet."""
+    return explanation.card is not None and explanation.card.placed is None
 
 
 def _weight(explanation: Explanation) -> float:
@@ -300,7 +308,7 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
     if scene.signs:
         came = run.born_at if run.rest is None else run.rest_since
         near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
-        overdue = max(scene.at - came - SIGN_DUE_MS, 0) / odds.sign_late_ms
+        overdue = max(scene.at - run.born_at - SIGN_DUE_MS, 0) / odds.sign_late_ms
         missed = odds.sign_missed * (odds.two_at_once if near else 1.0)
         given = any(not c.is_seen and c.out_at >= run.born_at for c in scene.cards)
         waits = left and not given  # its own sign may be still to come

@@ -18,8 +18,8 @@ from vision.sight.tracking.tracklet import Tracklet
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
 # and two quick cards are one, shorter and one card is two.
 SAME_LEAVING_MS = 450
-# Two signs are two cards, unless nobody could have drawn two so soon after each other, in ms. Longer,
-# and a sign that came late makes one card of two; shorter, and a stammering watcher makes two of one.
+# Two signs are two cards, unless nobody could have drawn two so soon one after the other, in ms.
+# Longer, and a sign that came late makes one card of two; shorter, and a stammer makes two of one.
 TWICE_TOLD_MS = 200
 # A card that left unseen is told of before those that left after it; they wait so long for it, in
 # ms. Longer delays every card after a false sign, shorter gives the wrong order.
@@ -33,8 +33,8 @@ SIGN_ALONE, SIGN_ALONE_MS = 0.985, 200
 NEVER_CAME_MS = 5000
 # ... which is a doubt worth a person's look where the mouth was at least this sure.
 SURE_SIGN = 0.9
-# Signs that a card went back count for a card last seen within so many mm of the mouth, and are
-# believed after so many ms without sight of it elsewhere: a card under a hand has been laid by then.
+# Signs that a card went back count for one last seen within so many mm of the mouth, and are
+# believed after so many ms without sight of it elsewhere: one under a hand has been laid by then.
 RETURN_REACH_MM, RETURN_MS = 220.0, 1500
 # ... and only so long, in ms, after it left: nobody carries a card about before he returns it.
 RETURN_WITHIN_MS = 6000

@@ -178,8 +178,7 @@ class Tracker:
         """Return what is held true now, for people to look at."""
         ripe = [run for run in self._runs if self._is_ripe(run)]
         found = weighed([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
-        found = zip((run.number for run in ripe), found, strict=False)
-        odds = dict(found)
+        odds = dict(zip((run.number for run in ripe), found, strict=False))
         runs = [run_view(self._view, run, odds.get(run.number, ())) for run in self._runs]
         return tracker_view(self._view, self._cards, runs, self._at)
 
@@ -227,10 +226,17 @@ class Tracker:
                 run.bare_at = self._at
                 run.bare_looks += 1
         believed = explain([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
+        taken: list[TrackedCard] = []
         for run, explanation in zip(ripe, believed, strict=False):
             settled = self._is_settled(run, explanation)
-            if explanation is not None and settled and run in self._runs:
-                self._take_for(run, explanation)
+            if explanation is None or not settled or run not in self._runs:
+                continue
+            if explanation.card is not None and explanation.card in taken:
+                continue  # two cards came down, and which is which is not known
+            if explanation.new and self._watched and run.rest is None:
+                continue  # what leaves the mouth is begun by its sign
+            self._take_for(run, explanation)
+            taken += [] if explanation.card is None else [explanation.card]
 
     def _is_settled(self, run: Tracklet, explanation: Explanation | None) -> bool:
         """Whether it is a card, and of one at rest the same was believed at the look before."""
@@ -268,12 +274,16 @@ class Tracker:
             for r in self._runs
             if r.rest is not None and self._view.slot_of(r.rest) not in (None, slot)
         )
-        card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
+        on_their_way = (
             other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
             for other in self._cards
             if other is not card and not other.tracklet.is_cut
             if other.came_at is not None or other.tracklet.seen_at < self._at
         )
+        # Without the word of the mouth it is not known when it left.
+        unsigned = self._watched and not card.signed
+        rivals = any(r.rest_since >= card.out_at for r in elsewhere)
+        card.unordered = unsigned or rivals or any(on_their_way)
 
     def _open_since(self) -> int | None:
         """Return since when (ms) an empty place shows something unexplained or hides it."""
@@ -301,8 +311,8 @@ class Tracker:
 
         A dealer can be so quick that a card was never seen in flight; it is the first all the same.
         """
-        if any(not card.is_seen for card in self._cards):
-            return  # what lies there is then more likely what the mouth gave to leave
+        if any(card.life is Life.LOST for card in self._cards):
+            return  # what lies there is then more likely one that left before
         for earlier in list(self._runs):
             if earlier.number >= run.number or earlier.rested_ms(self._at) < LEAST_REST_MS:
                 continue

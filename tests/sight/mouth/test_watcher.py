@@ -22,7 +22,7 @@ from vision.sight.mouth.watcher import TURNS, MouthWatcher, Seen, Stage
 # Time between two pictures, ms.
 STEP = 40
 BACK, FACE = Shown(0.94, 0.02, 0.02, 0.02), Shown(0.02, 0.94, 0.02, 0.02)
-CUT = Shown(0.02, 0.02, 0.94, 0.02)
+CUT = Shown(0.01, 0.01, 0.97, 0.01)
 REST, PARTLY, WHOLLY = Phases(0.96, 0.03, 0.01), Phases(0.03, 0.95, 0.02), Phases(0.02, 0.03, 0.95)
 
 
@@ -94,6 +94,14 @@ STORIES = {
     "cut-card-behind-another": (
         [pulled(0.2, 0.5), pulled(0.8, 1.1, 1.4, shown=CUT)],
         ["leaving", "left"],
+    ),
+    "goes-half-back-and-leaves-all-the-same": (
+        [pulled(*OUT, 0.9, 0.5, 0.8, 1.2, 1.4, hand=0.9)],
+        ["leaving", "left", "left"],
+    ),
+    "goes-back-and-the-hand-leaves": (
+        [pulled(*OUT, 0.9, 0.5, hand=0.9), [seen(WHOLLY, 0.9)] * 3],
+        ["leaving", "left", "returned"],
     ),
     "goes-back-quickly": (
         [pulled(*OUT, 1.2), [seen(WHOLLY, 0.8), seen(PARTLY, 0.5), *[seen(PARTLY, 0.2)] * 3]],

@@ -46,6 +46,9 @@ SETTLED_MS = 60
 # in a few pictures makes a returned card the next one; longer, and a quick next draw is lost.
 WAITING_MS = 200
 HAND_NEAR = 0.3
+# A card that seemed to be pushed back has left after all if it comes so far, in depths of a card.
+# Nearer to 1, and a hand that draws back from a returned card is a departure.
+CLEARLY = 1.05
 # After this time without a picture, ms, nobody knows what happened: the watcher begins again.
 LOST_MS = 1000
 # How long a face must show in the mouth, ms of pictures, and how surely (0 to 1), to be exposed.
@@ -63,7 +66,7 @@ EARLY = 0.66
 # that says nothing; and the least and most that it may say. On films of two simulators ordinary
 # cards have 0.02 at most, one 0.08, the cut card 0.1 to 0.3 unless it is white. More weight, and a
 # sleeve of a new colour is a cut card; less, and only a bright cut card is seen.
-NOVEL_WEIGHT, NOVEL_EVEN = 50.0, 0.05
+NOVEL_WEIGHT, NOVEL_EVEN = 60.0, 0.05
 NOVEL_LEAST, NOVEL_MOST = -1.0, 3.0
 # How much a departure is believed of which the end was not seen: nearly out, and then gone (0 to
 # 1). As often right on plays drawn at random.
@@ -73,7 +76,9 @@ UNSEEN_END = 0.8
 # wholly in sight in one. Lower tells hands as cards, higher misses quick draws.
 FLASH = 0.5
 # Slope and offset of the line that makes the odds said those found (logarithms): 1 and 0 is none.
-CALIBRATION = (1.0, 0.0)
+# Between the fit to plays to tune on (0.8, 0.5: half of what happens there is a trap) and that to
+# films to tune on (1.5, 0.9), as `models.evaluate.mouth` prints them. Steeper trusts traps.
+CALIBRATION = (1.0, 0.4)
 
 
 class Seen(Enum):
@@ -141,7 +146,7 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     (Stage.AT_LIP, Seen.LITTLE): (Stage.PUSHED_BACK, None),
     (Stage.AT_LIP, Seen.HALF): (Stage.PUSHED_BACK, None),
     (Stage.PUSHED_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
-    (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, None),
+    (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
     # Nobody pushes it: the next one lies there, as it does in shoes that show half of it.
     (Stage.AWAY, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
     (Stage.AT_LIP, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
@@ -149,6 +154,10 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
 }
 
 
+# The stages in which a card is on its way, or may be.
+PASSING_STAGES = {
+    Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK, Stage.OUT, Stage.PUSHED_BACK,
+}  # fmt: skip
 # What is believed before the first picture.
 AT_REST = Phases(1.0, 0.0, 0.0)
 
@@ -185,8 +194,7 @@ class Passage:
     together_sum: float = 0.0
     surest: float = 0.0
     flash: float = 0.0  # how surely any one picture showed it wholly out
-    early: list[Cells] = field(default_factory=list)
-    all: list[Cells] = field(default_factory=list)
+    pictures: list[Cells] = field(default_factory=list)
 
     def add(self, found: Measurement, phases: Phases) -> None:
         """Take in one picture in which a card is out with some probability."""
@@ -200,20 +208,13 @@ class Passage:
         self.surest = max(self.surest, phases.partly)
         self.flash = max(self.flash, found.phases.wholly)
         if found.cells is not None and out > 0.5:
-            self.all.append(found.cells)
-            if early > 0.5:
-                self.early.append(found.cells)
+            self.pictures.append(found.cells)
 
     @property
     def cut(self) -> float:
         """How likely it is the cut card by its looks, 0 to 1."""
         which = 0 if self.weights[0] > 1 else 1
         return self.cut_sums[which] / self.weights[which] if self.weights[which] else 0.0
-
-    @property
-    def pictures(self) -> list[Cells]:
-        """The colours of the pictures by which it is judged."""
-        return self.early or self.all
 
     @property
     def together(self) -> float:
@@ -249,9 +250,11 @@ def calibrated(probability: float) -> float:
 
 
 def cut_probability(looks: float, novelty: float | None) -> float:
-    """Return how likely it is the cut card that left (0 to 1): by its looks and new colours."""
-    if novelty is None:
-        return looks
+    """Return how likely it is the cut card that left (0 to 1): by its looks and new colours.
+
+    Before the first cards are known nothing is new: some backs look like a cut card.
+    """
+    novelty = novelty or 0.0
     odds = math.log(max(looks, 1e-4) / max(1 - looks, 1e-4))
     odds += min(max(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST), NOVEL_MOST)
     return 1 / (1 + math.exp(-odds))
@@ -282,6 +285,7 @@ class MouthWatcher:
     _face: Face = field(default_factory=Face)
     _colours: KnownColours = field(default_factory=KnownColours)
     _wholly_ms: float = 0.0
+    _farthest: float = 0.0
     _free_ms: float = 0.0
     _shift_before: float = 0.0
     _at: int | None = None
@@ -302,10 +306,11 @@ class MouthWatcher:
         self.belief.add(found.phases, max(elapsed, 1))
         wholly = was_wholly and self.belief.phases.wholly > SURE
         self._wholly_ms = self._wholly_ms + elapsed if wholly else 0.0
+        self._farthest = max(self._farthest if wholly else 0.0, found.shift)
         free = self.belief.phases.partly > SURE and found.hand < HAND_NEAR
         self._free_ms = self._free_ms + elapsed if free else 0.0
         events = []
-        if self.stage in {Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK, Stage.OUT}:
+        if self.stage in PASSING_STAGES:
             self._passage.add(found, self.belief.phases)
         if self._in_mouth(found) and self._face.add(found.shown, elapsed):
             events.append(MouthEvent(at, MouthSign.EXPOSED, self._face.share))
@@ -326,7 +331,7 @@ class MouthWatcher:
     ) -> list[MouthEvent]:
         """Go to the next stage; return what is to be said."""
         before, (self.stage, sign) = self.stage, turn
-        if self.stage is Stage.EMERGING and before is not Stage.EMERGING:
+        if self.stage in {Stage.EMERGING, Stage.PUSHED_BACK} and before is not self.stage:
             left, self._passage = self._passage, Passage()
             self._passage.add(found, self.belief.phases)
         else:
@@ -338,7 +343,7 @@ class MouthWatcher:
         probability = max(self.belief.phases) * left.surest * (UNSEEN_END if unseen else 1)
         event = _departure(left, self._colours.novelty(left.pictures), at, calibrated(probability))
         if event.sign is not MouthSign.CUT:
-            self._colours.learn(left.all)
+            self._colours.learn(left.pictures)
         return [event]
 
     def _seen(self, found: Measurement) -> Seen | None:
@@ -350,7 +355,9 @@ class MouthWatcher:
         if quick is not None:
             return quick
         if phases.wholly > SURE:
-            return Seen.SETTLED if self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
+            # A hand that leaves a card behind in the mouth looks like a card that is just out.
+            far = self.stage is not Stage.PUSHED_BACK or self._farthest > CLEARLY
+            return Seen.SETTLED if far and self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
         return self._seen_partly(found) if phases.partly > SURE else None
 
     def _seen_partly(self, found: Measurement) -> Seen:

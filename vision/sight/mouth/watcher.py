@@ -54,7 +54,7 @@ LOST_MS = 1000
 # How long a face must show in the mouth, ms of pictures, and how surely (0 to 1), to be exposed.
 # The corner of a face that is drawn and turned passes in less.
 EXPOSED_MS = 300
-EXPOSED_SURE = 0.7
+EXPOSED_SURE = 0.8
 # From this mean probability over its way out on, what left was the cut card, or two cards (0 to 1).
 # High, by judgement: a card told as the cut card is one too few. The network knows both poorly.
 CUT_SURE = 0.8
@@ -158,6 +158,8 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
 PASSING_STAGES = {
     Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK, Stage.OUT, Stage.PUSHED_BACK,
 }  # fmt: skip
+# A departure less probable than this (0 to 1) is not told. Lower, and a shadow on a card is one.
+LEAST_TOLD = 0.3
 # What is believed before the first picture.
 AT_REST = Phases(1.0, 0.0, 0.0)
 
@@ -344,7 +346,7 @@ class MouthWatcher:
         event = _departure(left, self._colours.novelty(left.pictures), at, calibrated(probability))
         if event.sign is not MouthSign.CUT:
             self._colours.learn(left.pictures)
-        return [event]
+        return [event] if event.probability >= LEAST_TOLD else []
 
     def _seen(self, found: Measurement) -> Seen | None:
         """Return what is believed of the mouth, None if nothing surely."""
@@ -374,6 +376,8 @@ class MouthWatcher:
 
         Before the filter believes it, a card that is pushed back is in, and the next one half out.
         """
+        if self.stage is Stage.AT_LIP:
+            return Seen.HALF if found.phases.wholly < 0.5 and found.shift < NEARLY else None
         if self.stage not in {Stage.OUT, Stage.AWAY} or found.phases.partly <= 0.5:
             return None
         # The one that was out goes back by and by; the next one is in from one picture to another.

@@ -256,7 +256,7 @@ def main() -> None:
         card = {
             "name": "mouth",
             "task": "whether a card is out of the shoe's mouth, how far, and what it shows",
-            "network": "MouthNet, 0.03 million parameters",
+            "network": "MouthNet, 0.04 million parameters",
             "licence": "Apache-2.0; trained without ultralytics",
             "recipe": "python -m models.train.mouth",
             "trained": arguments.trained,

@@ -22,7 +22,7 @@ from vision.sight.mouth.watcher import TURNS, MouthWatcher, Seen, Stage
 # Time between two pictures, ms.
 STEP = 40
 BACK, FACE = Shown(0.94, 0.02, 0.02, 0.02), Shown(0.02, 0.94, 0.02, 0.02)
-CUT = Shown(0.02, 0.02, 0.94, 0.02)
+CUT = Shown(0.01, 0.01, 0.97, 0.01)
 REST, PARTLY, WHOLLY = Phases(0.96, 0.03, 0.01), Phases(0.03, 0.95, 0.02), Phases(0.02, 0.03, 0.95)
 
 
@@ -74,12 +74,43 @@ STORIES = {
     "one-after-the-other": ([pulled(*OUT), pulled(*OUT)], ["leaving", "left"] * 2),
     "waits-half-out": ([pulled(*WAITING)], ["leaving", "left"]),
     "goes-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1)], ["leaving", "returned"]),
-    "goes-back-late": ([pulled(*OUT, 1.2, 0.9, 0.5, 0.2)], ["leaving", "left", "returned"]),
+    "goes-back-late": (
+        [pulled(*OUT, 1.2, 0.9, 0.5, 0.2, hand=0.9)],
+        ["leaving", "left", "returned"],
+    ),
     "seems-in-for-a-moment": ([pulled(*OUT, 0.95, 1.1)], ["leaving", "left"]),
     "an-edge-only": ([pulled(0.1, 0.2)], ["leaving"]),
     "too-quick-to-be-seen-out": ([pulled(0.4, 0.8)], ["leaving", "left"]),
     "carried-past": ([pulled(1.6, 1.3, 1.6)], []),
     "drawn-behind-another": ([pulled(1.6, 1.3), pulled(*OUT)], ["leaving", "left"]),
+    "next-waits-half-out": (
+        [pulled(0.5, 0.8, 1.1, 1.4, 0.1, 0.3, 0.5, *[0.5] * 20, 0.8, 1.2, 0.1, 0.5, *[0.5] * 9)],
+        ["leaving", "left"] * 2,
+    ),
+    "next-comes-by-and-by-and-waits": (
+        [pulled(*OUT, 0.9, 0.5), pulled(*[0.5] * 4, 0.8, 1.2)],
+        ["leaving", "left", "leaving", "left"],
+    ),
+    "cut-card-behind-another": (
+        [pulled(0.2, 0.5), pulled(0.8, 1.1, 1.4, shown=CUT)],
+        ["leaving", "left"],
+    ),
+    "goes-half-back-and-leaves-all-the-same": (
+        [pulled(*OUT, 0.9, 0.5, 0.8, 1.2, 1.4, hand=0.9)],
+        ["leaving", "left", "left"],
+    ),
+    "goes-back-and-the-hand-leaves": (
+        [pulled(*OUT, 0.9, 0.5, hand=0.9), [seen(WHOLLY, 0.9)] * 3],
+        ["leaving", "left", "returned"],
+    ),
+    "goes-back-quickly": (
+        [pulled(*OUT, 1.2), [seen(WHOLLY, 0.8), seen(PARTLY, 0.5), *[seen(PARTLY, 0.2)] * 3]],
+        ["leaving", "left", "returned"],
+    ),
+    "too-quick-for-ten-pictures-a-second": (
+        [[seen(PARTLY, 0.4)] * 3, [seen(Phases(0.1, 0.1, 0.8), 1.2)]],
+        ["leaving", "left"],
+    ),
     "a-hand-rests-there": ([rest(hand=0.95, count=80)], []),
     "cut-card": ([pulled(*OUT, shown=CUT)], ["leaving", "cut"]),
     "two-as-one": ([pulled(*OUT, twice=0.95)], ["leaving", "together"]),

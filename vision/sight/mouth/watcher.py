@@ -41,21 +41,32 @@ LITTLE, NEARLY = 0.4, 0.6
 # network sees a card clear when its edge is at the mouth's, a few mm early; told at once, half of
 # the cards of the films at hand were told 10 to 60 ms before they were out. Longer is only later.
 SETTLED_MS = 60
+# A card partly out with no hand near for so long, ms, waits there: nobody draws it or pushes it
+# back. From this probability (0 to 1) on a hand is near. Shorter, and a hand that is overlooked
+# in a few pictures makes a returned card the next one; longer, and a quick next draw is lost.
+WAITING_MS = 200
+HAND_NEAR = 0.3
+# A card that seemed to be pushed back has left after all if it comes so far, in depths of a card.
+# Nearer to 1, and a hand that draws back from a returned card is a departure.
+CLEARLY = 1.05
 # After this time without a picture, ms, nobody knows what happened: the watcher begins again.
 LOST_MS = 1000
 # How long a face must show in the mouth, ms of pictures, and how surely (0 to 1), to be exposed.
 # The corner of a face that is drawn and turned passes in less.
-EXPOSED_MS = 200
-EXPOSED_SURE = 0.85
+EXPOSED_MS = 300
+EXPOSED_SURE = 0.8
 # From this mean probability over its way out on, what left was the cut card, or two cards (0 to 1).
 # High, by judgement: a card told as the cut card is one too few. The network knows both poorly.
 CUT_SURE = 0.8
 TOGETHER_SURE = 0.7
+# What a card shows is judged up to here, in depths of a card out: behind one that is farther out
+# the next one comes to light, which may be the cut card.
+EARLY = 0.66
 # How much a share of new colours (0 to 1) says of the cut card, in logarithms of odds; the share
 # that says nothing; and the least and most that it may say. On films of two simulators ordinary
 # cards have 0.02 at most, one 0.08, the cut card 0.1 to 0.3 unless it is white. More weight, and a
 # sleeve of a new colour is a cut card; less, and only a bright cut card is seen.
-NOVEL_WEIGHT, NOVEL_EVEN = 50.0, 0.05
+NOVEL_WEIGHT, NOVEL_EVEN = 60.0, 0.05
 NOVEL_LEAST, NOVEL_MOST = -1.0, 3.0
 # How much a departure is believed of which the end was not seen: nearly out, and then gone (0 to
 # 1). As often right on plays drawn at random.
@@ -65,7 +76,9 @@ UNSEEN_END = 0.8
 # wholly in sight in one. Lower tells hands as cards, higher misses quick draws.
 FLASH = 0.5
 # Slope and offset of the line that makes the odds said those found (logarithms): 1 and 0 is none.
-CALIBRATION = (1.0, 0.0)
+# Between the fit to plays to tune on (0.8, 0.5: half of what happens there is a trap) and that to
+# films to tune on (1.5, 0.9), as `models.evaluate.mouth` prints them. Steeper trusts traps.
+CALIBRATION = (1.0, 0.4)
 
 
 class Seen(Enum):
@@ -77,6 +90,7 @@ class Seen(Enum):
     NEARLY = 3  # a card is nearly out
     WHOLLY = 4  # a card is wholly out, or carried past
     SETTLED = 5  # and has been for a moment
+    WAITING = 6  # a card is partly out, and for a moment no hand has been near
 
 
 class Stage(Enum):
@@ -118,23 +132,34 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     (Stage.OUT, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
     (Stage.OUT, Seen.REST): (Stage.RESTING, MouthSign.LEFT),
     (Stage.OUT, Seen.NEARLY): (Stage.NEARLY, None),
-    # No card goes from wholly out to nearly in at once: this is the next one.
+    # No card goes from wholly out to half in at once: this is the next one.
     (Stage.OUT, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEFT),
+    (Stage.OUT, Seen.HALF): (Stage.EMERGING, MouthSign.LEFT),
     # Out and told: it goes, the next one comes, or it is pushed back.
     (Stage.AWAY, Seen.REST): (Stage.RESTING, None),
     (Stage.AWAY, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.AWAY, Seen.HALF): (Stage.EMERGING, MouthSign.LEAVING),
     (Stage.AWAY, Seen.NEARLY): (Stage.AT_LIP, None),
     (Stage.AT_LIP, Seen.REST): (Stage.RESTING, None),
     (Stage.AT_LIP, Seen.WHOLLY): (Stage.AWAY, None),
     (Stage.AT_LIP, Seen.SETTLED): (Stage.AWAY, None),
     (Stage.AT_LIP, Seen.LITTLE): (Stage.PUSHED_BACK, None),
+    (Stage.AT_LIP, Seen.HALF): (Stage.PUSHED_BACK, None),
     (Stage.PUSHED_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
-    (Stage.PUSHED_BACK, Seen.NEARLY): (Stage.AT_LIP, None),
-    (Stage.PUSHED_BACK, Seen.WHOLLY): (Stage.AWAY, None),
-    (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, None),
+    (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
+    # Nobody pushes it: the next one lies there, as it does in shoes that show half of it.
+    (Stage.AWAY, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.AT_LIP, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.PUSHED_BACK, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
 }
 
 
+# The stages in which a card is on its way, or may be.
+PASSING_STAGES = {
+    Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK, Stage.OUT, Stage.PUSHED_BACK,
+}  # fmt: skip
+# A departure less probable than this (0 to 1) is not told. Lower, and a shadow on a card is one.
+LEAST_TOLD = 0.3
 # What is believed before the first picture.
 AT_REST = Phases(1.0, 0.0, 0.0)
 
@@ -160,11 +185,14 @@ class Belief:
 
 @dataclass(slots=True)
 class Passage:
-    """What was seen of one card on its way out: sums over pictures, for means, and the surest."""
+    """What was seen of one card on its way out: sums over pictures, for means, and the surest.
 
-    out: float = 0.0
+    Two sums of what it shows: from its beginning, and from the whole way.
+    """
+
+    weights: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    cut_sums: list[float] = field(default_factory=lambda: [0.0, 0.0])
     partly: float = 0.0
-    cut_sum: float = 0.0
     together_sum: float = 0.0
     surest: float = 0.0
     flash: float = 0.0  # how surely any one picture showed it wholly out
@@ -173,9 +201,11 @@ class Passage:
     def add(self, found: Measurement, phases: Phases) -> None:
         """Take in one picture in which a card is out with some probability."""
         out = phases.partly + phases.wholly
-        self.out += out
+        early = phases.partly if found.shift < EARLY else 0.0
+        for which, weight in enumerate((early, out)):
+            self.weights[which] += weight
+            self.cut_sums[which] += weight * found.shown.cut
         self.partly += phases.partly
-        self.cut_sum += out * found.shown.cut
         self.together_sum += phases.partly * found.together
         self.surest = max(self.surest, phases.partly)
         self.flash = max(self.flash, found.phases.wholly)
@@ -184,8 +214,9 @@ class Passage:
 
     @property
     def cut(self) -> float:
-        """How likely it is the cut card, 0 to 1."""
-        return self.cut_sum / self.out if self.out else 0.0
+        """How likely it is the cut card by its looks, 0 to 1."""
+        which = 0 if self.weights[0] > 1 else 1
+        return self.cut_sums[which] / self.weights[which] if self.weights[which] else 0.0
 
     @property
     def together(self) -> float:
@@ -221,9 +252,11 @@ def calibrated(probability: float) -> float:
 
 
 def cut_probability(looks: float, novelty: float | None) -> float:
-    """Return how likely it is the cut card that left (0 to 1): by its looks and new colours."""
-    if novelty is None:
-        return looks
+    """Return how likely it is the cut card that left (0 to 1): by its looks and new colours.
+
+    Before the first cards are known nothing is new: some backs look like a cut card.
+    """
+    novelty = novelty or 0.0
     odds = math.log(max(looks, 1e-4) / max(1 - looks, 1e-4))
     odds += min(max(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST), NOVEL_MOST)
     return 1 / (1 + math.exp(-odds))
@@ -254,6 +287,9 @@ class MouthWatcher:
     _face: Face = field(default_factory=Face)
     _colours: KnownColours = field(default_factory=KnownColours)
     _wholly_ms: float = 0.0
+    _farthest: float = 0.0
+    _free_ms: float = 0.0
+    _shift_before: float = 0.0
     _at: int | None = None
 
     def look(self, image: Image, at: int) -> tuple[MouthEvent, ...]:
@@ -272,12 +308,16 @@ class MouthWatcher:
         self.belief.add(found.phases, max(elapsed, 1))
         wholly = was_wholly and self.belief.phases.wholly > SURE
         self._wholly_ms = self._wholly_ms + elapsed if wholly else 0.0
+        self._farthest = max(self._farthest if wholly else 0.0, found.shift)
+        free = self.belief.phases.partly > SURE and found.hand < HAND_NEAR
+        self._free_ms = self._free_ms + elapsed if free else 0.0
         events = []
-        if self.stage in {Stage.EMERGING, Stage.NEARLY, Stage.DRAWN_BACK, Stage.OUT}:
+        if self.stage in PASSING_STAGES:
             self._passage.add(found, self.belief.phases)
         if self._in_mouth(found) and self._face.add(found.shown, elapsed):
             events.append(MouthEvent(at, MouthSign.EXPOSED, self._face.share))
         seen = self._seen(found)
+        self._shift_before = found.shift if found.phases.rest < 0.5 else math.inf
         turn = TURNS.get((self._stage_for(seen), seen)) if seen is not None else None
         if turn is not None:
             events += self._turn(turn, found, at)
@@ -293,7 +333,7 @@ class MouthWatcher:
     ) -> list[MouthEvent]:
         """Go to the next stage; return what is to be said."""
         before, (self.stage, sign) = self.stage, turn
-        if self.stage is Stage.EMERGING and before is not Stage.EMERGING:
+        if self.stage in {Stage.EMERGING, Stage.PUSHED_BACK} and before is not self.stage:
             left, self._passage = self._passage, Passage()
             self._passage.add(found, self.belief.phases)
         else:
@@ -306,24 +346,46 @@ class MouthWatcher:
         event = _departure(left, self._colours.novelty(left.pictures), at, calibrated(probability))
         if event.sign is not MouthSign.CUT:
             self._colours.learn(left.pictures)
-        return [event]
+        return [event] if event.probability >= LEAST_TOLD else []
 
     def _seen(self, found: Measurement) -> Seen | None:
         """Return what is believed of the mouth, None if nothing surely."""
         phases = self.belief.phases
         if phases.rest > SURE:
             return Seen.REST
-        # A card that is pushed back is half in before the filter believes it.
-        pushed = self.stage is Stage.AWAY and found.phases.partly > 0.5
-        if pushed and found.shift > NEARLY:
-            return Seen.NEARLY
+        quick = self._seen_quickly(found)
+        if quick is not None:
+            return quick
         if phases.wholly > SURE:
-            return Seen.SETTLED if self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
-        if phases.partly <= SURE:
-            return None
+            # A hand that leaves a card behind in the mouth looks like a card that is just out.
+            far = self.stage is not Stage.PUSHED_BACK or self._farthest > CLEARLY
+            return Seen.SETTLED if far and self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
+        return self._seen_partly(found) if phases.partly > SURE else None
+
+    def _seen_partly(self, found: Measurement) -> Seen:
+        """Return how far a card is out that is surely partly out."""
+        told = self.stage in {Stage.AWAY, Stage.AT_LIP, Stage.PUSHED_BACK}
+        if told and self._free_ms >= WAITING_MS:
+            return Seen.WAITING
         if found.shift < LITTLE:
             return Seen.LITTLE
         return Seen.NEARLY if found.shift > NEARLY else Seen.HALF
+
+    def _seen_quickly(self, found: Measurement) -> Seen | None:
+        """Return what one picture shows of a card that goes in or comes out behind another.
+
+        Before the filter believes it, a card that is pushed back is in, and the next one half out.
+        """
+        if self.stage is Stage.AT_LIP:
+            return Seen.HALF if found.phases.wholly < 0.5 and found.shift < NEARLY else None
+        if self.stage not in {Stage.OUT, Stage.AWAY} or found.phases.partly <= 0.5:
+            return None
+        # The one that was out goes back by and by; the next one is in from one picture to another.
+        by_and_by = self._shift_before < 1
+        if found.shift < LITTLE and not by_and_by:
+            return Seen.LITTLE
+        going_back = self.stage is Stage.AWAY and (by_and_by or found.shift > NEARLY)
+        return Seen.NEARLY if going_back else None
 
     def _in_mouth(self, found: Measurement) -> bool:
         """Whether the card that is measured is surely still in the mouth."""

@@ -236,7 +236,7 @@ class PairHouse:
         return self
 
     def pass_shoe_change(self) -> None:
-        """Wait while a shoe is changed: a person does that, who does it again if it was not taken."""
+        """Wait while a shoe is changed: by a person, who does it again if it was not taken."""
         while any(abs(time.time() - self.began - due_s) < NEAR_S for due_s in self._changes):
             time.sleep(TURN_S)
 

@@ -1,13 +1,12 @@
 """Proof d: one of two readers is killed, frozen, parted; what consumers have is as if it never was.
 
-    python -m tests.floor.standby --kills 200 --freezes 50 --splits 50
+python -m tests.floor.standby --kills 200 --freezes 50 --splits 50
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import random
 import statistics
 import tempfile
@@ -21,7 +20,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import undisturbed
 from tests.floor.pair_house import ENDLESS, PairHouse, Reader, freeze, kill, split
 from tests.mqtt.mqtt_tools import wait_for
-from vision.record.chain import Record, verified
+from vision.record.chain import verified
 from vision.storage.log_reader import read_log
 
 Fault = Callable[[PairHouse, Reader, Reader], float]
@@ -66,7 +65,8 @@ def compared(house: PairHouse) -> str:
     return (
         f"{len(wanted)} coups: lost 0, doubled 0, contradicted 0; {len(consumer.seqs)} messages, "
         f"none missing, {consumer.repeats} repeats dropped by seq, {consumer.outdated} by term; "
-        f"{house.unasked} takeovers by the load of this machine; two logs, one history of {len(longer)} records with {takeovers} takeovers"
+        f"{house.unasked} takeovers by the load of this machine; two logs, one history of "
+        f"{len(longer)} records with {takeovers} takeovers"
     )
 
 
@@ -90,9 +90,10 @@ def prove(kills: int, freezes: int, splits: int, *, slow: bool = False, seed: in
     """Do all that to a pair of readers at play; LimitBrokenError, or what was measured in words."""
     draw = random.Random(seed)
     lines = []
-    with tempfile.TemporaryDirectory(prefix="pair-") as name, PairHouse(
-        Path(name), slow=slow
-    ) as house:
+    with (
+        tempfile.TemporaryDirectory(prefix="pair-") as name,
+        PairHouse(Path(name), slow=slow) as house,
+    ):
         for words, fault, times in (
             ("killed", kill, kills),
             ("frozen and woken", freeze, freezes),

@@ -37,7 +37,10 @@ class LeaseStore(Protocol):
 
 
 class Held(NamedTuple):
-    """Who holds the lease, "" for nobody; its number; messages up to `acked` are with the broker."""
+    """Who holds the lease ("" for nobody), and its number.
+
+    The broker has all messages up to the number `acked`.
+    """
 
     node: str = ""
     term: int = 0
@@ -45,7 +48,7 @@ class Held(NamedTuple):
 
 
 class Lease:
-    """This reader's part in the lease; `granted` is its term once it has it, 0 before.
+    """One reader's part in the lease; `granted` is its term once it has it, 0 before.
 
     `lost` says that another has it now: this one never speaks again in this run.
     """

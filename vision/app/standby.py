@@ -76,7 +76,7 @@ class PairJournal(Journal):
         own = header_of(config)
         return own if log.exists() else self._pair.header(own)
 
-    # --- following -----------------------------------------------------------------------------------
+    # --- following ------------------------------------------------------------------------------
 
     def follow(self) -> tuple[Step, ...]:
         """Write what the other reader has written since; OutsideError where it does not fit."""
@@ -107,7 +107,7 @@ class PairJournal(Journal):
         self._session = session
         return steps
 
-    # --- speaking ------------------------------------------------------------------------------------
+    # --- speaking -------------------------------------------------------------------------------
 
     def take_over(
         self, at: int, models: tuple[str, ...], identity: str, own: OwnSight

@@ -195,8 +195,8 @@ class Feed:
         for table in self._heard_s:
             self._heard_s[table] = self._up_s
         wanted = [prefix + topic for prefix in self._tables for topic in self._topics]
-        # In a cluster a message of QoS 1 waits for the election of a leader (4 to 9 s), one of QoS 0
-        # for nobody; what a display misses is retained, or it asks for it again.
+        # In a cluster a message of QoS 1 may wait for the election of a leader (4 to 9 s), one of
+        # QoS 0 for nobody; what a display misses is retained, or it asks for it again.
         qos = 0 if self._endpoint.others else 1
         client.subscribe([(topic, qos) for topic in wanted])
         self.connections += 1

@@ -113,9 +113,7 @@ def address_of(text: str, port: int) -> Address:
     return Address(host.strip("[]"), int(own))
 
 
-def new_client(
-    endpoint: Endpoint, client_id: str, *, clean_session: bool = True
-) -> paho.Client:
+def new_client(endpoint: Endpoint, client_id: str, *, clean_session: bool = True) -> paho.Client:
     """Return a client that is not yet connected and never reconnects by itself.
 
     ConfigurationError when a certificate file cannot be used.
@@ -163,7 +161,7 @@ def probe(endpoint: Endpoint, client_id: str = "") -> None:
 
 
 def reachable(endpoint: Endpoint) -> Endpoint:
-    """Return the broker by the first of its addresses that accepts us; OutsideError if none does."""
+    """Return the broker by the first address that accepts us; OutsideError if none does."""
     for _ in endpoint.others:
         try:
             probe(endpoint)

@@ -141,7 +141,7 @@ def test_reader_of_a_pair_may_use_the_store_of_its_table_and_no_other(
     """Records and lease of table 1 with the rights of its reader; those of table 2 are refused."""
     monkeypatch.setattr("vision.mqtt.house_store.START_S", 4.0)
     server = house.servers.replace("nats://127.0.0.1", "tls://localhost")
-    who = ("reader", house.passwords["reader"], f"{house.certs}/ca.crt", 1)
+    who = (1, "reader", house.passwords["reader"], f"{house.certs}/ca.crt")
     own = HouseStore(HouseAccount((server,), "house.1", *who))
     own.open()
     assert own.append(b"first", 0).result(5) == 1

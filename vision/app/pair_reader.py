@@ -111,8 +111,8 @@ def account_of(config: TableConfig) -> HouseAccount:
     return HouseAccount(
         servers_of(standby.servers),
         f"{config.site}.{config.table}",
+        standby.replicas,
         account.username,
         account.password,
         account.tls_ca,
-        standby.replicas,
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 from vision import logging_setup
 from vision.app.drawn_film import DrawnFilm
 from vision.app.journal import Destinations
-from vision.app.pair_reader import PairReader
 from vision.app.reader import TableReader
 from vision.camera.source import is_live
 from vision.commands.printing.console import Console, LoggedConsole
@@ -85,7 +84,7 @@ def _run(
 ) -> int:
     live = is_live(config.camera.source)
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    kind = PairReader if config.standby.servers and destinations.publish else TableReader
+    kind = _kind(config, publish=destinations.publish)
     app = kind(config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     if film is not None:
         app.show_to(film)
@@ -95,6 +94,20 @@ def _run(
         with EmbeddedBroker(broker.port, broker.websocket_port):
             return _watch(app, console)
     return _watch(app, console)
+
+
+def _kind(config: TableConfig, *, publish: bool) -> type[TableReader]:
+    """Return the reader of a table, or one of two; ConfigurationError without the extra `floor`."""
+    if not (config.standby.servers and publish):
+        return TableReader
+    try:
+        from vision.app.pair_reader import PairReader  # noqa: PLC0415  it needs an extra
+    except ImportError as error:
+        raise ConfigurationError(
+            "[standby] servers: a second reader needs the extra 'floor': install "
+            "shoe-reader[floor], or leave the section empty"
+        ) from error
+    return PairReader
 
 
 def _watch(app: TableReader, console: Console) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import runpy
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -173,3 +175,21 @@ class Cluster:
             self._end(node, signal.SIGKILL)
         for proxy in (self._into, *self._out.values()):
             proxy.close()
+
+
+def main() -> None:
+    """Run a cluster below a folder until interrupted; print where its nodes listen."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    with Cluster(folder) as cluster:
+        for node in cluster.nodes.values():
+            print(f"node {node.name}: mqtt {HERE}:{node.mqtt} nats {HERE}:{node.client}")
+        print(
+            "hosts", json.dumps([f"{host}:{port}" for host, port in cluster.addresses]), flush=True
+        )
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pause()
+
+
+if __name__ == "__main__":
+    main()

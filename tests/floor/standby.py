@@ -24,13 +24,16 @@ from vision.record.chain import verified
 from vision.storage.log_reader import read_log
 
 Fault = Callable[[PairHouse, Reader, Reader], float]
+PRINT_EVERY = 10  # faults, so that a proof that is broken off has said something
 BETWEEN_S = (0.1, 2.5)  # seconds of play between two faults, at random
 
 
 def harm(house: PairHouse, fault: Fault, times: int, draw: random.Random) -> list[float]:
     """Do it so many times at random moments; return the seconds of each takeover."""
-    took = []
-    for _ in range(times):
+    took: list[float] = []
+    for number in range(times):
+        if number and number % PRINT_EVERY == 0:
+            print(f"so far {spread(took)}", flush=True)
         speaker, other = house.speaker()
         time.sleep(draw.uniform(*BETWEEN_S))
         house.pass_shoe_change()

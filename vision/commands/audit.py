@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from vision.audit.export import audit_archive, evidence_digests, is_archive
+from vision.audit.pair import compare_pair, pair_words
 from vision.audit.said import compare
 from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words, words
 from vision.commands.printing.console import add_trust, broken, trust_of
@@ -40,6 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
     )
     parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
+    parser.add_argument(
+        "--pair",
+        type=Path,
+        metavar="LOG2",
+        help="the log of the table's other reader: one history?",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
             print(compared)
         if evidence:
             print(evidence)
+        _say_pair(args, trust)
         if trust.keys:
             demand_signature(found)
         if state_of(args.log) is Closing.TORN:
@@ -73,6 +81,14 @@ def run(args: argparse.Namespace) -> int:
         count = write_export(args.export, read_log(args.log))
         print(f"{args.export}: {count} records exported")
     return 0
+
+
+def _say_pair(args: argparse.Namespace, trust: Trust) -> None:
+    """Verify the other reader's log too, if one is given, and that both are one history."""
+    if args.pair is not None:
+        audit(read_log(args.pair), trust)
+        for line in pair_words(compare_pair(read_log(args.log), read_log(args.pair))):
+            print(line)
 
 
 def _compare_messages(log: Path, found: Found) -> str:

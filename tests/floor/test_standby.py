@@ -15,6 +15,7 @@ needs_nats = pytest.mark.skipif(NATS_SERVER is None, reason="needs nats-server")
 @pytest.mark.mosquitto
 def test_reader_that_is_killed_frozen_or_parted_loses_and_doubles_nothing() -> None:
     """The short form of `python -m tests.floor.standby`; the clock of one runs at half its rate."""
-    words = prove(1, 1, 1, slow=True, seed=2)
+    words, took = prove(1, 1, 1, slow=True, seed=2)
+    assert [len(times) for times in took.values()] == [1, 1, 1]
     assert "lost 0, doubled 0, contradicted 0" in words
     assert "two logs, one history" in words

@@ -58,6 +58,9 @@ class Lease:
         self.granted = 0
         self.lost = False
         self.seen = Held()
+        self.renewed_s = (
+            -math.inf
+        )  # the monotonic instant at which the other was last seen to renew
         self.acked: Callable[[], int] = lambda: 0
         self._store = store
         self._node = node
@@ -121,6 +124,8 @@ class Lease:
         began_s = time.monotonic()
         before = self._revision
         self._read()
+        if self._revision != before and before:
+            self.renewed_s = time.monotonic()
         if self._revision != before or self._unchanged_since_s is None:
             self._unchanged_since_s = time.monotonic()
         is_free = not self.seen.node

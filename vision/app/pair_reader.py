@@ -83,7 +83,7 @@ class PairReader(TableReader):
         self._inherited = table.next_order
         if not own.counts_as(table, self._at) or table.shoes != self._shoes:
             self._align()
-        if not table.shoe.name or self._new_shoe:
+        if not table.shoe.name:
             self._begin()
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:

@@ -44,7 +44,7 @@ ROOMS = {
     "vision/inference": Room(("game", "sight"), ("onnxruntime", "cv2", "numpy")),
     "vision/metrics": Room((), ("prometheus_client",)),
     "vision/storage": Room(("game.events", "record", "wire"), ("cryptography",)),
-    "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
+    "vision/mqtt": Room(("wire", "config"), ("amqtt", "nats", "paho", "websockets")),
     "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),
     "vision/audit": Room(
         ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)

@@ -70,6 +70,8 @@ def default_of(field: FieldInfo) -> str:
         return "needed"
     if field.default is None:
         return "none"
+    if field.default and isinstance(field.default, tuple) and isinstance(field.default[0], str):
+        return ", ".join(field.default)
     return str(field.default).replace("(", "[").replace(")", "]") or '""'
 
 

@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
-"""Write the configuration of each node of a house's broker cluster (three nats-servers) from one file.
+"""Write the configuration of each node of a house's broker cluster from one file.
 
     python3 make_cluster.py FLOOR.toml OUT
 
 FLOOR.toml says the site, the nodes and the users (floor.example.toml); rights come from the roles
 in ../mosquitto/roles, so that a role means the same at either broker. OUT gets NODE.conf for each
-node, users.conf, which is the same for all, and `passwords`, one NAME:PASSWORD a line, made at the
-first run: give each client its own line, and keep the file where nobody else reads it. A password
-may be replaced by its bcrypt hash (`htpasswd -nB NAME`); users.conf has what the line has.
+node, users.conf, which is the same for all, and `passwords`, one NAME:PASSWORD a line, drawn at the
+first run: give each client its own, and keep the file where nobody else reads it. A password may be
+replaced by its bcrypt hash (`htpasswd -nB NAME`); users.conf has what the line has.
 """
 
 from __future__ import annotations
@@ -31,34 +30,41 @@ PASSWORD_BYTES = 18
 PORTS = {"client": 4222, "mqtt": 8883, "cluster": 6222}
 
 NODE = """\
-# Node {name} of the broker cluster of {site}. Written by make_cluster.py: change FLOOR.toml instead.
+# Node {name} of the brokers of {site}. Written by make_cluster.py: change FLOOR.toml instead.
 server_name: {name}
 listen: "{listen}:{client}"
 max_payload: {max_payload}
-# Longer than a leader's election takes, so that a client is not told "no" meanwhile.
 jetstream {{ store_dir: "{store}" }}
-mqtt {{
+{tls}mqtt {{
   listen: "{listen}:{mqtt}"
-  # A display that was sent a message and died gets it again so much later.
+{tls}  # A display that was sent a message and died gets it again so much later.
   ack_wait: "10s"
   # What a display may have received and not acknowledged.
   max_ack_pending: 1000
   stream_replicas: {replicas}
-{mqtt_more}}}
+{anybody}}}
+{cluster_block}include "users.conf"
+"""
+CLUSTER = """\
 cluster {{
   name: "{site}"
   listen: "{listen}:{cluster}"
   no_advertise: true
+  authorization {{ user: "route", password: "{password}" }}
   routes: [{routes}]
-{cluster_more}}}
-{more}include "users.conf"
+{tls}{advertise}}}
 """
 TLS = """\
-  tls {{ cert_file: "{certs}/server.crt", key_file: "{certs}/server.key", ca_file: "{certs}/ca.crt" }}
+  tls {{
+    cert_file: "{certs}/server.crt"
+    key_file: "{certs}/server.key"
+    ca_file: "{certs}/ca.crt"
+  }}
 """
-ROUTE_TLS = """\
-  tls {{ cert_file: "{certs}/server.crt", key_file: "{certs}/server.key", ca_file: "{certs}/ca.crt", verify: true }}
-"""
+
+# Kilobytes of the largest message, unless FLOOR.toml says otherwise: [broker] max_message_kb of the
+# tables by default, and room for the topic. Smaller, and clips of alerts are not taken.
+PAYLOAD_KB = 4200
 
 
 class FloorError(Exception):
@@ -68,13 +74,13 @@ class FloorError(Exception):
 def main(arguments: list[str]) -> int:
     """Write the files; 2 where FLOOR.toml cannot be used."""
     if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
+        sys.stderr.write(__doc__ or "")
         return 2
     floor, out = Path(arguments[0]), Path(arguments[1])
     try:
         write(tomllib.loads(floor.read_text("utf-8")), out)
     except (FloorError, OSError, tomllib.TOMLDecodeError) as error:
-        print(f"{floor}: {error}", file=sys.stderr)
+        sys.stderr.write(f"{floor}: {error}\n")
         return 2
     return 0
 
@@ -87,36 +93,47 @@ def write(floor: Mapping[str, Any], out: Path) -> None:
     if len(floor.get("nodes", {})) not in (1, 3, 5):
         raise FloorError("nodes: give three (or five), so that a majority is left when one dies")
     out.mkdir(parents=True, exist_ok=True)
-    users = users_conf(floor, passwords_of(floor, out))
+    # Nothing is written of a floor that makes no sense.
+    passwords = passwords_of(floor, out)
+    users = users_conf(floor, passwords)
+    nodes = {name: node_conf(floor, name, passwords["route"]) for name in floor["nodes"]}
+    lines = "".join(f"{name}:{password}\n" for name, password in passwords.items())
+    _write_secret(out / "passwords", lines)
     _write_secret(out / "users.conf", users)
-    for name in floor["nodes"]:
-        (out / f"{name}.conf").write_text(node_conf(floor, name, out), "utf-8")
+    for name, text in nodes.items():
+        _write_secret(out / f"{name}.conf", text)
 
 
-def node_conf(floor: Mapping[str, Any], name: str, out: Path) -> str:
-    """Return the configuration of a node."""
+def node_conf(floor: Mapping[str, Any], name: str, password: str) -> str:
+    """Return the configuration of a node; `password` is that of the nodes among themselves."""
     node = {**PORTS, "listen": "0.0.0.0", **floor["nodes"][name]}  # noqa: S104  all of its networks
-    routes = node.get("routes") or [
+    tls = TLS.format(certs=floor["certs"]) if floor.get("certs") else ""
+    anybody = floor.get("anybody", "")
+    values = {
+        **{key: node[key] for key in (*PORTS, "listen")},
+        "name": name,
+        "site": floor["site"],
+        "store": node.get("store", f"/var/lib/nats/{name}"),
+        "max_payload": floor.get("max_payload_kb", PAYLOAD_KB) * 1000,
+        "replicas": min(3, len(floor["nodes"])),
+        "tls": tls,
+        "anybody": f'  no_auth_user: "{anybody}"\n' if anybody else "",
+        "routes": ", ".join(f'"nats://route:{password}@{at}"' for at in routes(floor, name)),
+        "password": password,
+        "advertise": f'  advertise: "{node["advertise"]}"\n' if "advertise" in node else "",
+    }
+    block = CLUSTER.format(**values) if len(floor["nodes"]) > 1 else ""
+    return NODE.format(**values, cluster_block=block)
+
+
+def routes(floor: Mapping[str, Any], name: str) -> list[str]:
+    """Return where a node finds the others."""
+    given: list[str] = floor["nodes"][name].get("routes", [])
+    return given or [
         f"{other['host']}:{ {**PORTS, **other}['cluster'] }"
         for key, other in floor["nodes"].items()
         if key != name
     ]
-    certs = floor.get("certs", "")
-    anybody = floor.get("anybody", "")
-    return NODE.format(
-        **{key: node[key] for key in (*PORTS, "listen")},
-        name=name,
-        site=floor["site"],
-        store=node.get("store", f"/var/lib/nats/{name}"),
-        max_payload=floor.get("max_payload_kb", 4200) * 1000,
-        replicas=min(3, len(floor["nodes"])),
-        routes=", ".join(f'"nats://{route}"' for route in routes),
-        mqtt_more=(TLS.format(certs=certs) if certs else "")
-        + (f'  no_auth_user: "{anybody}"\n' if anybody else ""),
-        cluster_more=(ROUTE_TLS.format(certs=certs) if certs else "")
-        + (f'  advertise: "{node["advertise"]}"\n' if "advertise" in node else ""),
-        more=TLS.format(certs=certs).lstrip() if certs else "",
-    )
 
 
 def users_conf(floor: Mapping[str, Any], passwords: Mapping[str, str]) -> str:
@@ -183,9 +200,8 @@ def subjects_of(topic: str) -> Iterator[str]:
 def pair_rights(site: str, table: str) -> tuple[list[str], str]:
     """Return what a pair of readers needs for its records and its lease, and its inbox."""
     key = f"{site}.{table}"
-    streams = ("shoe-reader-log", "KV_shoe-reader-lease")
+    streams = (f"shoe-reader-log-{site}-{table}", "KV_shoe-reader-lease")
     api = [f"$JS.API.STREAM.{what}.{stream}" for stream in streams for what in ("INFO", "CREATE")]
-    api += [f"$JS.API.DIRECT.GET.{stream}.>" for stream in streams]
     api += [f"$JS.API.STREAM.MSG.GET.{stream}" for stream in streams]
     return [*api, f"shoe-reader.log.{key}", f"$KV.shoe-reader-lease.{key}"], f"_INBOX.{key}.>"
 
@@ -196,14 +212,13 @@ def role_names() -> list[str]:
 
 
 def passwords_of(floor: Mapping[str, Any], out: Path) -> dict[str, str]:
-    """Return the password of each user; those that have none yet are drawn and written."""
+    """Return the password of each user; for those that have none yet one is drawn."""
     file = out / "passwords"
     kept = file.read_text("utf-8").splitlines() if file.exists() else []
     found = dict(line.split(":", 1) for line in kept if ":" in line)
-    names = [*floor.get("users", {}), "sys", *filter(None, [floor.get("anybody", "")])]
+    names = [*floor.get("users", {}), "sys", "route", *filter(None, [floor.get("anybody", "")])]
     for name in names:
         found.setdefault(name, secrets.token_urlsafe(PASSWORD_BYTES))
-    _write_secret(file, "".join(f"{name}:{password}\n" for name, password in found.items()))
     return found
 
 

@@ -54,7 +54,9 @@ class Times:
         with self.mutex:
             self.had[who].setdefault((table, topic, seq), time.monotonic())
 
-    def worst(self, who: str, since_s: float, until_s: float, topics: tuple[str, ...] = ()) -> float:
+    def worst(
+        self, who: str, since_s: float, until_s: float, topics: tuple[str, ...] = ()
+    ) -> float:
         """Return the seconds by which the latest message of that time was late at somebody."""
         with self.mutex:
             said, had = dict(self.said), dict(self.had[who])
@@ -145,9 +147,7 @@ class Consumer:
             client.on_subscribe = lambda *_: self._up.set()
             client.on_connect = lambda client, *_: client.subscribe("casino/chaos/table/+/#", 1)
             try:
-                client.connect(
-                    self._endpoint.host, self._endpoint.port, self._endpoint.keepalive_s
-                )
+                client.connect(self._endpoint.host, self._endpoint.port, self._endpoint.keepalive_s)
                 while client.loop(0.2) == paho.MQTT_ERR_SUCCESS and not self._stopping.is_set():
                     pass
             except OSError:
@@ -215,9 +215,7 @@ class Floor:
         fault(self.cluster)
         time.sleep(max(0.0, watch_s - (time.monotonic() - since_s)))
         until_s = time.monotonic() - 5
-        late = [
-            self.times.worst(f"board {node}", since_s, until_s, SHOWN) for node in NAMES
-        ]
+        late = [self.times.worst(f"board {node}", since_s, until_s, SHOWN) for node in NAMES]
         consumer = self.times.worst("consumer", since_s, until_s)
         return f"{words:34} boards {max(late):5.1f} s   consumer with a session {consumer:5.1f} s"
 
@@ -300,9 +298,10 @@ def prove(tables: int, *, only: str = "") -> None:
     faults += [(f"node {name} restarted in turn", restarted(name), 25.0) for name in NAMES]
     faults += [("node a frozen for 20 s", frozen("a", 20.0), 40.0)]
     faults += [("node c parted for 20 s", parted(20.0), 40.0)]
-    with tempfile.TemporaryDirectory(prefix="floor-") as folder, Floor(
-        Path(folder), tables
-    ) as floor:
+    with (
+        tempfile.TemporaryDirectory(prefix="floor-") as folder,
+        Floor(Path(folder), tables) as floor,
+    ):
         for words, fault, watch_s in faults:
             if only in words:
                 print(floor.measured(words, fault, watch_s), flush=True)

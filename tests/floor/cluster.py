@@ -1,13 +1,15 @@
-"""A cluster of three nats-servers on this machine, as `deploy/floor` sets one up; nodes can be killed."""
+"""Three nats-servers on this machine, as `deploy/floor` sets them up; nodes can be killed."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import runpy
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -42,9 +44,14 @@ class Cluster:
     """
 
     def __init__(
-        self, folder: Path, *, users: dict[str, str] | None = None, certs: str = ""
+        self,
+        folder: Path,
+        *,
+        users: dict[str, str] | None = None,
+        certs: str = "",
+        only: str = "",
     ) -> None:
-        """Write the configuration below `folder`."""
+        """Write the configuration below `folder`; with `only` there is no other node than that."""
         self.folder = folder
         self.nodes = {name: Node(name) for name in NAMES}
         last = self.nodes[NAMES[-1]]
@@ -56,14 +63,18 @@ class Cluster:
             ports = {"client": node.client, "mqtt": node.mqtt, "cluster": node.cluster}
             store = str(folder / f"store-{name}")
             floor["nodes"][name] = {"host": HERE, "listen": HERE, "store": store, **ports}
-        for name in NAMES[:-1]:
+        if only:
+            self.nodes = {only: self.nodes[only]}
+            floor["nodes"] = {only: floor["nodes"][only]}
+        for name in NAMES[:-1] if not only else ():
             others = [self.nodes[other].cluster for other in NAMES[:-1] if other != name]
             routes = [f"{HERE}:{port}" for port in (*others, self._into.port)]
             floor["nodes"][name]["routes"] = routes
-        floor["nodes"][last.name] |= {
-            "routes": [f"{HERE}:{proxy.port}" for proxy in self._out.values()],
-            "advertise": f"{HERE}:{self._into.port}",
-        }
+        if not only:
+            floor["nodes"][last.name] |= {
+                "routes": [f"{HERE}:{proxy.port}" for proxy in self._out.values()],
+                "advertise": f"{HERE}:{self._into.port}",
+            }
         MAKE["write"](floor, folder)
         lines = (folder / "passwords").read_text("utf-8").splitlines()
         self.passwords = dict(line.split(":", 1) for line in lines)
@@ -92,9 +103,9 @@ class Cluster:
 
     def start(self, *names: str) -> None:
         """Start these nodes, or all, and wait until they serve MQTT clients."""
-        for name in names or NAMES:
+        for name in names or self.nodes:
             self._launch(self.nodes[name])
-        for name in names or NAMES:
+        for name in names or self.nodes:
             wait_for(lambda name=name: self.serves(name), START_S)
 
     def _launch(self, node: Node) -> None:
@@ -164,3 +175,21 @@ class Cluster:
             self._end(node, signal.SIGKILL)
         for proxy in (self._into, *self._out.values()):
             proxy.close()
+
+
+def main() -> None:
+    """Run a cluster below a folder until interrupted; print where its nodes listen."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    with Cluster(folder) as cluster:
+        for node in cluster.nodes.values():
+            print(f"node {node.name}: mqtt {HERE}:{node.mqtt} nats {HERE}:{node.client}")
+        print(
+            "hosts", json.dumps([f"{host}:{port}" for host, port in cluster.addresses]), flush=True
+        )
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pause()
+
+
+if __name__ == "__main__":
+    main()

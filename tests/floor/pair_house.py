@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import itertools
 import json
 import multiprocessing
@@ -39,6 +40,7 @@ LONGEST_GAP_S = 1.5  # the pause between two coups is played no longer
 LONGEST_S = 10_000.0  # of a proof
 NEAR_S = 5.0
 TURN_S = 0.02
+START_S = 60.0  # until a reader that was started follows, on a machine that does much else
 FENCED = 3  # the exit code of a reader that another has taken over from
 
 
@@ -79,6 +81,7 @@ def settings(seat: Seat) -> TableConfig:
 
 def sit(seat: Seat, wire: Connection) -> None:
     """Be a reader: follow or speak, until told to stop; exit code 3 when fenced off."""
+    faulthandler.dump_traceback_later(START_S / 2)  # says where one hangs that is not ready in time
     if seat.clock_rate != 1.0:
         slow = type("Slow", (), {"monotonic": lambda: time.monotonic() * seat.clock_rate})
         lease_module.time = slow  # type: ignore[attr-defined]
@@ -105,6 +108,7 @@ def _attend(journal: PairJournal, seat: Seat, wire: Connection) -> None:
     own.begin(journal.table.next_order)
     shoes = journal.table.shoes
     wire.send("ready")
+    faulthandler.cancel_dump_traceback_later()
     while True:
         if wire.poll(TURN_S):
             word = wire.recv()
@@ -226,7 +230,7 @@ class PairHouse:
             self.readers[name] = Reader(seat, wires)
         for reader in self.readers.values():
             self.launch(reader)
-            wait_for(lambda reader=reader: reader.said("ready"), 60)  # type: ignore[misc]
+            wait_for(lambda reader=reader: reader.said("ready"), START_S)  # type: ignore[misc]
         self.speaker()
         self.began = time.time() + 1
         for reader in self.readers.values():
@@ -236,7 +240,7 @@ class PairHouse:
         return self
 
     def pass_shoe_change(self) -> None:
-        """Wait while a shoe is changed: a person does that, who does it again if it was not taken."""
+        """Wait while a shoe is changed: by a person, who does it again if it was not taken."""
         while any(abs(time.time() - self.began - due_s) < NEAR_S for due_s in self._changes):
             time.sleep(TURN_S)
 
@@ -260,7 +264,7 @@ class PairHouse:
     def relaunch(self, reader: Reader) -> None:
         """Start a reader again, as a service does, and wait until it follows."""
         self.launch(reader)
-        wait_for(lambda: reader.said("ready"), 60)
+        wait_for(lambda: reader.said("ready"), START_S)
 
     def speaker(self) -> tuple[Reader, Reader]:
         """Return who speaks, and the other, which follows; wait for it.

@@ -1,17 +1,17 @@
 """Proof d: one of two readers is killed, frozen, parted; what consumers have is as if it never was.
 
-    python -m tests.floor.standby --kills 200 --freezes 50 --splits 50
+python -m tests.floor.standby --kills 200 --freezes 50 --splits 50 --houses 20
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import random
 import statistics
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import undisturbed
 from tests.floor.pair_house import ENDLESS, PairHouse, Reader, freeze, kill, split
 from tests.mqtt.mqtt_tools import wait_for
-from vision.record.chain import Record, verified
+from vision.record.chain import verified
 from vision.storage.log_reader import read_log
 
 Fault = Callable[[PairHouse, Reader, Reader], float]
@@ -30,7 +30,7 @@ BETWEEN_S = (0.1, 2.5)  # seconds of play between two faults, at random
 
 def harm(house: PairHouse, fault: Fault, times: int, draw: random.Random) -> list[float]:
     """Do it so many times at random moments; return the seconds of each takeover."""
-    took = []
+    took: list[float] = []
     for _ in range(times):
         speaker, other = house.speaker()
         time.sleep(draw.uniform(*BETWEEN_S))
@@ -66,7 +66,8 @@ def compared(house: PairHouse) -> str:
     return (
         f"{len(wanted)} coups: lost 0, doubled 0, contradicted 0; {len(consumer.seqs)} messages, "
         f"none missing, {consumer.repeats} repeats dropped by seq, {consumer.outdated} by term; "
-        f"{house.unasked} takeovers by the load of this machine; two logs, one history of {len(longer)} records with {takeovers} takeovers"
+        f"{house.unasked} takeovers by the load of this machine; two logs, one history of "
+        f"{len(longer)} records with {takeovers} takeovers"
     )
 
 
@@ -86,25 +87,25 @@ def spread(took: Sequence[float]) -> str:
     )
 
 
-def prove(kills: int, freezes: int, splits: int, *, slow: bool = False, seed: int = 1) -> str:
-    """Do all that to a pair of readers at play; LimitBrokenError, or what was measured in words."""
+def prove(
+    kills: int, freezes: int, splits: int, *, slow: bool = False, seed: int = 1
+) -> tuple[str, dict[str, list[float]]]:
+    """Do all that to a pair of readers at play; LimitBrokenError, or words and the times."""
     draw = random.Random(seed)
-    lines = []
-    with tempfile.TemporaryDirectory(prefix="pair-") as name, PairHouse(
-        Path(name), slow=slow
-    ) as house:
+    took: dict[str, list[float]] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="pair-") as name,
+        PairHouse(Path(name), slow=slow) as house,
+    ):
         for words, fault, times in (
             ("killed", kill, kills),
             ("frozen and woken", freeze, freezes),
             ("parted and joined", split, splits),
         ):
-            lines.append(f"{words} {spread(harm(house, fault, times, draw))}")
-            print(lines[-1], flush=True)
+            took[words] = harm(house, fault, times, draw)
         time.sleep(3)
         house.stop()
-        lines.append(compared(house))
-    print(lines[-1], flush=True)
-    return "\n".join(lines)
+        return compared(house), took
 
 
 def main() -> None:
@@ -112,10 +113,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for what, times in (("kills", 200), ("freezes", 50), ("splits", 50)):
         parser.add_argument(f"--{what}", type=int, default=times)
+    parser.add_argument("--houses", type=int, default=1, help="share them among so many pairs")
     parser.add_argument("--slow-clock", action="store_true", help="one reader's clock runs at half")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    prove(args.kills, args.freezes, args.splits, slow=args.slow_clock, seed=args.seed)
+    all_took: dict[str, list[float]] = defaultdict(list)
+    for number in range(args.houses):
+        share = [
+            (number + 1) * times // args.houses - number * times // args.houses
+            for times in (args.kills, args.freezes, args.splits)
+        ]
+        words, took = prove(*share, slow=args.slow_clock, seed=args.seed + number)
+        print(words, flush=True)
+        for what, times in took.items():
+            all_took[what] += times
+            print(f"{what} {spread(all_took[what])}", flush=True)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,10 @@ class LeaseStore(Protocol):
 
 
 class Held(NamedTuple):
-    """Who holds the lease, "" for nobody; its number; messages up to `acked` are with the broker."""
+    """Who holds the lease ("" for nobody), and its number.
+
+    The broker has all messages up to the number `acked`.
+    """
 
     node: str = ""
     term: int = 0
@@ -45,7 +48,7 @@ class Held(NamedTuple):
 
 
 class Lease:
-    """This reader's part in the lease; `granted` is its term once it has it, 0 before.
+    """One reader's part in the lease; `granted` is its term once it has it, 0 before.
 
     `lost` says that another has it now: this one never speaks again in this run.
     """
@@ -55,6 +58,9 @@ class Lease:
         self.granted = 0
         self.lost = False
         self.seen = Held()
+        self.renewed_s = (
+            -math.inf
+        )  # the monotonic instant at which the other was last seen to renew
         self.acked: Callable[[], int] = lambda: 0
         self._store = store
         self._node = node
@@ -118,6 +124,8 @@ class Lease:
         began_s = time.monotonic()
         before = self._revision
         self._read()
+        if self._revision != before and before:
+            self.renewed_s = time.monotonic()
         if self._revision != before or self._unchanged_since_s is None:
             self._unchanged_since_s = time.monotonic()
         is_free = not self.seen.node

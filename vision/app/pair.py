@@ -187,7 +187,7 @@ class Pair:
             batch = Batch(self.node, 0, number + 1, head, (), head)
             concurrent.futures.wait([self._store.append(batch.data(), 0)])
 
-    # --- following ---------------------------------------------------------------------------------
+    # --- following ------------------------------------------------------------------------------
 
     def find(self, store: Store) -> None:
         """Find the batch behind which this log stands, and follow from there.
@@ -217,9 +217,9 @@ class Pair:
     def arrived(self) -> Iterator[Batch]:
         """Yield the batches that have come from the other reader since."""
         if self._follower is not None:
-            for self._sequence, batch in self._follower.take():
+            for sequence, batch in self._follower.take():
                 yield batch
-                self.shared = batch.last
+                self._sequence, self.shared = sequence, batch.last
 
     def rest(self) -> Iterator[Batch]:
         """Yield all that is still to come, and follow no more; AwayError."""
@@ -253,7 +253,7 @@ class Pair:
         if (batch.last, batch.head) != head:
             raise _other(batch)
 
-    # --- speaking ----------------------------------------------------------------------------------
+    # --- speaking -------------------------------------------------------------------------------
 
     def confirm(self, records: Sequence[Record], before: str) -> None:
         """Write the records of a transaction to the store, which makes them count.

@@ -83,7 +83,7 @@ class PairReader(TableReader):
         self._inherited = table.next_order
         if not own.counts_as(table, self._at) or table.shoes != self._shoes:
             self._align()
-        if not table.shoe.name or self._new_shoe:
+        if not table.shoe.name:
             self._begin()
 
     def _seen(self, shot: Shot | Outage) -> list[Event]:
@@ -111,8 +111,8 @@ def account_of(config: TableConfig) -> HouseAccount:
     return HouseAccount(
         servers_of(standby.servers),
         f"{config.site}.{config.table}",
+        standby.replicas,
         account.username,
         account.password,
         account.tls_ca,
-        standby.replicas,
     )

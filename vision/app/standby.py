@@ -7,6 +7,8 @@ tells what only it has seen, and connects to the broker.
 
 from __future__ import annotations
 
+import math
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -55,6 +57,7 @@ class PairJournal(Journal):
         """Open the log, the same for both readers, and begin to follow."""
         self.lease = Lease(store, config.standby.name, config.standby.lease_s)
         self._pair = Pair(store, config.standby.name)
+        self._watching_since_s: float | None = None
         self._waiting: deque[tuple[list[Entry], Callable[[], None]]] = deque()
         kept = config.model_copy(update={"log": config.log.model_copy(update=FOR_EVER)})
         super().__init__(kept, destinations, evidence)
@@ -76,10 +79,11 @@ class PairJournal(Journal):
         own = header_of(config)
         return own if log.exists() else self._pair.header(own)
 
-    # --- following -----------------------------------------------------------------------------------
+    # --- following ------------------------------------------------------------------------------
 
     def follow(self) -> tuple[Step, ...]:
         """Write what the other reader has written since; OutsideError where it does not fit."""
+        self._watching_since_s = self._watching_since_s or time.monotonic()
         steps = [step for batch in self._pair.arrived() for step in self._adopt(batch)]
         acked = self.lease.seen.acked
         sent = [m.seq for m in self._store.pending(0, ACKNOWLEDGED_AT_ONCE) if m.seq <= acked]
@@ -107,7 +111,7 @@ class PairJournal(Journal):
         self._session = session
         return steps
 
-    # --- speaking ------------------------------------------------------------------------------------
+    # --- speaking -------------------------------------------------------------------------------
 
     def take_over(
         self, at: int, models: tuple[str, ...], identity: str, own: OwnSight
@@ -129,14 +133,17 @@ class PairJournal(Journal):
         before = {"after": number, "hash": head, "boot": table.boot, "term": self.lease.granted}
         fact = Recorded(at, Fact.TAKEN_OVER, self._pair.node, canonical(before))
         boot = uuid.uuid4().hex[:BOOT_DIGITS]
-        is_whole = own.counts_as(table, at)
+        is_counted = own.counts_as(table, at)
+        # Only who watched already while the other still lived has missed nothing.
+        watched = self.lease.renewed_s > (self._watching_since_s or math.inf)
+        unbroken = is_counted and watched
         started = Started(
-            at, boot, __version__, models, identity, self.lease.granted, unbroken=is_whole
+            at, boot, __version__, models, identity, self.lease.granted, unbroken=unbroken
         )
         self._pair.term = self.lease.granted
         self.take([fact])
         news = [replace(event, at=max(at, event.at)) for event in own.unsaid(self.table)]
-        return (*steps, *self.begin(started, news if is_whole else ()))
+        return (*steps, *self.begin(started, news if is_counted else ()))
 
     def _write(
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]

@@ -66,35 +66,25 @@ class Feed:
         """
         self._recorder = recorder
         self._prefixes = dict(prefixes)
-        self._endpoint = endpoint
         self._tables = {prefix: table for table, prefix in prefixes.items()}
         self._topics = tuple(topics)
         self._states = {table: _state_of(table, reduce) for table in prefixes}
         self._heard_s = dict.fromkeys(prefixes, time.monotonic())
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
-        self._closing = threading.Event()
-        self._connected = threading.Event()
-        self._complaint = ""
-        self._patience_s = SILENT_S
-        self._up_s = 0.0
-        self.connections = 0
         self.dropped = 0
-        self._client: paho.Client | None = None
-        self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
+        ends = (endpoint, endpoint.turned()) if endpoint.others else (endpoint,)
+        self._links = [_Link(end, self) for end in ends]
 
     def start(self) -> None:
         """Begin to connect."""
-        self._thread.start()
+        for link in self._links:
+            link.start()
 
     def stop(self) -> None:
         """Disconnect from the broker."""
-        self._closing.set()
-        client = self._client
-        if client is not None:
-            client.disconnect()
-        if self._thread.is_alive():
-            self._thread.join(timeout=JOIN_S)
+        for link in self._links:
+            link.stop()
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -107,19 +97,24 @@ class Feed:
 
     def publish(self, table: str, topic: str, data: bytes) -> None:
         """Send a message to a table; lost while the broker is away, so wait for an answer."""
-        client = self._client
-        if client is not None and self.connected:
-            client.publish(self._prefixes[table] + topic, data, 1)
+        link = next((link for link in self._links if link.connected), None)
+        if link is not None:
+            link.publish(self._prefixes[table] + topic, data)
 
     @property
     def connected(self) -> bool:
         """Whether the broker is connected, and somebody listens to it."""
-        return self._connected.is_set() and self._thread.is_alive()
+        return any(link.connected for link in self._links)
+
+    @property
+    def connections(self) -> int:
+        """How often the broker has accepted us."""
+        return sum(link.connections for link in self._links)
 
     @property
     def complaint(self) -> str:
         """Why there is no connection, for people; empty when there is one."""
-        return "" if self.connected else self._complaint
+        return "" if self.connected else self._links[0].complaint
 
     def silent_s(self, table: str) -> float:
         """Return the seconds since the last message of the table's reader."""
@@ -144,65 +139,19 @@ class Feed:
         with self._mutex:
             self._listeners.discard(listener)
 
-    # --- the feed's own thread ---------------------------------------------------------------
+    # --- the threads of its links ------------------------------------------------------------
 
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            self._client = client = self._new_client()
-            try:
-                address = self._endpoint
-                client.connect(address.host, address.port, address.keepalive_s)
-                self._stay(client)
-            except (OSError, ValueError) as error:
-                self._complaint = explain_error(error, self._endpoint)
-            except Exception as error:  # whatever it is, the next connection may be good
-                log.exception("the link of the boards to the broker failed; it is made anew")
-                self._complaint = f"the link to the broker failed: {error!r}"
-            self._connected.clear()
-            self._endpoint = self._endpoint.turned()
-            self._closing.wait(RETRY_S)
+    @property
+    def wanted(self) -> list[str]:
+        """What is subscribed to."""
+        return [prefix + topic for prefix in self._tables for topic in self._topics]
 
-    def _stay(self, client: paho.Client) -> None:
-        """Serve the connection until it ends, or a node of a cluster says nothing for too long."""
-        began_s = time.monotonic()
-        while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
-            if not self._endpoint.others:
-                continue
-            now, heard_s = time.monotonic(), max(self._heard_s.values(), default=began_s)
-            if self._connected.is_set() and heard_s > max(began_s, self._up_s):
-                self._patience_s = SILENT_S
-            if now - max(heard_s, began_s) > self._patience_s:
-                self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
-                self._complaint = f"the broker at {self._endpoint} tells nothing of any table"
-                break
-        client.disconnect()
-        client.loop_misc()
-
-    def _new_client(self) -> paho.Client:
-        client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
-        client.on_connect = self._on_connect
-        client.on_disconnect = lambda *_: self._connected.clear()
-        client.on_message = lambda _client, _data, message: self._hear(message)
-        return client
-
-    def _on_connect(
-        self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object
-    ) -> None:
-        if code.is_failure:
-            self._complaint = explain_refusal(code, self._endpoint)
-            return
-        self._up_s = time.monotonic()
+    def note_connected(self) -> None:
+        """Take note that the broker has accepted us: no table is silent yet."""
         for table in self._heard_s:
-            self._heard_s[table] = self._up_s
-        wanted = [prefix + topic for prefix in self._tables for topic in self._topics]
-        # In a cluster a message of QoS 1 waits for the election of a leader (4 to 9 s), one of QoS 0
-        # for nobody; what a display misses is retained, or it asks for it again.
-        qos = 0 if self._endpoint.others else 1
-        client.subscribe([(topic, qos) for topic in wanted])
-        self.connections += 1
-        self._connected.set()
+            self._heard_s[table] = time.monotonic()
 
-    def _hear(self, message: paho.MQTTMessage) -> None:
+    def hear(self, message: paho.MQTTMessage) -> None:
         """Take a message; whatever is wrong with it costs no other one."""
         try:
             self._on_message(message)
@@ -255,3 +204,100 @@ class Feed:
 
 def _state_of(table: str, reduce: Reduce | None) -> TableState:
     return TableState(table) if reduce is None else TableState(table, reduce)
+
+
+class _Link:
+    """A connection of a feed to one node, made again for ever; a cluster's feed has two of them.
+
+    So a display stands still for no node that dies: the same messages come from another one.
+    """
+
+    def __init__(self, endpoint: Endpoint, feed: Feed) -> None:
+        self.complaint = ""
+        self.connections = 0
+        self._endpoint = endpoint
+        self._feed = feed
+        self._patience_s = SILENT_S
+        self._closing = threading.Event()
+        self._connected = threading.Event()
+        self._heard_s = 0.0
+        self._client: paho.Client | None = None
+        self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the broker is connected, and somebody listens to it."""
+        return self._connected.is_set() and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin to connect."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Disconnect."""
+        self._closing.set()
+        client = self._client
+        if client is not None:
+            client.disconnect()
+        if self._thread.is_alive():
+            self._thread.join(timeout=JOIN_S)
+
+    def publish(self, topic: str, data: bytes) -> None:
+        """Send a message."""
+        if self._client is not None:
+            self._client.publish(topic, data, 1)
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._client = client = self._new_client()
+            address = self._endpoint
+            try:
+                client.connect(address.host, address.port, address.keepalive_s)
+                self._stay(client)
+            except (OSError, ValueError) as error:
+                self.complaint = explain_error(error, address)
+            except Exception as error:  # whatever it is, the next connection may be good
+                log.exception("the link of the boards to the broker failed; it is made anew")
+                self.complaint = f"the link to the broker failed: {error!r}"
+            self._connected.clear()
+            self._endpoint = address.turned()
+            self._closing.wait(RETRY_S)
+
+    def _stay(self, client: paho.Client) -> None:
+        """Serve the connection until it ends, or its node says nothing for too long."""
+        began_s = self._heard_s = time.monotonic()
+        while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
+            now = time.monotonic()
+            if self._heard_s > began_s:
+                self._patience_s = SILENT_S
+            if self._endpoint.others and now - self._heard_s > self._patience_s:
+                self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
+                self.complaint = f"the broker at {self._endpoint} tells nothing of any table"
+                break
+        client.disconnect()
+
+    def _new_client(self) -> paho.Client:
+        client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
+        client.on_connect = self._on_connect
+        client.on_disconnect = lambda *_: self._connected.clear()
+        client.on_message = lambda _client, _data, message: self._hear(message)
+        return client
+
+    def _hear(self, message: paho.MQTTMessage) -> None:
+        if not message.retain:
+            self._heard_s = time.monotonic()
+        self._feed.hear(message)
+
+    def _on_connect(
+        self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object
+    ) -> None:
+        if code.is_failure:
+            self.complaint = explain_refusal(code, self._endpoint)
+            return
+        self._feed.note_connected()
+        # In a cluster a message of QoS 1 may wait for the election of a leader (4 to 9 s), one of
+        # QoS 0 for nobody; what a display misses is retained, or it asks for it again.
+        qos = 0 if self._endpoint.others else 1
+        client.subscribe([(topic, qos) for topic in self._feed.wanted])
+        self.connections += 1
+        self._connected.set()

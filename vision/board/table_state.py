@@ -54,7 +54,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How new the last message of a key was; `term` is that of the reader of a pair that sent it."""
+    """How new the last message of a key was; `term`: of which reader of a pair."""
 
     term: int
     boot: object

@@ -10,9 +10,10 @@ import json
 from pathlib import Path
 
 from vision.audit.export import audit_archive, digests_of, is_archive
+from vision.audit.pair import compare_pair, pair_words
 from vision.audit.said import compare
 from vision.audit.since import Ended, audit_from, beginning, parse_ended
-from vision.audit.verify import Found, Trust, demand_signature, evidence_words, words
+from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words, words
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError
@@ -47,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only what came since a former audit, which ended with this record",
     )
     parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
+    parser.add_argument(
+        "--pair",
+        type=Path,
+        metavar="LOG2",
+        help="the log of the table's other reader: one history?",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         _say(args.log, found, trust)
         for line in filter(None, lines):
             print(line)
+        _say_pair(args, trust)
         if trust.keys:
             demand_signature(found)
         if state_of(args.log) is Closing.TORN:
@@ -88,6 +96,14 @@ def _audited(
     compared = _compare_messages(args.log, found, begin)
     digests = digests_of(args.evidence or folder_of(args.log), found.kept)
     return found, (compared, evidence_words(found.kept, digests) if found.kept else "")
+
+
+def _say_pair(args: argparse.Namespace, trust: Trust) -> None:
+    """Verify the other reader's log too, if one is given, and that both are one history."""
+    if args.pair is not None:
+        audit(read_log(args.pair), trust)
+        for line in pair_words(compare_pair(read_log(args.log), read_log(args.pair))):
+            print(line)
 
 
 def _compare_messages(log: Path, found: Found, begin: Mark) -> str:

@@ -12,7 +12,6 @@ from vision import logging_setup
 from vision.app.drawn_film import DrawnFilm
 from vision.app.house import brokers_of, conflicts, table_files
 from vision.app.journal import Destinations
-from vision.app.pair_reader import PairReader
 from vision.app.reader import TableReader
 from vision.app.service import TableJob, TableService, obey_service
 from vision.camera.source import is_live
@@ -162,7 +161,7 @@ def _run(
     live = is_live(config.camera.source)
     state = obey_service() if args.in_service else {}
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
-    kind = PairReader if config.standby.servers and destinations.publish else TableReader
+    kind = _kind(config, publish=destinations.publish)
     app = kind(config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
     app.metrics.note_service(state)
     if film is not None:
@@ -173,6 +172,20 @@ def _run(
         with EmbeddedBroker(broker.port, broker.websocket_port):
             return _watch(app, console)
     return _watch(app, console)
+
+
+def _kind(config: TableConfig, *, publish: bool) -> type[TableReader]:
+    """Return the reader of a table, or one of two; ConfigurationError without the extra `floor`."""
+    if not (config.standby.servers and publish):
+        return TableReader
+    try:
+        from vision.app.pair_reader import PairReader  # noqa: PLC0415  it needs an extra
+    except ImportError as error:
+        raise ConfigurationError(
+            "[standby] servers: a second reader needs the extra 'floor': install "
+            "shoe-reader[floor], or leave the section empty"
+        ) from error
+    return PairReader
 
 
 def _watch(app: TableReader, console: Console) -> int:

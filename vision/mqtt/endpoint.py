@@ -116,7 +116,8 @@ def address_of(text: str, port: int) -> Address:
 def new_client(endpoint: Endpoint, client_id: str, *, keeps: bool = False) -> paho.Client:
     """Return a client that is not yet connected and never reconnects by itself.
 
-    With `keeps` the broker keeps what it misses while it is away. ConfigurationError when a certificate file cannot be used.
+    With `keeps` the broker keeps what it misses while it is away. ConfigurationError when a
+    certificate file cannot be used.
     """
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
@@ -161,7 +162,7 @@ def probe(endpoint: Endpoint, client_id: str = "") -> None:
 
 
 def reachable(endpoint: Endpoint) -> Endpoint:
-    """Return the broker by the first of its addresses that accepts us; OutsideError if none does."""
+    """Return the broker by the first address that accepts us; OutsideError if none does."""
     for _ in endpoint.others:
         try:
             probe(endpoint)

@@ -63,10 +63,10 @@ class HouseAccount:
 
     servers: tuple[str, ...]
     key: str
+    replicas: int
     username: str = ""
     password: str = field(default="", repr=False)
     tls_ca: str = ""
-    replicas: int = 3
 
 
 class HouseStore:
@@ -151,8 +151,8 @@ class HouseStore:
             password=account.password or None,
             tls=context,
             inbox_prefix=f"_INBOX.{account.key}".encode(),
-            connect_timeout=ANSWER_S,  # type: ignore[arg-type]
-            reconnect_time_wait=RECONNECT_S,  # type: ignore[arg-type]
+            connect_timeout=ANSWER_S,
+            reconnect_time_wait=RECONNECT_S,
             max_reconnect_attempts=-1,
             ping_interval=PING_S,
             error_cb=_ignore,

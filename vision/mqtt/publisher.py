@@ -2,14 +2,16 @@
 
 Two connections, because what is written to one goes out in order: the live one carries results,
 alerts and all else that is small, with the last will and the commands; the bulk one pictures and
-replays. `vision.mqtt.lanes` says what goes when.
+replays. `vision.mqtt.lanes` says what goes when. To a cluster there is a third, a spare one to
+another node, which takes the place of the live one while that is lost: a node lets nobody in before
+its cluster has elected leaders, but who is in already is heard.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 
@@ -111,6 +113,13 @@ class Publisher:
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
         self._live.hold = lambda: None if self._live.may_send() else ""
+        self._spare: Channel | None = None
+        if endpoint.others:
+            self._spare = Channel("messages, spare", endpoint.turned(), f"{client_id}-s", source)
+            self._spare.prepare = self._prepare_spare
+            self._spare.greet = self._greet_spare
+            self._spare.hold = self._live.hold
+            self._spare.may_send = self._may_spare_send
         self._live.greet = self._greet
         self._live.farewell = lambda: self._last or self._will
         self._bulk.greet = self._note_bulk
@@ -134,6 +143,12 @@ class Publisher:
         """Have each connection ask whether this reader may say anything at this moment."""
         self._live.may_send = self._bulk.may_send = may_send
 
+    def _channels(self) -> tuple[Channel, ...]:
+        return (self._bulk, self._live, *([self._spare] if self._spare is not None else []))
+
+    def _may_spare_send(self) -> bool:
+        return not self._live.is_up and self._live.may_send()
+
     def fault(self) -> str:
         """Return in words that messages have waited for too long, and why; empty when not."""
         for channel, what in ((self._live, "messages"), (self._bulk, "pictures")):
@@ -152,16 +167,18 @@ class Publisher:
 
     def start(self) -> None:
         """Begin to connect; never fails, and tries again for ever (`probe` reports at once)."""
-        self._live.start()
-        self._bulk.start()
+        for channel in self._channels():
+            channel.start()
 
     def wake(self) -> None:
         """Announce that the outbox has grown."""
-        self._live.wake()
-        self._bulk.wake()
+        for channel in self._channels():
+            channel.wake()
 
     def say(self, message: Message) -> None:
         """Send a message outside the outbox, if connected: health, refusals."""
+        if self._spare is not None and not self._live.is_up:
+            self._spare.say(message)
         self._live.say(message)
 
     def say_last(self, message: Message) -> None:
@@ -188,10 +205,9 @@ class Publisher:
 
     def stop(self, drain_s: float = 3.0) -> None:
         """Send what is left while connected, at most `drain_s` seconds, then disconnect."""
-        channels: Sequence[Channel] = (self._bulk, self._live)
-        for channel in channels:
+        for channel in self._channels():
             channel.begin_stop(drain_s)
-        for channel in channels:
+        for channel in self._channels():
             channel.join()
 
     # --- threads of the connections ----------------------------------------------------------
@@ -226,6 +242,14 @@ class Publisher:
         will = self._will
         client.will_set(will.topic, will.payload, will.qos, will.retain)
         client.on_message = lambda _client, _data, message: self._receive(message)
+
+    def _prepare_spare(self, client: paho.Client) -> None:
+        client.on_message = lambda _client, _data, message: (
+            None if self._live.is_up else self._receive(message)
+        )
+
+    def _greet_spare(self, session: Session) -> None:
+        session.client.subscribe(f"{self._commands}+", qos=1)
 
     def _greet(self, session: Session) -> None:
         self._note_clash()

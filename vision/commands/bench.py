@@ -190,6 +190,10 @@ class _Subscriber:
         self.results: dict[int, float] = {}
         self.cards: dict[int, float] = {}
 
+    def begin(self, client: paho.Client, *_: object) -> None:
+        """Subscribe once there is a connection."""
+        client.subscribe("casino/#", 1)
+
     def take(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
         """Take a message, at the wall-clock time at which it comes."""
         now = time.time()
@@ -206,7 +210,7 @@ def _latency(folder: Path, film: Cycle) -> dict[str, Any]:
     with EmbeddedBroker(0, 0) as broker:
         client = new_client(endpoint_of(BrokerSection(port=broker.port)), "shoe-reader-bench")
         client.on_message = heard.take
-        client.on_connect = lambda *_: client.subscribe("casino/#", 1)
+        client.on_connect = heard.begin
         client.connect("127.0.0.1", broker.port, KEEPALIVE_S)
         client.loop_start()
         read = _child("read", folder, "--speed", "1", "--port", str(broker.port))

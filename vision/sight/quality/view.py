@@ -72,7 +72,7 @@ def sharpness(image: Image) -> float:
 def percentiles(levels: NDArray[np.integer], wanted: Sequence[float]) -> list[float]:
     """Return percentiles of levels (0 to 255), to a level: by counting them, not by sorting."""
     below = np.cumsum(np.bincount(levels.ravel(), minlength=256))
-    return np.searchsorted(below, np.asarray(wanted) / 100 * below[-1]).astype(float).tolist()
+    return [float(np.searchsorted(below, share / 100 * below[-1])) for share in wanted]
 
 
 def steepness(image: Image) -> NDArray[np.float32]:

@@ -105,7 +105,7 @@ class MotionGate:
         difference = now - then
         # A lamp that brightens or a camera that adapts shifts the whole picture: no motion.
         difference -= np.median(difference[::2, ::2])
-        return np.abs(difference)
+        return np.asarray(np.abs(difference), np.float32)
 
     @staticmethod
     def _local(size: NDArray[np.float32]) -> NDArray[np.float32]:

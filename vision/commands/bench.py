@@ -178,7 +178,10 @@ def _child(work: str, folder: Path, *options: str) -> dict[str, Any]:
             command, capture_output=True, text=True, timeout=PATIENCE_S, check=True
         )
     except subprocess.CalledProcessError as error:
-        raise OutsideError(f"bench: {work} of {folder.name} failed:\n{error.stderr}") from None
+        raise OutsideError(
+            f"bench: {work} of {folder.name} failed; correct what it says, or report it: "
+            f"{error.stderr[-500:]}"
+        ) from None
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {key: round(v, 4) if isinstance(v, float) else v for key, v in result.items()}
 

@@ -295,7 +295,10 @@ def main() -> int:
     wanted = chosen(arguments.ship)
     arguments.out.mkdir(parents=True, exist_ok=True)
     inputs = calibration(pictures(arguments.pictures, arguments.photographs))
-    command = f"python -m models.quantise --stills {arguments.stills}"
+    command = (
+        f"python -m models.quantise --pictures {arguments.pictures} --stills {arguments.stills}"
+    )
+    command += " --photographs FOLDER" if arguments.photographs else ""
     print(
         "| network | ranges | ms | measured on held-out stills | verdict |\n|---|---|---|---|---|"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import cv2
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.inference.load import ModelSet, Runtime, open_models, packaged, quick
+from vision.inference.load import CPU, ModelSet, Runtime, open_models, packaged, quick
 from vision.pictures import decode_picture
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import QUICK, THOROUGH, StillCard, annotate, read_still
@@ -93,7 +93,7 @@ def _models(args: argparse.Namespace) -> ModelSet:
         quick(classifier) if args.fast else classifier,
         args.corners,
         threads=args.threads,
-        runtime=Runtime(eight_bit=args.fast),
+        runtime=Runtime(CPU, eight_bit=args.fast),
     )
 
 

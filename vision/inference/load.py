@@ -270,6 +270,25 @@ def open_models(
     return ModelSet(seen_by, read_by, hashes, load_self_test(_reading(seen_by, generic)), mouth)
 
 
+def for_pictures(
+    detector: Path | None = None,
+    classifier: Path | None = None,
+    corners: Path | None = None,
+    *,
+    threads: int,
+    fast: bool = False,
+) -> ModelSet:
+    """Load the models for single pictures (`None`: the packaged ones), all in 8 bits if `fast`."""
+    reader, finder = classifier or packaged("classifier"), detector or packaged("stills")
+    return open_models(
+        quick(finder) if fast else finder,
+        quick(reader) if fast else reader,
+        corners,
+        threads=threads,
+        runtime=Runtime(CPU, eight_bit=fast),
+    )
+
+
 def _reading(detector: Detector, classifier: Classifier) -> Read:
     """Return who reads the test picture: the same way that a frame goes, without time."""
 

@@ -62,9 +62,12 @@ METHODS = {
 }
 # The networks that are quantised. The mouth's takes 0.2 ms: nothing is to be gained there.
 NETWORKS = ("detector", "stills", "corners", "classifier")
-# How many layers of convolutions at the end stay in 32 bits: what comes out of a detector's last
-# ones are boxes to a fraction of a pixel, and scores. More is slower; fewer moves corners.
-WHOLE_LAYERS = {"detector": 2, "stills": 2}
+# How many layers of convolutions at the end stay in 32 bits, with all that follows: what comes out
+# of a detector's last one are boxes to a fraction of a pixel, and scores. More is slower; fewer
+# moves corners.
+WHOLE_LAYERS = {"detector": 1, "stills": 1}
+# The operations that are done in 8 bits; the others (attention, softmax) stay whole.
+OPERATIONS = ["Add", "Concat", "Conv", "MaxPool", "Mul", "Relu", "Resize", "Sigmoid", "Split"]
 # How much worse each figure may be than in 32 bits, in its own unit; more than the noise of the
 # held-out stills, and below what moves a figure of the README. A figure that is not here is not
 # judged. Positive: it may rise by so much; negative: it may fall.
@@ -166,14 +169,18 @@ def made(name: str, method: str, inputs: Inputs, out: Path) -> Path:
         activation_type=QuantType.QUInt8,
         weight_type=QuantType.QInt8,
         calibrate_method=METHODS[method],
-        op_types_to_quantize=["Conv"],
-        nodes_to_exclude=last_convolutions(model, WHOLE_LAYERS.get(name, 0)),
+        op_types_to_quantize=OPERATIONS,
+        nodes_to_exclude=last_layers(model, WHOLE_LAYERS.get(name, 0)),
     )
     return target
 
 
-def last_convolutions(model: onnx.ModelProto, layers: int) -> list[str]:
-    """Return the names of the convolutions behind which fewer than so many others follow."""
+def last_layers(model: onnx.ModelProto, layers: int) -> list[str]:
+    """Return the names of the nodes from which at most so many convolutions lead to the output.
+
+    Convolutions to a single channel do not count: they are arithmetic of the detector's decoding.
+    """
+    channels = {w.name: w.dims[0] for w in model.graph.initializer if w.dims}
     readers: dict[str, list[onnx.NodeProto]] = {}
     for node in model.graph.node:
         for name in node.input:
@@ -181,9 +188,9 @@ def last_convolutions(model: onnx.ModelProto, layers: int) -> list[str]:
     layer: dict[str, int] = {}
     for node in reversed(model.graph.node):  # sorted: what reads a value comes after what makes it
         behind = [layer[later.name] for name in node.output for later in readers.get(name, ())]
-        layer[node.name] = max(behind, default=0) + (node.op_type == "Conv")
-    convolutions = (node for node in model.graph.node if node.op_type == "Conv")
-    return [node.name for node in convolutions if layer[node.name] <= layers]
+        counts = node.op_type == "Conv" and channels.get(node.input[1], 2) > 1
+        layer[node.name] = max(behind, default=0) + counts
+    return [node.name for node in model.graph.node if layer[node.name] <= layers]
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -288,7 +295,10 @@ def main() -> int:
     wanted = chosen(arguments.ship)
     arguments.out.mkdir(parents=True, exist_ok=True)
     inputs = calibration(pictures(arguments.pictures, arguments.photographs))
-    command = f"python -m models.quantise --stills {arguments.stills}"
+    command = (
+        f"python -m models.quantise --pictures {arguments.pictures} --stills {arguments.stills}"
+    )
+    command += " --photographs FOLDER" if arguments.photographs else ""
     print(
         "| network | ranges | ms | measured on held-out stills | verdict |\n|---|---|---|---|---|"
     )

@@ -180,7 +180,7 @@ def test_session_keeps_what_its_consumer_missed(brokers: Brokers, prefix: str) -
     endpoint = endpoint_at(port=brokers.port)
 
     def connected(at: Endpoint) -> paho.Client:
-        client = new_client(at, f"archive-{brokers.kind}", clean_session=False)
+        client = new_client(at, f"archive-{brokers.kind}", keeps=True)
         client.on_message = lambda _c, _d, message: heard.append(bytes(message.payload))
         client.connect(at.host, at.port)
         client.loop_start()

@@ -9,6 +9,7 @@ import pytest
 from vision.errors import ConfigurationError
 from vision.inference import load as load_module
 from vision.inference.load import (
+    CPU,
     OUTPUT_NAMES,
     Runtime,
     load_model,
@@ -32,7 +33,7 @@ def digest_of(name: str) -> str:
     return hashlib.sha256(packaged(name).read_bytes()).hexdigest()
 
 
-WHOLE = Runtime(eight_bit=False)
+WHOLE = Runtime(CPU, eight_bit=False)
 
 
 def test_load_without_the_model_file_names_it_and_the_cure(tmp_path: Path) -> None:

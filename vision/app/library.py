@@ -15,7 +15,7 @@ from vision.errors import ConfigurationError
 from vision.game.cards import parse_cards
 from vision.game.explain import Explanation, dealt_in_order, explain
 from vision.game.odds import Edge, count, edges, full_shoe
-from vision.inference.load import ModelSet, open_models
+from vision.inference.load import ModelSet, for_pictures
 from vision.pictures import open_picture
 from vision.record.chain import verified
 from vision.sight.geometry.frame import Image
@@ -42,7 +42,7 @@ def read_cards(
 
 @cache
 def _models() -> ModelSet:
-    return open_models(threads=1)
+    return for_pictures(threads=1)
 
 
 def play_coup(cards: str, profile: str = DEFAULT) -> Explanation:

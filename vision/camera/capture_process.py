@@ -297,9 +297,9 @@ def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | None]:
 def bgr(frame: av.VideoFrame) -> Image:
     """Return a decoded picture as height x width x 3, BGR: its own memory, not a copy of it."""
     plane = frame.reformat(format="bgr24").planes[0]
-    rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
+    rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
     shape = (frame.height, frame.width, 3)
-    return rows[: frame.height, : 3 * frame.width].reshape(shape)
+    return np.asarray(rows[: frame.height, : 3 * frame.width].reshape(shape), np.uint8)
 
 
 def _in_time(packets: Iterator[av.Packet[Any]], stall_s: float) -> Iterator[av.Packet[Any]]:

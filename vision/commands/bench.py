@@ -56,8 +56,9 @@ STILL_S = 20.0
 BUSY_COUPS, CYCLES = 3, 2
 # Seconds of each film that `--short` leaves: one core reads them in a few seconds.
 SHORT_S = 3.0
-# Frames of each film that are given to Ultralytics, whose cost does not depend on what it sees.
-OTHERS_FRAMES = 150
+# Frames of the film in rhythm that are given to Ultralytics, whose cost does not depend on what it
+# sees. Fewer leave more of its start in the figure than is taken off.
+OTHERS_FRAMES = 100
 # Sizes (px) at which Ultralytics is given pictures: its own default, and that of our detector.
 OTHERS_SIZES = (640, 416)
 # Seconds for a child process to end; twenty times what the slowest takes on a slow machine.
@@ -125,7 +126,9 @@ def _measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
                 "decode": _child("decode", folder / name),
                 "reader": _child("read", folder / name),
             }
-        found["ultralytics"] = "left out" if args.only_ours else _ultralytics(folder, films)
+        found["ultralytics"] = (
+            "left out" if args.only_ours else _ultralytics(folder, films["cycle"])
+        )
     return found
 
 
@@ -178,7 +181,10 @@ def _child(work: str, folder: Path, *options: str) -> dict[str, Any]:
             command, capture_output=True, text=True, timeout=PATIENCE_S, check=True
         )
     except subprocess.CalledProcessError as error:
-        raise OutsideError(f"bench: {work} of {folder.name} failed:\n{error.stderr}") from None
+        raise OutsideError(
+            f"bench: {work} of {folder.name} failed; correct what it says, or report it: "
+            f"{error.stderr[-500:]}"
+        ) from None
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {key: round(v, 4) if isinstance(v, float) else v for key, v in result.items()}
 
@@ -189,6 +195,10 @@ class _Subscriber:
     def __init__(self) -> None:
         self.results: dict[int, float] = {}
         self.cards: dict[int, float] = {}
+
+    def begin(self, client: paho.Client, *_: object) -> None:
+        """Subscribe once there is a connection."""
+        client.subscribe("casino/#", 1)
 
     def take(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
         """Take a message, at the wall-clock time at which it comes."""
@@ -206,7 +216,7 @@ def _latency(folder: Path, film: Cycle) -> dict[str, Any]:
     with EmbeddedBroker(0, 0) as broker:
         client = new_client(endpoint_of(BrokerSection(port=broker.port)), "shoe-reader-bench")
         client.on_message = heard.take
-        client.on_connect = lambda *_: client.subscribe("casino/#", 1)
+        client.on_connect = heard.begin
         client.connect("127.0.0.1", broker.port, KEEPALIVE_S)
         client.loop_start()
         read = _child("read", folder, "--speed", "1", "--port", str(broker.port))
@@ -245,36 +255,29 @@ def _lateness(film: Cycle, heard: _Subscriber, began: float) -> dict[str, Any]:
 # --- Ultralytics, where it is installed -----------------------------------------------------------
 
 
-def _ultralytics(folder: Path, films: dict[str, Cycle]) -> dict[str, Any] | str:
+def _ultralytics(folder: Path, film: Cycle) -> dict[str, float] | str:
     """Return the ms of processor a frame of Ultralytics' `track` by the size of its input."""
     program = shutil.which("yolo", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if program is None:
         return "not installed"
     names = "".join(f"  {i}: {kind}\n" for i, kind in enumerate(KINDS))
     write_text(folder / "names.yaml", f"path: .\ntrain: .\nval: .\nnames:\n{names}")
-    for name, film in films.items():
-        for count in (1, OTHERS_FRAMES):
-            frames = (frame for frame, _ in zip(film.frames(), range(count), strict=False))
-            cut = folder / f"{name}-{count}.mp4"
-            write_video(cut, frames, Progress(count, quiet=True), fps=FPS)
-    return {
-        str(size): {name: round(_tracked_ms(program, folder, name, size), 2) for name in films}
-        for size in OTHERS_SIZES
-    }
+    for count in (1, OTHERS_FRAMES):
+        frames = (frame for frame, _ in zip(film.frames(), range(count), strict=False))
+        write_video(folder / f"{count}.mp4", frames, Progress(count, quiet=True), fps=FPS)
+    return {str(size): round(_tracked_ms(program, folder, size), 2) for size in OTHERS_SIZES}
 
 
-def _tracked_ms(program: str, folder: Path, film: str, size: int) -> float:
+def _tracked_ms(program: str, folder: Path, size: int) -> float:
     """Return the ms a frame: of a film of many frames less one of one, which is the start."""
-    one, many = (
-        _track_s(program, folder, f"{film}-{count}.mp4", size) for count in (1, OTHERS_FRAMES)
-    )
+    one, many = (_track_s(program, folder, count, size) for count in (1, OTHERS_FRAMES))
     return 1000 * (many - one) / (OTHERS_FRAMES - 1)
 
 
-def _track_s(program: str, folder: Path, film: str, size: int) -> float:
-    """Run `yolo track` on a film with our detector; return its processor seconds."""
+def _track_s(program: str, folder: Path, count: int, size: int) -> float:
+    """Run `yolo track` on the film of so many frames; return its processor seconds."""
     command = [
-        program, "track", f"model={packaged('detector')}", "task=obb", f"source={film}",
+        program, "track", f"model={packaged('detector')}", "task=obb", f"source={count}.mp4",
         f"imgsz={size}", f"data={folder / 'names.yaml'}", "save=False", "verbose=False",
     ]  # fmt: skip
     settings = {"YOLO_OFFLINE": "true", "YOLO_AUTOINSTALL": "false", "OMP_NUM_THREADS": "1"}

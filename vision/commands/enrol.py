@@ -14,7 +14,7 @@ from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
 from vision.inference.deck_file import captured_in
-from vision.inference.load import ModelSet, open_models
+from vision.inference.load import ModelSet, Runtime, open_models
 from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, enrol, pairs_path, report
 from vision.setup.enrolment.gather import Gatherer, Showing
 from vision.sight.deck.classifier import Captured
@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     out: Path = args.out or args.table.with_suffix(".deck")
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
-    models = open_models(**config.models.paths(), threads=args.threads)
+    runtime = Runtime(config.models.provider)
+    models = open_models(**config.models.paths(), threads=args.threads, runtime=runtime)
     captured = (
         captured_in(args.refit) if args.refit else _gathered(config, models, out, ask=args.ask)
     )

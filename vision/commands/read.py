@@ -10,10 +10,10 @@ from pathlib import Path
 import cv2
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.inference.load import ModelSet, Runtime, open_models, packaged, quick
+from vision.inference.load import for_pictures
 from vision.pictures import decode_picture
 from vision.sight.geometry.frame import Image
-from vision.sight.stills.reader import QUICK, THOROUGH, StillCard, annotate, read_still
+from vision.sight.stills.reader import StillCard, annotate, read_still
 
 HELP = "the cards in still pictures: class, confidence, quad"
 
@@ -31,14 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.02,
         help="name a card only if its probability of error is at most this (default: %(default)s)",
     )
-    effort = parser.add_mutually_exclusive_group()
-    effort.add_argument(
-        "--thorough",
+    parser.add_argument(
+        "--fast",
         action="store_true",
-        help="look in every way at every outline (default: the same)",
-    )
-    effort.add_argument(
-        "--fast", action="store_true", help="a few looks only: several times quicker, reads less"
+        help="use the networks in 8 bits, where there are such files and the processor can",
     )
     parser.add_argument("--detector", type=Path, metavar="ONNX", help="another detector")
     parser.add_argument("--classifier", type=Path, metavar="ONNX", help="another classifier")
@@ -52,8 +48,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
     if args.annotate:
         _make_folder(args.annotate)
-    models = _models(args)
-    effort = QUICK if args.fast else THOROUGH
+    models = for_pictures(
+        args.detector, args.classifier, args.corners, threads=args.threads, fast=args.fast
+    )
     bad: list[str] = []
     found = []
     for path in args.images:
@@ -61,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         if image is None:
             bad.append(str(path))
             continue
-        cards = read_still(models, image, bound=args.bound, effort=effort)
+        cards = read_still(models, image, bound=args.bound)
         if args.annotate:
             _write(args.annotate / f"{path.stem}.jpg", annotate(image, cards))
         if args.json:
@@ -83,18 +80,6 @@ def run(args: argparse.Namespace) -> int:
             f"not readable as pictures: {', '.join(bad)}; give JPEG, PNG, WebP or BMP files"
         )
     return 0
-
-
-def _models(args: argparse.Namespace) -> ModelSet:
-    """Open the models: in 8 bits, where that can be, for a quick reading only."""
-    classifier = args.classifier or packaged("classifier")
-    return open_models(
-        args.detector or packaged("stills"),
-        quick(classifier) if args.fast else classifier,
-        args.corners,
-        threads=args.threads,
-        runtime=Runtime(eight_bit=args.fast),
-    )
 
 
 def _words(cards: tuple[StillCard, ...]) -> str:

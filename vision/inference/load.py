@@ -58,11 +58,11 @@ PROVIDERS = {
 class Runtime(NamedTuple):
     """What computes, by its name in `PROVIDERS`, and whether files in 8 bits may be used."""
 
-    provider: str = CPU
+    provider: str
     eight_bit: bool = True
 
 
-ON_PROCESSOR = Runtime()
+ON_PROCESSOR = Runtime(CPU)
 
 # Characters of an error of ONNX Runtime that are shown; the rest repeats the file.
 ERROR_CHARACTERS = 200
@@ -136,7 +136,7 @@ def has_dot_products() -> bool:
     return not DOT_PRODUCTS.isdisjoint(words)
 
 
-def load_model(path: Path, *, threads: int, provider: str = CPU) -> Model:
+def load_model(path: Path, *, threads: int, runtime: Runtime = ON_PROCESSOR) -> Model:
     """Open a model and check it against its card.
 
     ConfigurationError names the file and the cure if either file is missing, unreadable, not an
@@ -159,7 +159,7 @@ def load_model(path: Path, *, threads: int, provider: str = CPU) -> Model:
         )
     settings = {k: float(v) for k, v in card.get("settings", {}).items()}
     labels = tuple(str(label) for label in card.get("labels", ()))
-    session = _open(path, data, threads, provider)
+    session = _open(path, data, threads, runtime.provider)
     return Model(path.stem, digest, settings, labels, session)
 
 
@@ -240,7 +240,7 @@ def open_models(
     one file. ConfigurationError if a file is missing, damaged or not a model of that kind, or if
     the deck is not one to read with.
     """
-    load = partial(_load, threads=threads, provider=runtime.provider)
+    load = partial(_load, threads=threads, runtime=runtime)
     lighter = quick if runtime == ON_PROCESSOR else Path
     finder = load(lighter(detector or packaged("detector")), "detector")
     outliner = load(lighter(corners or packaged("corners")), "corners")
@@ -271,6 +271,25 @@ def open_models(
     return ModelSet(seen_by, read_by, hashes, load_self_test(_reading(seen_by, generic)), mouth)
 
 
+def for_pictures(
+    detector: Path | None = None,
+    classifier: Path | None = None,
+    corners: Path | None = None,
+    *,
+    threads: int,
+    fast: bool = False,
+) -> ModelSet:
+    """Load the models for single pictures (`None`: the packaged ones), all in 8 bits if `fast`."""
+    reader, finder = classifier or packaged("classifier"), detector or packaged("stills")
+    return open_models(
+        quick(finder) if fast else finder,
+        quick(reader) if fast else reader,
+        corners,
+        threads=threads,
+        runtime=Runtime(CPU, eight_bit=fast),
+    )
+
+
 def _reading(detector: Detector, classifier: Classifier) -> Read:
     """Return who reads the test picture: the same way that a frame goes, without time."""
 
@@ -288,8 +307,8 @@ def _reading(detector: Detector, classifier: Classifier) -> Read:
     return read
 
 
-def _load(path: Path, kind: str, *, threads: int, provider: str) -> Model:
-    model = load_model(path, threads=threads, provider=provider)
+def _load(path: Path, kind: str, *, threads: int, runtime: Runtime) -> Model:
+    model = load_model(path, threads=threads, runtime=runtime)
     wanted = OUTPUT_NAMES[kind]
     if len(model.labels) not in wanted:
         raise ConfigurationError(

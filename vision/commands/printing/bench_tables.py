@@ -40,13 +40,15 @@ def _cost(found: Found) -> Iterator[str]:
     if isinstance(others, str):
         yield f"Ultralytics `track`: {others}"
         return
-    for size, took in others.items():
-        for name, ms in took.items():
-            ratio = ms / per_frame_ms(found["films"][name]["reader"])
-            yield (
-                f"Ultralytics `track`, our detector, {size} px, {FILMS[name]}: {ms:.1f} ms; "
-                f"this reader does {ratio:.1f} times the frames"
-            )
+    for size, ms in others.items():
+        ratios = (
+            f"{ms / per_frame_ms(film['reader']):.1f} on {FILMS[name]}"
+            for name, film in found["films"].items()
+        )
+        yield (
+            f"Ultralytics `track`, our detector, {size} px: {ms:.1f} ms; times the frames that "
+            f"this reader does: {', '.join(ratios)}"
+        )
 
 
 def _parts(found: Found) -> Iterator[str]:

@@ -41,12 +41,10 @@ SUPPOSED = 1e-3
 NEARLY_SQUARE = 1.2
 
 
-def boxes(
-    detector: Detector, image: Image, sizes: Sequence[int], *, same: float = SAME_BOX
-) -> list[Detection]:
+def boxes(detector: Detector, image: Image, sizes: Sequence[int]) -> list[Detection]:
     """Return the boxes of possible cards (picture H x W x 3, BGR), doubles too, surest first."""
     found = detector.boxes(image, sizes, threshold=THRESHOLD, widest=WIDEST_PX)
-    return list(suppress(found, same))[:MOST_TRIED]
+    return list(suppress(found, SAME_BOX))[:MOST_TRIED]
 
 
 def wholes(found: Sequence[Detection]) -> list[Detection]:
@@ -57,17 +55,10 @@ def wholes(found: Sequence[Detection]) -> list[Detection]:
     return _each(found, completed)[:MOST_TRIED]
 
 
-def outlines(
-    detector: Detector, image: Image, found: Sequence[Detection], *, every: bool = True
-) -> list[Detection]:
-    """Return the outlines that boxes may stand for: corners corrected once, and twice.
-
-    Without `every` only the last of them, which is the nearest.
-    """
+def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> list[Detection]:
+    """Return the outlines that boxes may stand for: corners corrected once, and twice."""
     once = detector.outlined(image, found)
     twice = detector.outlined(image, once)
-    if not every:
-        return list(suppress(twice, SAME_OUTLINE))
     kept = suppress([*once, *twice], SAME_OUTLINE)
     return [*kept, *_each(kept, _turned)]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -21,7 +20,7 @@ from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
 from vision.sight.models import CardModels
-from vision.sight.stills.proposals import SAME_BOX, boxes, outlines, wholes
+from vision.sight.stills.proposals import boxes, outlines, wholes
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is named with them is in `deploy/reading.md`. Shares are of an area, 0 to 1.
@@ -33,8 +32,6 @@ PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
 # No pass but the smallest enlarges the picture by more than this factor: blown up further it shows
 # nothing new. Lower misses small cards in small pictures.
 LARGEST_ENLARGEMENT = 1.3
-# The same for a quick reading: a card is found by one of them in photographs of the usual kind.
-QUICK_PASSES = (224, 416, 832)
 # How many crops are classified at once, each from both ends. More need more memory, fewer time.
 AT_ONCE = 64
 # Two outlines are of one card if they share more than this (intersection over union). Lower, and
@@ -64,25 +61,6 @@ LEAST_UNREAD, LEAST_AREA = 0.3, 0.1
 # The least probability (0 to 1), as the classifier sees it, with which a back is given. Lower gives
 # chips and painted slots as backs; higher is silent about backs that are half covered.
 LEAST_BACK = 0.5
-
-
-class Effort(NamedTuple):
-    """How hard a picture is looked at: the detector's passes, and how many outlines are tried.
-
-    `same_box` is the share (intersection over union) above which two boxes are one; `outlines` is
-    how often corners are corrected, each time another outline to be read, and `parts` whether what
-    may be a part of a card is read as a whole one too.
-    """
-
-    passes: tuple[int, ...] = PASSES
-    same_box: float = SAME_BOX
-    every_outline: bool = True
-    parts: bool = True
-
-
-# What a reading costs in milliseconds, and what each loses, is in `deploy/reading.md`.
-THOROUGH = Effort()
-QUICK = Effort(QUICK_PASSES, same_box=0.6, every_outline=False, parts=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,37 +180,33 @@ def passes_for(image: Image, passes: Sequence[int] = PASSES) -> tuple[int, ...]:
 
 
 def read_still(
-    models: CardModels, image: Image, *, bound: float, effort: Effort = THOROUGH
+    models: CardModels, image: Image, *, bound: float, passes: Sequence[int] = PASSES
 ) -> tuple[StillCard, ...]:
     """Find and read the cards of a picture (H x W x 3, BGR).
 
-    A face is named only if its risk of error is at most `bound` (0 to 1). Of the passes those are
-    run that suit the picture's size. The cut card is not a playing card and is left out.
+    A face is named only if its risk of error is at most `bound` (0 to 1). Of `passes` those are run
+    that suit the picture's size. The cut card is not a playing card and is left out.
     """
     found = [
         card
-        for card in boxes(
-            models.detector, image, passes_for(image, effort.passes), same=effort.same_box
-        )
+        for card in boxes(models.detector, image, passes_for(image, passes))
         if card.kind is not Kind.CUT
     ]
-    readings = _readings(models, image, found, every=effort.every_outline)
-    surest = _surest(readings)
+    readings = _readings(models, image, found)
+    named = _named(_surest(readings), bound)
+    # Only a box in which nothing is named yet may show a part of a card.
+    parts = [card for card in found if not any(reading.covers(card) for reading in named)]
+    surest = _surest([*readings, *_readings(models, image, wholes(parts))])
     named = _named(surest, bound)
-    if effort.parts:
-        # Only a box in which nothing is named yet may show a part of a card.
-        parts = [card for card in found if not any(reading.covers(card) for reading in named)]
-        surest = _surest([*readings, *_readings(models, image, wholes(parts), every=True)])
-        named = _named(surest, bound)
     given = [*named, *_unread(surest, named)]
     return tuple(reading.result(named=reading in named) for reading in surest if reading in given)
 
 
 def _readings(
-    models: CardModels, image: Image, found: Sequence[Detection], *, every: bool
+    models: CardModels, image: Image, found: Sequence[Detection]
 ) -> list[_OutlineReading]:
-    """Return what each outline that boxes may stand for, or the likeliest one, reads as."""
-    tried = outlines(models.detector, image, found, every=every)
+    """Return what each outline that boxes may stand for reads as."""
+    tried = outlines(models.detector, image, found)
     looks = _from_both_ends(models, image, [card.quad for card in tried])
     return [_judged(card, look) for card, look in zip(tried, looks, strict=True)]
 

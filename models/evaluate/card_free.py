@@ -24,8 +24,10 @@ from vision.sight.stills.reader import StillCard, read_still
 
 # Seed of these pictures: another one than any training's.
 SEED = 90_002
-# Width and height of the pictures, px.
-SIZE = (640, 480)
+# Width and height of the pictures, px: a larger one with clutter takes seconds to read.
+SIZE = (416, 312)
+# The bound that `shoe-reader read` has by default.
+BOUND = 0.02
 
 
 def pictures() -> Iterator[Image]:
@@ -46,7 +48,7 @@ def count(shown: Iterator[Image], reading: ModelSet, table: ModelSet) -> dict[st
     """Return how many cards of each kind are given, and in how many pictures any."""
     found = {"read": Counter[str](), "table": Counter[str]()}
     for image in shown:
-        given = [kind_of(card) for card in read_still(image, reading)]
+        given = [kind_of(card) for card in read_still(reading, image, bound=BOUND)]
         seen = [f"{box.kind}s" for box in table.detector(image) if box.kind is not Kind.HAND]
         for name, kinds in (("read", given), ("table", seen)):
             found[name].update(kinds)

@@ -105,8 +105,11 @@ def coverage_at(
 
 
 def calibrated(run: Infer, logits: Tensor, truth: NDArray[np.int64]) -> Classifier:
-    """Return the classifier with the settings that fit logits and truth (N x 4) best."""
-    shown = (truth[:, 1:3] > Sight.NONE).all(axis=1)
+    """Return the classifier with the settings that fit logits and truth (N x 4) best.
+
+    The names' probabilities hold where both signs are clear; the rest is doubt about seeing them.
+    """
+    shown = (truth[:, 1:3] == Sight.CLEAR).all(axis=1)
     joint = (logits[shown][:, :13, None] + logits[shown][:, None, 13:17]).reshape(-1, 52)
     return fit_seen(run, logits, truth[:, 0], fit_temperature(joint, truth[shown, 0]))
 

@@ -57,7 +57,7 @@ PART_OF_BESIDE = 0.25
 # An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, and its
 # area at least LEAST_AREA of the smallest card named: cards are of one size, and no table is so
 # deep. Lower gives clutter as unread cards; higher is silent about real ones.
-LEAST_UNREAD, LEAST_AREA = 0.3, 0.1
+LEAST_UNREAD, LEAST_AREA = 0.5, 0.1
 # The least probability (0 to 1), as the classifier sees it, with which a back is given. Lower gives
 # chips and painted slots as backs; higher is silent about backs that are half covered.
 LEAST_BACK = 0.5
@@ -86,7 +86,8 @@ class StillCard:
 class _OutlineReading:
     """An outline, and the card that it reads as; `best` is `None` for a back.
 
-    `score` is the detector's best score for any outline of the same card. `support` is the sum of
+    `seen` (0 to 1) is the probability that rank and suit can be seen. `score` is the detector's best
+    score for any outline of the same card. `support` is the sum of
     the confidences of other outlines of that card that read the same; `doubts` holds, for each
     other card that such outlines read as, the greatest confidence.
     """
@@ -95,6 +96,7 @@ class _OutlineReading:
     best: Card | None
     confidence: float
     score: float
+    seen: float = 0.0
     support: float = 0.0
     doubts: dict[Card, float] = field(default_factory=dict)
     area: float = field(init=False)
@@ -159,12 +161,13 @@ class _OutlineReading:
 
         The surest of many outlines is less sure than its confidence says. So every other card that
         outlines of the same card read as adds its greatest confidence to the risk. Outlines that
-        agree divide it, but only by the root of their number: they are hardly independent.
+        agree divide it, but only by the root of their number: they are hardly independent. None of
+        them sees what is hidden or blurred, so that the doubt whether it is stays whole.
         """
         if self.best is None:
             return math.inf
         doubt = 1 + sum(self.doubts.values())
-        return (1 - self.confidence) * doubt / math.sqrt(1 + self.support)
+        return max((1 - self.confidence) * doubt / math.sqrt(1 + self.support), 1 - self.seen)
 
     def result(self, *, named: bool) -> StillCard:
         """Return the card as it is given to the caller."""
@@ -217,7 +220,7 @@ def _judged(found: Detection, look: Look) -> _OutlineReading:
     if is_back or (found.kind is Kind.BACK and look.confidence < LEAST_SURE):
         return _OutlineReading(replace(found, kind=Kind.BACK), None, look.back, found.score)
     best = Card.of(int(np.argmax(look.log_p)))
-    return _OutlineReading(replace(found, kind=Kind.FACE), best, look.confidence, found.score)
+    return _OutlineReading(replace(found, kind=Kind.FACE), best, look.confidence, found.score, look.readable)
 
 
 def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:

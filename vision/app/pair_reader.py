@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vision.app.journal import Destinations
 from vision.app.own_sight import OwnSight, news
 from vision.app.reader import TableReader
 from vision.app.restore import read_cards, resume_state_of
+from vision.app.sight_loop import SeenShot
 from vision.app.standby import PairJournal
-from vision.camera.source import Outage, Shot
+from vision.camera.source import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError
-from vision.game.events import Event
 from vision.mqtt.endpoint import endpoint_of
 from vision.mqtt.house_store import AwayError, HouseAccount, HouseStore, servers_of
 
@@ -19,6 +21,9 @@ class PairReader(TableReader):
     """The reader of a table that has another beside it, for one run."""
 
     _journal: PairJournal
+    # Between two pictures sight may be made to count on where the other reader's table stands, so
+    # no picture may have been looked at before.
+    looks_ahead = False
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> PairJournal:
         self._house = HouseStore(account_of(config))
@@ -34,12 +39,12 @@ class PairReader(TableReader):
                 self._align()
                 self._watchdog.ready()
                 try:
-                    for shot in self._shots:
+                    for seen in self._sight:
                         if self._journal.speaks:
                             self._journal.flush()
-                            self._take(shot)
+                            self._take(self._with_news(seen))
                         else:
-                            self._follow(shot)
+                            self._follow(seen)
                         self._listener.tick(self.metrics)
                 finally:
                     self._end()
@@ -48,15 +53,18 @@ class PairReader(TableReader):
 
     def _end(self) -> None:
         self._watchdog.stopping()
+        self._sight.close()
+        self._supervisor.close()
         if self._journal.may_send():
             self._advance([*self._recorder.finish(self._at), *self._recorder.reports(self._at)])
             self._report(self._journal.stop(self._at))
 
-    def _follow(self, shot: Shot | Outage) -> None:
+    def _follow(self, seen: SeenShot) -> None:
         """See for oneself, and write what the other reader tells."""
-        self._own.note(super()._seen(shot), self._journal.table)
-        if isinstance(shot, Shot):
-            self._recorder.look(shot.frame)
+        self._note(seen)
+        self._own.note(seen.events, self._journal.table)
+        if isinstance(seen.shot, Shot):
+            self._recorder.look(seen.shot.frame)
         self._report(self._journal.follow())
         self._watchdog.alive()
         table = self._journal.table
@@ -86,15 +94,13 @@ class PairReader(TableReader):
         if not table.shoe.name:
             self._begin()
 
-    def _seen(self, shot: Shot | Outage) -> list[Event]:
-        """Return what is news of what this reader has seen."""
-        events = super()._seen(shot)
-        if not self._journal.speaks:
-            return events
+    def _with_news(self, seen: SeenShot) -> SeenShot:
+        """Return a picture with what is news of what this reader has seen in it."""
         table = self._journal.table
         if table.shoes != self._shoes:
-            return events
-        return [said for event in events for said in news(table, event, self._inherited)]
+            return seen
+        told = (said for event in seen.events for said in news(table, event, self._inherited))
+        return replace(seen, events=tuple(told))
 
 
 def account_of(config: TableConfig) -> HouseAccount:

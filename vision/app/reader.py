@@ -62,6 +62,8 @@ class Viewer(Protocol):
 class TableReader:
     """The reader of a table, for one run."""
 
+    looks_ahead = True  # pictures are looked at while what came of those before is written
+
     def __init__(
         self,
         config: TableConfig,
@@ -106,7 +108,10 @@ class TableReader:
             self._journal.close()
             raise
         self._sight = SightLoop(
-            shots, self._supervisor.take, lambda: self._pipeline.view, threaded=speed > 0
+            shots,
+            self._supervisor.take,
+            lambda: self._pipeline.view,
+            threaded=speed > 0 and self.looks_ahead,
         )
         self._overload = OverloadWatch(config.models.looks_per_s)
         self._watchdog = Watchdog()

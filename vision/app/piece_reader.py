@@ -21,7 +21,7 @@ from vision.camera.source import Outage, Shot
 from vision.config.table import TableConfig, path_of
 from vision.errors import OutsideError
 from vision.game.events import Event, Noticed, ViewBack, ViewLost
-from vision.inference.load import ModelSet, open_models
+from vision.inference.load import ModelSet, Runtime, open_models
 from vision.reread.film import Moved, digest_of, frames
 from vision.reread.pieces import EPOCH_MS, Piece, PieceCost, PieceRead
 from vision.reread.rest import RestFinder
@@ -50,7 +50,12 @@ def bench_of(table: str) -> Bench:
     """Return what a table is read with; `table` are the settings as JSON."""
     config = TableConfig.model_validate_json(table)
     deck = path_of(config.deck.path)
-    models = open_models(**config.models.paths(), threads=config.models.threads, deck=deck)
+    models = open_models(
+        **config.models.paths(),
+        threads=config.models.threads,
+        deck=deck,
+        runtime=Runtime(config.models.provider),
+    )
     return Bench(config, models, identify(config, models.hashes).signature)
 
 

@@ -126,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=range(52),
         default=CRF,
         metavar="N",
-        help="quality of the H.264 video: lower is finer and larger (25)",
+        help="quality of the H.264 video: lower is finer and larger (%(default)s)",
     )
     add("--profile", default="punto-banco", help="house rules named in the table file")
     add("--frames", action="store_true", help=f"write a folder of frames, {FRAMES}, not a video")

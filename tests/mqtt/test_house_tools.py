@@ -48,7 +48,12 @@ def config(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tab
     account = {"username": "reader", "password_env": "READER_PASSWORD"}
     orders = {"username": "supervisor", "password_env": "READER_PASSWORD", "users": str(users)}
     found = load(table_file(tmp_path))
-    broker = {"kind": "external", "host": "localhost", "port": house.port, "tls_ca": str(house.ca)}
+    broker = {
+        "kind": "external",
+        "host": ("localhost",),
+        "port": house.port,
+        "tls_ca": str(house.ca),
+    }
     return found.model_copy(
         update={
             "site": "house",

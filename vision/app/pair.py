@@ -173,7 +173,7 @@ class Pair:
         batch = batch_from(found[1]) if found else None
         if batch is None or batch.first != 0 or not batch.bodies:
             raise OutsideError(
-                "the house's store no longer has the beginning of this table's records: copy the "
+                "the house's store no longer has the beginning of this table's records; copy the "
                 "other reader's log here first (shoe-reader backup, shoe-reader restore)"
             )
         header = dict(json.loads(batch.bodies[0])["log"])
@@ -302,6 +302,6 @@ class Pair:
 def _other(batch: Batch) -> OutsideError:
     return OutsideError(
         f"record {batch.first} of reader {batch.node} does not fit this machine's log: the two "
-        "logs, profiles or versions of shoe-reader differ. Keep this log as evidence, and copy the "
+        "logs, profiles or versions of shoe-reader differ; keep this log as evidence, and copy the "
         "other reader's here (shoe-reader backup, shoe-reader restore)"
     )

@@ -74,7 +74,7 @@ def pair_words(found: OneHistory) -> Iterator[str]:
         if not takeover.fits:
             raise OutsideError(
                 f"term {takeover.term}: {takeover.node} says that it went on after record "
-                f"{takeover.after}, whose hash is another"
+                f"{takeover.after}, whose hash is another; keep both logs as evidence"
             )
         yield (
             f"{iso(takeover.at)} term {takeover.term}: {takeover.node} went on after record "

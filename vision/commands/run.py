@@ -182,7 +182,7 @@ def _kind(config: TableConfig, *, publish: bool) -> type[TableReader]:
         from vision.app.pair_reader import PairReader  # noqa: PLC0415  it needs an extra
     except ImportError as error:
         raise ConfigurationError(
-            "[standby] servers: a second reader needs the extra 'floor': install "
+            "[standby] servers: a second reader needs the extra 'floor'; install "
             "shoe-reader[floor], or leave the section empty"
         ) from error
     return PairReader

@@ -145,7 +145,7 @@ def test_floor_shows_a_hundred_tables_worst_first(
     page.goto(f"{boards.server.url}floor")
     tables.alert(CRITICAL, Severity.CRITICAL, AlertState.RAISED, "No card due to Banco.")
     tables.alert(WARNING, Severity.WARNING, AlertState.RAISED, "Cards removed before the result.")
-    page.wait_for_function("document.querySelectorAll('#floor .tile').length === 100")
+    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 100")
     page.wait_for_selector("#counts :text('2 not seen')", timeout=20000)
     page.wait_for_selector("#counts :text('95 in order')", timeout=20000)
     wanted = [f"Table {table}" for table in (CRITICAL, WARNING, BLIND, SILENT, HELD, "1", "2")]
@@ -154,12 +154,12 @@ def test_floor_shows_a_hundred_tables_worst_first(
     assert page.locator("#counts").text_content().startswith("1 critical1 warning")
     assert grave(page) == []
     tables.alert(CRITICAL, Severity.CRITICAL, AlertState.CLOSED, "No card due to Banco.")
-    page.wait_for_function("!document.querySelector('#floor .critical')")
+    page.wait_for_function("() => !document.querySelector('#floor .critical')")
     assert first(screen, 1) == [f"Table {WARNING}"]
     page.check("#only")
-    page.wait_for_function("document.querySelectorAll('#floor .tile').length === 4")
+    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 4")
     page.fill("#find", "removed")
-    page.wait_for_function("document.querySelectorAll('#floor .tile').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 1")
     page.click("#floor .tile a")
     page.wait_for_url(f"**/desk#table/{WARNING}")
     screen.says("facts", f"Table {WARNING}")
@@ -171,7 +171,7 @@ def test_floor_is_usable_on_a_telephone(screen: Screen, house: tuple[Boards, Tab
     page = screen.page
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{house[0].server.url}floor")
-    page.wait_for_function("document.querySelectorAll('#floor .tile').length === 100")
+    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 100")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1920, "height": 1080})
 
@@ -191,7 +191,7 @@ def test_reports_are_answered_with_figures_and_a_plot(
         for way in ways or [""]:
             if way:
                 page.select_option("#by", way)
-            page.wait_for_function("!document.querySelector('#answer.waits')")
+            page.wait_for_function("() => !document.querySelector('#answer.waits')")
             assert page.locator("#figures tr").count() > 1, (kind, way)
             assert page.locator("#why").text_content() == ""
             assert page.locator("#notes li").count() >= 1
@@ -203,7 +203,7 @@ def test_reports_are_answered_with_figures_and_a_plot(
     assert grave(page) == []
     page.fill("#table", "5")
     page.click("#form button")
-    page.wait_for_function("document.querySelectorAll('#figures tr').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('#figures tr').length === 2")
     with page.expect_download() as told:
         page.click("#csv")
     text = Path(told.value.path()).read_text()

@@ -11,8 +11,8 @@ from datasets.dealing import simulate
 from vision import cli
 
 # Seconds of a simulated film of two quick coups in which the cut card comes; of which colour it is
-# follows from the seed: these are yellow and green.
-SEEDS = (5, 4)
+# follows from the seed: this one is yellow.
+SEEDS = (5,)
 
 
 @pytest.mark.slow

@@ -404,7 +404,9 @@ def _cut_card(rng: Rng) -> Image:
     """Return a cut card of any colour, plain or with a word, a frame or a stripe."""
     colour = (30, 205, 240) if rng.random() < 0.25 else _bright(rng)
     if rng.random() < 0.15:
-        colour = tuple(int(v) for v in np.full(3, rng.choice([15, 60, 235])) + rng.normal(0, 8, 3))
+        grey = float(rng.choice([15, 60, 235]))
+        blue, green, red = (int(v) for v in grey + rng.normal(0, 8, 3))
+        colour = blue, green, red
     card = np.ascontiguousarray(cut_card(_CARD_PX, color=colour))
     ink = (20, 20, 20, 255) if rng.random() < 0.5 else (240, 240, 240, 255)
     height, width = card.shape[:2]

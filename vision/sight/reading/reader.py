@@ -222,12 +222,11 @@ class CardReader:
         return ReaderUpdate(tuple(events), looks)
 
     def _out(self, track: Track, at: int) -> list[Event]:
-        if track.id in self._open or track.id in self._cut:
+        known_as = self._open.get(track.id)
+        if track.kind is Kind.CUT and (known_as is None or known_as.read is None):
+            return self._cut_out(track, at)
+        if known_as is not None or track.id in self._cut:
             return []
-        if track.kind is Kind.CUT:
-            self._cut.add(track.id)
-            given, self._cut_given = self._cut_given, True
-            return [] if given else [CutCardOut(at)]
         known = self._known(track)
         if known is not None:
             placed_at = track.placed_at if known.slot is track.slot else None
@@ -236,6 +235,16 @@ class CardReader:
         card = self._open[track.id] = _OpenCard(self._order)
         self._order += 1
         return [CardFound(at, card.order) if track.found else CardOut(at, card.order)]
+
+    def _cut_out(self, track: Track, at: int) -> list[Event]:
+        """Give the cut card once; it was no card of the game if it was given as one before."""
+        if track.id in self._cut:
+            return []
+        self._cut.add(track.id)
+        card = self._open.pop(track.id, None)
+        events: list[Event] = [] if card is None else [CardWithdrawn(at, card.order)]
+        given, self._cut_given = self._cut_given, True
+        return events if given else [*events, CutCardOut(at)]
 
     def _known(self, track: Track) -> ExpectedCard | None:
         """Return the card from before a restart that a card found at rest is, if any."""

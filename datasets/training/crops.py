@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vision.sight.geometry.plane import rectify
 
-from ..faces.sprites import Pack, hands_of, packs
+from ..faces.sprites import hands_of, packs
 from ..render.paint import Image, Points
 from .signs import Sight, on_grid, seen_of
 from .snapshot import CORNERS, HIDDEN, Snapshot, series
@@ -74,21 +74,21 @@ def crops(
         yield crop(rng, shot, size=size)
 
 
-def crop(
-    rng: Rng, shot: Snapshot, *, size: tuple[int, int] = CROP_SIZE
-) -> tuple[Image, Truth]:
+def crop(rng: Rng, shot: Snapshot, *, size: tuple[int, int] = CROP_SIZE) -> tuple[Image, Truth]:
     """Return one crop of a snapshot, BGR of (width, height) px, and its truth."""
     if rng.random() < _AMISS:
         back = Sight.DOUBT if shot.back else Sight.NONE
-        return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), NOTHING._replace(back=back)
+        return cut(rng, replace(shot, quad=amiss(rng, shot.quad)), size), NOTHING._replace(
+            back=back
+        )
     return cut(rng, shot, size), truth_of(shot)
 
 
 def truth_of(shot: Snapshot) -> Truth:
     """Return what a person could see of a snapshot."""
     if shot.back:
-        clear = in_sight(shot) > _BACK_IN_SIGHT and shot.sharp_px > _SHARP_BACK
-        return NOTHING._replace(back=Sight.CLEAR if clear else Sight.DOUBT)
+        certain = in_sight(shot) > _BACK_IN_SIGHT and shot.sharp_px > _SHARP_BACK
+        return NOTHING._replace(back=Sight.CLEAR if certain else Sight.DOUBT)
     if shot.card is None:
         return NOTHING
     clear = on_grid(shot.clear, shot.quad)

@@ -49,9 +49,7 @@ class Covered(Protocol):
         """Fill a quad in one colour."""
 
 
-def hide(
-    rng: Rng, shot: Covered, pack: Pack, *, tint: Points, turn: float, split: str
-) -> None:
+def hide(rng: Rng, shot: Covered, pack: Pack, *, tint: Points, turn: float, split: str) -> None:
     """Cover rank, suit or both of a card in the middle of a shot, mostly in every corner."""
     signs, chance = signs_of(pack), rng.random()
     boxes = signs.suits if chance < _SUIT else signs.ranks if chance < _RANK else (

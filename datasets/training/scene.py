@@ -101,9 +101,7 @@ def scene(
     return Still(image, canvas.labels(), tuple(canvas.hands))
 
 
-def bare(
-    rng: Rng, *, size: tuple[int, int] = (416, 416), split: str = "train"
-) -> Still:
+def bare(rng: Rng, *, size: tuple[int, int] = (416, 416), split: str = "train") -> Still:
     """Return one still without any card: chips, print, empty slots, things, hands."""
     canvas = _Canvas(rng, size, split)
     for _ in range(int(rng.choice([0, 1, 2]))):

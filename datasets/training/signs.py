@@ -77,7 +77,7 @@ def signs_of(pack: Pack) -> Signs:
     pips = by_suit[: len(_NUMBERS)].copy()
     for x0, y0, x1, y1 in suits:
         pips[:, y0:y1, x0:x1] = False
-    return Signs(_boxes(by_rank.any(axis=0)), suits, pips)
+    return Signs(_boxes(np.asarray(by_rank.any(axis=0))), suits, pips)
 
 
 def seen_of(
@@ -122,7 +122,9 @@ def _index(clear: NDArray[np.uint8], box: tuple[int, int, int, int], sharp_px: f
     x0, y0, x1, y1 = box
     shown = _between(float(clear[y0:y1, x0:x1].mean()), _NOTHING, _ENOUGH)
     width = (x1 - x0) / GRID[0] * sharp_px
-    focus = min(_between(width, _BLURRED_SIGN, _SHARP_SIGN), _between(sharp_px, 12.0, _BLURRED_CARD))
+    focus = min(
+        _between(width, _BLURRED_SIGN, _SHARP_SIGN), _between(sharp_px, 12.0, _BLURRED_CARD)
+    )
     return min(shown, focus)
 
 

@@ -149,17 +149,18 @@ class _Shot:
 
     def things(self, turn: float) -> NDArray[np.float32]:
         """Lay things that are no cards; return the outline that a detector may give the first."""
-        rng, found = self._rng, None
+        rng = self._rng
+        size = rng.uniform((36, 36), (75, 105))
+        outline = self.view.project(turned((size[0], size[1]), np.zeros(2), turn))
         for number in range(int(rng.choice([1, 1, 2, 4]))):
             thing = clutter.sprite(rng, split=self._split, chips=rng.random() < 0.6)
             middle = rng.normal(0, 4 if number == 0 else 30, 2)
             quad = self.view.project(turned(thing.size_mm, middle, turn))
             self._shade(quad, 0.1 * thing.height_mm)
             lay(self.image, thing.levels, quad)
-            found = quad if found is None else found
-        size = rng.uniform((36, 36), (75, 105))
-        alone = found is None or rng.random() < 0.5
-        return self.view.project(turned((size[0], size[1]), np.zeros(2), turn)) if alone else found
+            if number == 0 and rng.random() < 0.5:
+                outline = quad
+        return np.asarray(outline, np.float32)
 
     def slot(self, turn: float) -> None:
         """Print an empty slot where a card could lie: its frame, often a word in or by it."""

@@ -95,9 +95,7 @@ def calibration_error(result: Outcome) -> float:
     return error
 
 
-def coverage_at(
-    result: Outcome, readable: NDArray[np.bool_], bound: float
-) -> tuple[float, float]:
+def coverage_at(result: Outcome, readable: NDArray[np.bool_], bound: float) -> tuple[float, float]:
     """Return the share of readable crops read at an error bound, and the error among all read."""
     named = result.confidence >= 1 - bound
     wrong = (~result.right & named).sum() / max(named.sum(), 1)

@@ -1,8 +1,9 @@
-"""What is named of the hardest crops, and how often wrongly: `python -m models.evaluate.hard_crops`.
+"""What is named of the hardest crops, and how often wrongly.
 
-Of held-out decks, most of the cards with covers laid on their signs on purpose: the crops at which
-a reader invents. For each bound, what is named and how much of it is wrong, with exact intervals
-(Clopper and Pearson, 95 %); for each way in which signs are hidden, how much is declined.
+`python -m models.evaluate.hard_crops`. Of held-out decks, most of the cards with covers laid on
+their signs on purpose: the crops at which a reader invents. For each bound, what is named and how
+much of it is wrong, with exact intervals (Clopper and Pearson, 95 %); for each way in which signs
+are hidden, how much is declined.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ Box = tuple[float, float, float, float]
 def crops_of(folder: Path, models: ModelSet) -> Iterator[tuple[Image, Truth]]:
     """Yield several crops (136 x 96 x 3, BGR) of every card that is found, and what they show.
 
-    Of a card that others may cover, it is not known whether its signs can be seen. `folder` holds `images/` and `labels/` (YOLO text: class, centre, size as shares).
+    Of a card that others may cover, it is not known whether its signs can be seen. `folder` holds
+    `images/` and `labels/` (YOLO text: class, centre, size as shares).
     """
     rng = np.random.default_rng(1)
     for path in sorted((folder / "images").iterdir()):

@@ -45,8 +45,8 @@ class Look:
 
     `log_p` holds 52 calibrated log-probabilities by `Card.index`; `readable` (0 to 1) is the
     probability that both rank and suit of a face can be seen here, `rank_seen` that the rank can,
-    `back` that the back of a card can; `strange` is how far it is from the enrolled deck's own cards, in spreads of their own looks: 0
-    where no deck is enrolled.
+    `back` that the back of a card can; `strange` is how far it is from the enrolled deck's own
+    cards, in spreads of their own looks: 0 where no deck is enrolled.
     """
 
     log_p: NDArray[np.float32]
@@ -104,7 +104,9 @@ class Classifier:
         shifted = (logits[:, RANKS + SUITS : -1] + self.seen_shift) / self.seen_temperature
         seen = _sigmoid(np.column_stack([shifted, logits[:, -1]]))
         return tuple(
-            Look(row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back))
+            Look(
+                row.astype(np.float32), float(rank * suit), rank_seen=float(rank), back=float(back)
+            )
             for row, (rank, suit, back) in zip(joint, seen, strict=True)
         )
 

@@ -86,9 +86,9 @@ class StillCard:
 class _OutlineReading:
     """An outline, and the card that it reads as; `best` is `None` for a back.
 
-    `seen` (0 to 1) is the probability that rank and suit can be seen. `score` is the detector's best
-    score for any outline of the same card. `support` is the sum of
-    the confidences of other outlines of that card that read the same; `doubts` holds, for each
+    `seen` (0 to 1) is the probability that rank and suit can be seen. `score` is the detector's
+    best score for any outline of the same card. `support` is the sum of the confidences of other
+    outlines of that card that read the same; `doubts` holds, for each
     other card that such outlines read as, the greatest confidence.
     """
 
@@ -220,7 +220,9 @@ def _judged(found: Detection, look: Look) -> _OutlineReading:
     if is_back or (found.kind is Kind.BACK and look.confidence < LEAST_SURE):
         return _OutlineReading(replace(found, kind=Kind.BACK), None, look.back, found.score)
     best = Card.of(int(np.argmax(look.log_p)))
-    return _OutlineReading(replace(found, kind=Kind.FACE), best, look.confidence, found.score, look.readable)
+    return _OutlineReading(
+        replace(found, kind=Kind.FACE), best, look.confidence, found.score, look.readable
+    )
 
 
 def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:

@@ -167,7 +167,7 @@ class Floor:
     def start_table(self, table: str) -> None:
         """Let a table play on where it ended."""
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["tests.archive.floor"])
+        context.set_forkserver_preload(["vision.app.journal"])
         config = config_for(self.folder, self.broker.port, table)
         self.players[table] = context.Process(target=live, args=(config, self._start, self._pace_s))
         self.players[table].start()

@@ -55,9 +55,7 @@ def test_container_installs_by_hash_and_runs_as_nobody_special() -> None:
 
 
 ROOM_FOR_TOPIC = 100_000  # bytes, far more than a topic has
-UNITS = tuple(
-    f"shoe-reader{part}.service" for part in ("", "-board", "-tables", "-archive")
-)
+UNITS = tuple(f"shoe-reader{part}.service" for part in ("", "-board", "-tables", "-archive"))
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="needs systemd-analyze"
 )

@@ -120,7 +120,7 @@ def is_kept(topic: str) -> bool:
 @pytest.mark.parametrize(
     ("url", "secret", "said_of_it"),
     [
-        ("ftp://h/", SECRET, "write an address as https"),
+        ("ftp://h/", SECRET, "write one as https"),
         ("https://a:b@h/", SECRET, "leave the password out"),
         ("https://h/", "short", "bytes, and 24 are needed"),
         ("https://h/", "whsec_?", "is not base64"),

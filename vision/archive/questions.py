@@ -75,7 +75,7 @@ def _moment(name: str, text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConfigurationError(f"{name} {text}: write a day as 2026-03-31") from error
+        raise ConfigurationError(f"{name} {text}: is no day; write it as 2026-03-31") from error
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -103,10 +103,10 @@ def ask(engine: Engine, kind: str, asked: Asked) -> Answer:
     """Answer a question; ConfigurationError for one that makes no sense, OutsideError."""
     question, groups = QUESTIONS[kind]
     if asked.by == "dealer":
-        raise ConfigurationError(f"--by dealer: {NO_DEALER}")
+        raise ConfigurationError(f"--by dealer: is not known; {NO_DEALER}")
     if asked.by and asked.by not in groups:
         ways = ", ".join(groups) or "nothing"
-        raise ConfigurationError(f"--by {asked.by}: {kind} can be asked by {ways}")
+        raise ConfigurationError(f"--by {asked.by}: is no way to ask for {kind}; there is {ways}")
     chosen = (
         asked if asked.by or not groups else Asked(groups[0], asked.since, asked.until, asked.table)
     )

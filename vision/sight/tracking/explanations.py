@@ -308,7 +308,7 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
     if scene.signs:
         came = run.born_at if run.rest is None else run.rest_since
         near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
-        overdue = max(scene.at - run.born_at - SIGN_DUE_MS, 0) / odds.sign_late_ms
+        overdue = max(scene.at - came - SIGN_DUE_MS, 0) / odds.sign_late_ms
         missed = odds.sign_missed * (odds.two_at_once if near else 1.0)
         given = any(not c.is_seen and c.out_at >= run.born_at for c in scene.cards)
         waits = left and not given  # its own sign may be still to come

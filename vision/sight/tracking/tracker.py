@@ -233,8 +233,6 @@ class Tracker:
                 continue
             if explanation.card is not None and explanation.card in taken:
                 continue  # two cards came down, and which is which is not known
-            if explanation.new and self._watched and run.rest is None:
-                continue  # what leaves the mouth is begun by its sign
             self._take_for(run, explanation)
             taken += [] if explanation.card is None else [explanation.card]
 
@@ -274,16 +272,12 @@ class Tracker:
             for r in self._runs
             if r.rest is not None and self._view.slot_of(r.rest) not in (None, slot)
         )
-        on_their_way = (
+        card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
             other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
             for other in self._cards
             if other is not card and not other.tracklet.is_cut
             if other.came_at is not None or other.tracklet.seen_at < self._at
         )
-        # Without the word of the mouth it is not known when it left.
-        unsigned = self._watched and not card.signed
-        rivals = any(r.rest_since >= card.out_at for r in elsewhere)
-        card.unordered = unsigned or rivals or any(on_their_way)
 
     def _open_since(self) -> int | None:
         """Return since when (ms) an empty place shows something unexplained or hides it."""

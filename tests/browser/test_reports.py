@@ -119,7 +119,7 @@ def screen(chromium: Any, house: tuple[Boards, Tables]) -> Iterator[Screen]:
     page.fill("#name", "Cy")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url("**/floor", timeout=120000)
+    page.wait_for_url(f"{house[0].server.url}floor", timeout=120000)
     yield found
     page.context.close()
 

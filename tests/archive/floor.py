@@ -308,6 +308,7 @@ def main() -> None:
     parser.add_argument("--play", type=float, default=5.0, metavar="S", help="between kills (5)")
     parser.add_argument("--pace", type=float, default=0.1, metavar="S", help="an event (0.1)")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # all parts end with this process
     folder = Path(tempfile.mkdtemp(prefix="floor-"))
     try:
         with Floor(folder, pace_s=args.pace) as floor:

@@ -79,7 +79,7 @@ class Tables:
         self.say(table, "coup/result", result)
 
     def _beat(self) -> None:
-        while not self._over.wait(0.7):
+        while not self._over.wait(1.2):
             for number in range(1, TABLES):
                 self.say(str(number), "health", {"fps": 15})
 
@@ -119,7 +119,7 @@ def screen(chromium: Any, house: tuple[Boards, Tables]) -> Iterator[Screen]:
     page.fill("#name", "Cy")
     page.fill("#password", PASSWORD)
     page.click("#enter")
-    page.wait_for_url("**/floor", timeout=120000)
+    page.wait_for_url(f"{house[0].server.url}floor", timeout=120000)
     yield found
     page.context.close()
 
@@ -145,9 +145,11 @@ def test_floor_shows_a_hundred_tables_worst_first(
     page.goto(f"{boards.server.url}floor")
     tables.alert(CRITICAL, Severity.CRITICAL, AlertState.RAISED, "No card due to Banco.")
     tables.alert(WARNING, Severity.WARNING, AlertState.RAISED, "Cards removed before the result.")
-    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 100")
-    page.wait_for_selector("#counts :text('2 not seen')", timeout=20000)
-    page.wait_for_selector("#counts :text('95 in order')", timeout=20000)
+    page.wait_for_function(
+        "() => document.querySelectorAll('#floor .tile').length === 100", timeout=120000
+    )
+    page.wait_for_selector("#counts :text('2 not seen')", timeout=120000)
+    page.wait_for_selector("#counts :text('95 in order')", timeout=120000)
     wanted = [f"Table {table}" for table in (CRITICAL, WARNING, BLIND, SILENT, HELD, "1", "2")]
     assert first(screen, 7) == wanted
     assert "No card due to Banco." in page.locator("#floor .tile").first.text_content()
@@ -171,7 +173,9 @@ def test_floor_is_usable_on_a_telephone(screen: Screen, house: tuple[Boards, Tab
     page = screen.page
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{house[0].server.url}floor")
-    page.wait_for_function("() => document.querySelectorAll('#floor .tile').length === 100")
+    page.wait_for_function(
+        "() => document.querySelectorAll('#floor .tile').length === 100", timeout=120000
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1920, "height": 1080})
 
@@ -182,7 +186,7 @@ def test_reports_are_answered_with_figures_and_a_plot(
     """Every question by every way has its table and notes; the usual one a plot, and a file."""
     page = screen.page
     page.goto(f"{house[0].server.url}reports")
-    screen.says("title", "Mis-deals by kind")
+    screen.says("title", "Mis-deals by kind", 60)
     kinds = page.locator("#kind option").all_text_contents()
     assert kinds == ["misdeals", "remedies", "reads", "pace", "odds", "downtime"]
     for kind in kinds:

@@ -328,7 +328,7 @@ def odds(connection: Connection, asked: Asked) -> Answer:
         f"alarm is p below {ALARM:g} / {looks}, so that right shoes are suspected once in "
         f"{1 / ALARM:.0f} archives however often one looks"
     )
-    return Answer("Results against the exact odds", columns, rows, [again, NO_BETS], ("table", "p"))
+    return Answer("Results against the exact odds", columns, rows, [again, NO_BETS])
 
 
 NO_BETS = (

@@ -157,7 +157,7 @@ class Tracker:
         if run.seen_at != self._at or run.kind is not Kind.FACE or run.rest is None:
             return False
         lies = self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
-        return lies and run.score >= DUBIOUS_SCORE and not on_hand(run.rest, self._hands)
+        return lies and not on_hand(run.rest, self._hands)
 
     def _take_sign(self, event: MouthEvent) -> None:
         self._face_in_mouth |= event.sign is MouthSign.EXPOSED

@@ -102,22 +102,24 @@ class TableReader:
         CLOCK.not_before(self._journal.table.clock)
         self._at = now_ms()
         self._clock = ClockWatch(CLOCK)
-        try:
-            shots = open_source(config.camera, speed=speed, start_ms=self._at)
-        except ShoeReaderError:
-            self._journal.close()
-            raise
-        self._sight = SightLoop(
-            shots,
-            self._supervisor.take,
-            lambda: self._pipeline.view,
-            threaded=speed > 0 and self.looks_ahead,
-        )
+        self._sight = self._open_sight(speed)
         self._overload = OverloadWatch(config.models.looks_per_s)
         self._watchdog = Watchdog()
         self._health_due_s = 0.0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
+
+    def _open_sight(self, speed: float) -> SightLoop:
+        """Open the source and begin to look; where it cannot be opened, the journal is closed."""
+        try:
+            shots = open_source(self.config.camera, speed=speed, start_ms=self._at)
+        except ShoeReaderError:
+            self._journal.close()
+            raise
+        threaded = speed > 0 and self.looks_ahead
+        return SightLoop(
+            shots, self._supervisor.take, lambda: self._pipeline.view, threaded=threaded
+        )
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> Journal:
         return Journal(config, destinations, self._recorder)

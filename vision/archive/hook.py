@@ -58,9 +58,13 @@ def hook_target(url: str, secret: str, *, as_cloudevents: bool) -> HookTarget:
     """Return the target; ConfigurationError where address or secret cannot be used."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(f"[archive] hook '{url}': write an address as https://HOST/PATH")
+        raise ConfigurationError(
+            f"[archive] hook '{url}': is no web address; write https://HOST/PATH"
+        )
     if parts.username or parts.password:
-        raise ConfigurationError("[archive] hook: leave the password out of the address")
+        raise ConfigurationError(
+            "[archive] hook: has a password in it; leave it out, what is sent is signed"
+        )
     try:
         key = _key_of(secret)
     except ValueError as error:
@@ -207,4 +211,6 @@ class Hook:
         finally:
             connection.close()
         if answer.status // 100 != 2:
-            raise OutsideError(f"the hook answered {answer.status} {answer.reason}")
+            raise OutsideError(
+                f"the hook answered {answer.status} {answer.reason}; see to the program there"
+            )

@@ -272,7 +272,11 @@ class Writer:
         if said.seq in newest.seen and not said.again:
             newest = Source(newest.numbering + 1, term=newest.term, term_from=newest.term_from)
             found.append(newest)
-            log.warning("table %s numbers its messages from %d again", said.table, said.seq)
+            log.warning(
+                "table %s numbers its messages from %d again; if its log was not lost, look who else speaks",
+                said.table,
+                said.seq,
+            )
         self._set_run((*where, said.boot), newest.numbering, NOTHING_SAID)
         return newest
 

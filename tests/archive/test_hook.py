@@ -120,8 +120,8 @@ def is_kept(topic: str) -> bool:
 @pytest.mark.parametrize(
     ("url", "secret", "said_of_it"),
     [
-        ("ftp://h/", SECRET, "write one as https"),
-        ("https://a:b@h/", SECRET, "leave the password out"),
+        ("ftp://h/", SECRET, "is no web address"),
+        ("https://a:b@h/", SECRET, "has a password in it"),
         ("https://h/", "short", "bytes, and 24 are needed"),
         ("https://h/", "whsec_?", "is not base64"),
     ],

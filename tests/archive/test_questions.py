@@ -131,7 +131,9 @@ def test_dealers_are_not_known_and_it_is_said(engine: Engine) -> None:
     """What the contract does not say is not made up."""
     with pytest.raises(ConfigurationError, match="the contract does not say who deals"):
         ask(engine, "misdeals", Asked("dealer"))
-    with pytest.raises(ConfigurationError, match="is no way to ask for pace; there is table, hour"):
+    with pytest.raises(
+        ConfigurationError, match="pace cannot be asked by deck; ask by table, hour"
+    ):
         ask(engine, "pace", Asked("deck"))
 
 
@@ -170,4 +172,4 @@ def test_report_prints_text_csv_and_json(
     assert main(["report", "misdeals", "--by", "dealer", *where]) == 2
     assert "no order ties a dealer to one" in capsys.readouterr().err
     assert main(["report", "pace", "--since", "soon", *where]) == 2
-    assert "write it as 2026-03-31" in capsys.readouterr().err
+    assert "write one as 2026-03-31" in capsys.readouterr().err

@@ -17,16 +17,20 @@ from tests.archive.month import PlayedTable
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import SITE, table_config, wait_for
+from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
 from vision.app.boards import Boards, address_of
 from vision.archive.database import open_archive
 from vision.archive.writer import Writer
 from vision.clock import now_ms
 from vision.config.table import TableConfig
 from vision.game.outputs import Alert, AlertState, Deadline, Severity
-from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.wire.messages import alert_payload, iso
 
-pytestmark = pytest.mark.browser
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.mosquitto,
+    pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto"),
+]
 TABLES = 100
 CRITICAL, WARNING, BLIND, HELD, SILENT = "83", "7", "42", "15", "100"
 
@@ -93,7 +97,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Boards, Ta
     for name in ("3", "5", "9"):
         writer.take(PlayedTable(name, 200, 5).messages())
     users, key = house_of_people(folder)
-    with EmbeddedBroker(0, 0) as broker:
+    with Mosquitto(folder) as broker:
         configs = [configured(broker.port, str(n), users, key, address) for n in range(1, 101)]
         with Boards(configs, address_of(configs[0])) as boards:
             wait_for(lambda: boards.feed.connected)
@@ -114,6 +118,7 @@ def configured(port: int, table: str, users: Path, key: Path, address: str) -> T
 def screen(chromium: Any, house: tuple[Boards, Tables]) -> Iterator[Screen]:
     """Log in as surveillance, on a screen of a surveillance room."""
     page = chromium.new_context(viewport={"width": 1920, "height": 1080}).new_page()
+    page.set_default_timeout(120_000)  # milliseconds: a busy machine is no fault of the page
     found = Screen(page)
     page.goto(f"{house[0].server.url}login?next=/floor")
     page.fill("#name", "Cy")

@@ -59,11 +59,11 @@ def hook_target(url: str, secret: str, *, as_cloudevents: bool) -> HookTarget:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(
-            f"[archive] hook '{url}': is no address; write one as https://HOST/PATH"
+            f"[archive] hook '{url}': is no web address; write https://HOST/PATH"
         )
     if parts.username or parts.password:
         raise ConfigurationError(
-            "[archive] hook: has a password in it; leave it out of the address"
+            "[archive] hook: has a password in it; leave it out, what is sent is signed"
         )
     try:
         key = _key_of(secret)
@@ -211,4 +211,6 @@ class Hook:
         finally:
             connection.close()
         if answer.status // 100 != 2:
-            raise OutsideError(f"the hook answered {answer.status} {answer.reason}; see its log")
+            raise OutsideError(
+                f"the hook answered {answer.status} {answer.reason}; see to the program there"
+            )

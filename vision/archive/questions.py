@@ -39,10 +39,6 @@ DAY_HOURS = 24  # hours of a day, UTC
 DECK_DIGITS = 12  # of the hash of a deck that are shown: enough to tell a house's decks apart
 # States of a result that stands.
 SEEN = ("final", "corrected")
-NO_DEALER = (
-    "the contract does not say who deals: people log in to a desk for all of its tables, and no "
-    "order ties a dealer to one; ask by table and hour, and hold that against the house's rota"
-)
 WINNERS = ("punto", "banco", "egalite")
 LENGTHS = (4, 5, 6)  # cards of a coup
 
@@ -75,7 +71,7 @@ def _moment(name: str, text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConfigurationError(f"{name} {text}: is no day; write it as 2026-03-31") from error
+        raise ConfigurationError(f"{name} {text}: is no day; write one as 2026-03-31") from error
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
@@ -103,10 +99,14 @@ def ask(engine: Engine, kind: str, asked: Asked) -> Answer:
     """Answer a question; ConfigurationError for one that makes no sense, OutsideError."""
     question, groups = QUESTIONS[kind]
     if asked.by == "dealer":
-        raise ConfigurationError(f"--by dealer: is not known; {NO_DEALER}")
+        raise ConfigurationError(
+            "the contract does not say who deals (people log in to a desk for all of its tables, "
+            "and no order ties a dealer to one); ask by table and hour, and hold that against the "
+            "house's rota"
+        )
     if asked.by and asked.by not in groups:
         ways = ", ".join(groups) or "nothing"
-        raise ConfigurationError(f"--by {asked.by}: is no way to ask for {kind}; there is {ways}")
+        raise ConfigurationError(f"{kind} cannot be asked by {asked.by}; ask by {ways}")
     chosen = (
         asked if asked.by or not groups else Asked(groups[0], asked.since, asked.until, asked.table)
     )

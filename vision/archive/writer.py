@@ -273,7 +273,8 @@ class Writer:
             newest = Source(newest.numbering + 1, term=newest.term, term_from=newest.term_from)
             found.append(newest)
             log.warning(
-                "table %s numbers its messages from %d again; it has a new log",
+                "table %s numbers its messages from %d again; if its log was not lost, "
+                "look who else speaks for it",
                 said.table,
                 said.seq,
             )

@@ -64,7 +64,7 @@ def _serve(args: argparse.Namespace) -> int:
     logging_setup.set_up(json_lines=args.json_log, service=True, syslog=args.syslog)
     if len(args.files) != 1:
         raise ConfigurationError(
-            "archive serve: give one table file; all tables of its site are archived"
+            "archive serve: takes one table file; give one, all tables of its site are archived"
         )
     config = load(args.files[0])
     engine, shown = opened(args.archive or config.archive.address, create=True)
@@ -92,7 +92,7 @@ def _serve(args: argparse.Namespace) -> int:
 def _endpoint(config: TableConfig) -> Endpoint:
     if config.broker.kind == "none":
         raise ConfigurationError(
-            "[broker] kind is 'none': an archive listens to a broker; name the one of the tables"
+            "[broker] kind is 'none', but an archive listens to a broker; name the house's"
         )
     own = config.archive
     names = {"username": own.username, "password_env": own.password_env} if own.username else {}
@@ -181,7 +181,9 @@ def _prune(args: argparse.Namespace) -> int:
     from vision.archive.retention import prune  # noqa: PLC0415
 
     if not args.days or args.days < 0:
-        raise ConfigurationError("archive prune: nothing says how long is kept; give --days N")
+        raise ConfigurationError(
+            "archive prune: nothing says what is old; give --days N, the days that are kept"
+        )
     engine, shown = opened(args.archive)
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
@@ -192,6 +194,6 @@ def _prune(args: argparse.Namespace) -> int:
 def _logs(args: argparse.Namespace) -> list[Path]:
     if not args.files:
         raise ConfigurationError(
-            f"archive {args.what}: no log is named; give logs, or exports of them"
+            f"archive {args.what}: no log is named; give logs of tables, or exports"
         )
     return list(args.files)

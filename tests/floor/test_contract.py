@@ -16,7 +16,7 @@ import pytest
 
 from tests.floor.cluster import NATS_SERVER, Cluster
 from tests.mqtt.endpoints import endpoint_at
-from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Mosquitto, listening, wait_for
+from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Listener, Mosquitto, listening, wait_for
 from tests.storage.test_log import HEADER, entry
 from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -94,10 +94,27 @@ def link(brokers: Brokers, store: Store, prefix: str, secret: str = "") -> Publi
     return publisher
 
 
+def wait_until_heard(brokers: Brokers, prefix: str, listener: Listener) -> None:
+    """Wait until the nodes of a cluster have told each other of a subscription."""
+    client = new_client(brokers.table, "probe")
+    client.connect(brokers.table.host, brokers.table.port)
+    client.loop_start()
+    wait_for(client.is_connected)
+
+    def is_heard() -> bool:
+        client.publish(prefix + "probe", b"0", 1)
+        time.sleep(0.05)
+        return bool(listener.payloads("probe"))
+
+    wait_for(is_heard)
+    client.disconnect()
+    client.loop_stop()
+
+
 def test_messages_of_a_topic_arrive_in_order(brokers: Brokers, store: Store, prefix: str) -> None:
     """Each number once, as it was written."""
     with listening(brokers.port, prefix + "#") as listener:
-        time.sleep(0.5)
+        wait_until_heard(brokers, prefix, listener)
         for seq in range(1, 100):
             write(store, prefix + "card", seq)
         publisher = link(brokers, store, prefix)

@@ -38,8 +38,22 @@ class Listener:
     """A foreign client (mosquitto_sub) and what it has heard: topic, retained, payload."""
 
     def __init__(self, port: int, topic: str, *options: str) -> None:
-        command = ["mosquitto_sub", "-p", str(port), "-t", topic, "-q", "1", *options]
+        # With -d it says when it is subscribed, with stdbuf at once.
+        command = [
+            "stdbuf",
+            "-oL",
+            "mosquitto_sub",
+            "-d",
+            "-p",
+            str(port),
+            "-t",
+            topic,
+            "-q",
+            "1",
+            *options,
+        ]
         self.heard: list[tuple[str, bool, str]] = []
+        self.subscribed = threading.Event()
         self._process = subprocess.Popen(
             [*command, "-F", '{"topic":"%t","retain":%r,"payload":%p}'],
             stdout=subprocess.PIPE,
@@ -51,6 +65,10 @@ class Listener:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
+            if line.startswith("Subscribed"):
+                self.subscribed.set()
+            if not line.startswith('{"topic"'):
+                continue
             said = json.loads(line.replace('"payload":}', '"payload":null}'))
             payload = "" if said["payload"] is None else json.dumps(said["payload"])
             self.heard.append((said["topic"], bool(said["retain"]), payload))
@@ -72,7 +90,7 @@ def listening(port: int, topic: str, *options: str) -> Iterator[Listener]:
     """Give a foreign client that is subscribed."""
     listener = Listener(port, topic, *options)
     try:
-        time.sleep(0.3)
+        assert listener.subscribed.wait(10), "the broker does not let it subscribe"
         yield listener
     finally:
         listener.stop()

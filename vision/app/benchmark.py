@@ -100,7 +100,7 @@ class Watch:
         return {
             "frames": self.frames - 1,
             "processor_s": _processor_s() - self._before,
-            "memory_mb": _most_memory_mb(),
+            "memory_mb": most_memory_mb(),
         }
 
 
@@ -110,7 +110,7 @@ def _processor_s() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def _most_memory_mb() -> float:
+def most_memory_mb() -> float:
     """Return the most memory that this process has held, MB.
 
     `ru_maxrss` would not do: it begins with that of the process which started this one.

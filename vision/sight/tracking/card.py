@@ -132,11 +132,11 @@ class TrackedCard:
     """What the tracker knows of one card; times in ms, poses in mm.
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
-    bare table, `bare_ms` for how long before, with a hand over it between; `signed` is the probability that the mouth of the shoe gave it to leave, 0 where it
-    gave none; `went_back` the same of its going back, at `return_at`; `together`: another
-    left with it, which is to be told as it is. `told`: it is among the tracks. `unseen_out`: it was
-    found lying. `came_at`: since when it has lain where it was laid first. The others are as in
-    `Track`.
+    bare table, `bare_ms` for how long it had before something hid it; `signed` is the probability
+    that the mouth of the shoe gave it to leave, 0 where it gave none; `went_back` the same of its
+    going back, at `return_at`; `together`: another left with it, which is to be told as it is.
+    `told`: it is among the tracks. `unseen_out`: it was found lying. `came_at`: since when it has
+    lain where it was laid first. The others are as in `Track`.
     """
 
     id: int
@@ -184,7 +184,7 @@ class TrackedCard:
         self.life = CARD_LIFE[self.life].get(observation, self.life)
 
     def hide_bare(self, at: int) -> None:
-        """Note that a place which was bare until a time is hidden: no card is seen there for it."""
+        """Note that its place, bare up to a time, is hidden now; what hides it lays no card there."""
         if self.bare_since is not None:
             self.bare_ms, self.bare_since = self.bare_ms + at - self.bare_since, None
 

@@ -13,7 +13,5 @@ def test_memory_of_a_measurement_is_not_that_of_who_started_it() -> None:
     held = bytearray(LARGE)
     held[::4096] = b"x" * len(held[::4096])
     code = "from vision.app.benchmark import most_memory_mb; print(most_memory_mb())"
-    said = subprocess.run(  # noqa: S603  # our own module
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 20 < float(said.stdout) < LARGE / 1e6

@@ -222,7 +222,7 @@ def test_card_taken_away_unseen_is_gone_when_its_place_is_bare() -> None:
 
 
 def test_card_taken_away_is_gone_though_something_passes_over_its_bare_place() -> None:
-    """What hides a bare place for a moment lays no card there: the time it was bare still counts."""
+    """What hides a bare place for a moment lays no card there: the time before it counts."""
     log = quiet()
     prop = Prop(MOUTH, Kind.FACE, ACE)
     log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))

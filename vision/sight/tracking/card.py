@@ -184,7 +184,7 @@ class TrackedCard:
         self.life = CARD_LIFE[self.life].get(observation, self.life)
 
     def hide_bare(self, at: int) -> None:
-        """Note that its place, bare up to a time, is hidden now; what hides it lays no card there."""
+        """Note that its place, bare up to a time, is hidden: that lays no card there."""
         if self.bare_since is not None:
             self.bare_ms, self.bare_since = self.bare_ms + at - self.bare_since, None
 

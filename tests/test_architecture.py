@@ -42,7 +42,7 @@ ROOMS = {
     ),
     "vision/camera": Room(("sight.geometry", "config"), ("av", "cv2", "numpy")),
     "vision/inference": Room(("game", "sight"), ("onnxruntime", "cv2", "numpy")),
-    "vision/metrics": Room((), ("prometheus_client",)),
+    "vision/metrics": Room((), ("numpy", "prometheus_client")),
     "vision/storage": Room(("game.events", "record", "wire"), ("cryptography",)),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "nats", "paho", "websockets")),
     "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),

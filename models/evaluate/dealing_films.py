@@ -1,9 +1,9 @@
 """Read dealing films of another renderer and compare what is published with their truth.
 
-`python -m models.evaluate.dealing_films FOLDER`: FOLDER holds `NAME.mp4` with `NAME.json`, the
-truth in the format `dealsim-truth-1`. Such films are not part of this repository. Nothing was
-trained on them; three of them were looked at while the tracker was written (`deploy/reading.md`),
-so their figures show what goes wrong and do not measure it.
+`python -m models.evaluate.dealing_films FOLDER [--only NAME]`: FOLDER holds `NAME.mp4` with
+`NAME.json`, the truth in the format `dealsim-truth-1`. Such films are not part of this repository.
+Nothing was trained on them; three of them were looked at while the tracker was written
+(`deploy/reading.md`), so their figures show what goes wrong and do not measure it.
 """
 
 from __future__ import annotations
@@ -191,9 +191,13 @@ def main() -> int:
     """Read every film of the folder; print its coups and the counts; 1 if a result was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="films (.mp4), each with its truth (.json)")
-    films = sorted(parser.parse_args().folder.glob("*.mp4"))
+    parser.add_argument("--only", default="*", metavar="NAME", help="the film of that name")
+    arguments = parser.parse_args()
+    films = sorted(arguments.folder.glob(f"{arguments.only}.mp4"))
     if not films:
-        raise ConfigurationError("the folder holds no film (.mp4); give the one of the films")
+        raise ConfigurationError(
+            f"the folder holds no film {arguments.only}.mp4; give the one of the films"
+        )
     tally = Tally()
     for film in films:
         truth = json.loads(film.with_suffix(".json").read_text("utf-8"))

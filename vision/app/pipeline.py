@@ -20,7 +20,6 @@ from vision.inference.load import ModelSet
 from vision.pictures import open_picture
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
-from vision.sight.detection.detector import Seen
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import Pose, TableView
@@ -100,12 +99,7 @@ class SightPipeline:
         view = config.view.table_view()
         self._camera = config.camera
         self._look_every_ms = 1000 / config.models.looks_per_s
-        self._detector = models.detector
-        self._regions = (
-            RegionDetector(models.detector, margin_px=card_length_px(view))
-            if config.models.regions
-            else None
-        )
+        self._regions = RegionDetector(models.detector, margin_px=card_length_px(view))
         self._gate = MotionGate()
         self._table = view
         self._mouth = _mouth_watcher(models, view)
@@ -160,12 +154,6 @@ class SightPipeline:
         seen = self._cards(frame) if wanted else ()
         return (*poor, *seen, *self._trend.update(seen, frame.at))
 
-    def _boxes(self, frame: Frame) -> Seen:
-        """Return the cards and hands of a frame."""
-        if self._regions is None:
-            return self._detector.see(frame.image)
-        return self._regions.see(frame.image, frame.at, self._gate)
-
     def _cards(self, frame: Frame) -> tuple[Event, ...]:
         """Return the card events of a frame, none if the last look was too short a time ago."""
         # The rate is in the time of the pictures, so that a file gives the same events however fast
@@ -176,7 +164,7 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        seen = self._boxes(frame)
+        seen = self._regions.see(frame.image, frame.at, self._gate)
         checked = self._face_check(frame, seen.cards)
         signs, self._signs = self._signs, []
         tracks = self._tracker.update(

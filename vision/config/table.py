@@ -181,9 +181,7 @@ class ModelsSection(Section):
 
     `threads` is the number of threads of one inference; `looks_per_s` limits how often the detector
     runs, by the time stamps of the pictures. `provider` is what computes: the processor, or a
-    device for which an ONNX Runtime of its own is installed. `regions` gives the detector only the
-    part of a picture that changed (`vision.sight.tracking.regions`); off, because two clean coups
-    of another renderer's film got a false alert with it (`deploy/speed.md`).
+    device for which an ONNX Runtime of its own is installed.
     """
 
     detector: PathText = ""
@@ -192,7 +190,6 @@ class ModelsSection(Section):
     threads: int = Field(default=1, ge=1, le=64)
     looks_per_s: float = Field(default=15.0, gt=0, le=240)
     provider: Literal["cpu", "cuda", "openvino", "tensorrt"] = "cpu"
-    regions: bool = False
 
     def paths(self) -> dict[str, Path | None]:
         """Return the path of each model by its name; `None` for the packaged one."""

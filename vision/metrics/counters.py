@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from vision.metrics.time_sync import time_sync
 
 RECENT = 20_000  # durations kept for p50 and p99: 20 minutes at 15 frames a second
@@ -28,22 +30,22 @@ class Durations:
     """The most recent durations of one kind."""
 
     def __init__(self, keep: int = RECENT) -> None:
-        self._seconds: deque[float] = deque(maxlen=keep)
+        self._seconds = np.zeros(keep)
+        self._count = 0
 
     def add(self, seconds: float) -> None:
-        """Record one duration."""
-        self._seconds.append(seconds)
+        """Record one duration, in the place of the oldest where there is no room."""
+        self._seconds[self._count % len(self._seconds)] = seconds
+        self._count += 1
 
     def spread(self) -> Spread:
-        """Return p50 and p99 by the nearest rank."""
-        ordered = sorted(self._seconds)
-        return Spread(_rank(ordered, 0.50), _rank(ordered, 0.99), len(ordered))
-
-
-def _rank(ordered: list[float], share: float) -> float:
-    if not ordered:
-        return 0.0
-    return round(1000 * ordered[max(0, math.ceil(share * len(ordered)) - 1)], 2)
+        """Return p50 and p99 by the nearest rank: found, not sorted, as it is asked each second."""
+        count = min(self._count, len(self._seconds))
+        if not count:
+            return Spread(0.0, 0.0, 0)
+        ranks = [max(0, math.ceil(share * count) - 1) for share in (0.50, 0.99)]
+        middle, tail = np.partition(self._seconds[:count], ranks)[ranks].tolist()
+        return Spread(round(1000 * middle, 2), round(1000 * tail, 2), count)
 
 
 class Sight(Protocol):

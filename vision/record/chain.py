@@ -72,7 +72,8 @@ def verified(records: Iterable[Record]) -> Iterator[tuple[Record, dict[str, Any]
             gaps.append([expected, record.number, record.hash])
             previous, expected, after_gap = record.hash, record.number + 1, True
             continue
-        content = _fitting(record, expected, previous)
+        _check_link(record, expected, previous)
+        content = content_of(record)
         if after_gap and "desk" not in content:
             raise BrokenChainError(expected, "follows a gap, but is no checkpoint: a shoe was cut")
         after_gap = False
@@ -91,10 +92,32 @@ def verified_from(
 
     `previous` is the hash of the record before; BrokenChainError at the first that does not fit.
     """
+    for record in linked(number, previous, records):
+        yield record, content_of(record)
+
+
+def linked(number: int, previous: str, records: Iterable[Record]) -> Iterator[Record]:
+    """Yield each record from record `number` on, its content unread, where the chain holds.
+
+    `previous` is the hash of the record before; BrokenChainError at the first that does not fit.
+    """
     for expected, record in enumerate(records, start=number):
-        content = _fitting(record, expected, previous)
+        _check_link(record, expected, previous)
         previous = record.hash
-        yield record, content
+        yield record
+
+
+def content_of(record: Record) -> dict[str, Any]:
+    """Return what a record holds; BrokenChainError where it is no record's content."""
+    try:
+        content = json.loads(record.body)
+    except ValueError as error:
+        raise BrokenChainError(record.number, "its body is not JSON") from error
+    if not isinstance(content, dict):
+        raise BrokenChainError(record.number, "its body is not a JSON object")
+    if content.get("n") != record.number:
+        raise BrokenChainError(record.number, f"calls itself record {content.get('n')}")
+    return content
 
 
 def signed_text(site: str, table: str, anchor: Anchored) -> bytes:
@@ -114,15 +137,11 @@ def stub(number: int, digest: str) -> Record:
     return Record(number, "", digest)
 
 
-def _fitting(record: Record, expected: int, previous: str) -> dict[str, Any]:
+def _check_link(record: Record, expected: int, previous: str) -> None:
     if record.number != expected:
         raise BrokenChainError(expected, f"is missing; record {record.number} stands there")
     if chain_hash(previous, record.body) != record.hash:
         raise BrokenChainError(expected, "its hash does not fit its content and predecessor")
-    content = _parsed(record)
-    if content.get("n") != expected:
-        raise BrokenChainError(expected, f"calls itself record {content.get('n')}")
-    return content
 
 
 def header_of(records: Iterable[Record]) -> dict[str, Any]:
@@ -159,13 +178,3 @@ def record_from_line(line: str, number: int) -> Record:
     if type(record.number) is not int or type(record.body) is not str:
         raise BrokenChainError(number, "is not a record of an exported log")
     return record
-
-
-def _parsed(record: Record) -> dict[str, Any]:
-    try:
-        content = json.loads(record.body)
-    except ValueError as error:
-        raise BrokenChainError(record.number, "its body is not JSON") from error
-    if not isinstance(content, dict):
-        raise BrokenChainError(record.number, "its body is not a JSON object")
-    return content

@@ -27,8 +27,10 @@ from vision.record.chain import (
     LOG_VERSION,
     BrokenChainError,
     Record,
+    content_of,
     header_of,
     identity,
+    linked,
     said_digest,
     seal,
     verified,
@@ -202,11 +204,11 @@ class Store:
         ranges = deque(wanted)
         records = self._records(wanted[0].start - 1)
         with self._unchanged():
-            for record, content in verified_from(wanted[0].start, before, records):
+            for record in linked(wanted[0].start, before, records):
                 while ranges and record.number >= ranges[0].stop:
                     ranges.popleft()
                 if ranges and record.number in ranges[0]:
-                    yield content
+                    yield content_of(record)
 
     def recent(self) -> Iterator[dict[str, Any]]:
         """Yield the content of the last checkpoint and all after it, verifying only that part.

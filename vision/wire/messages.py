@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from vision.game.events import Started
@@ -69,6 +69,12 @@ class Message:
     seq: int
 
 
+@cache
+def prefix_of(site: str, table: str) -> str:
+    """Return the beginning of every topic of a table."""
+    return PREFIX.format(site=site, table=table)
+
+
 class MessageStream(NamedTuple):
     """What the messages of a table have in common: whose they are, and the last number given.
 
@@ -90,7 +96,7 @@ class MessageStream(NamedTuple):
     @property
     def prefix(self) -> str:
         """The beginning of every topic of this table."""
-        return PREFIX.format(site=self.site, table=self.table)
+        return prefix_of(self.site, self.table)
 
     def of_run(self, event: Started) -> MessageStream:
         """Return the stream as the run goes on with it that begins with this event."""

@@ -167,3 +167,18 @@ def test_card_under_a_hand_is_not_gone() -> None:
         watch.see(FIRST, frames=12)
         watch.see(hands=hands, frames=110)
         assert len(watch.tracks) == lies
+
+
+def test_card_that_follows_the_cut_card_is_not_taken_for_it() -> None:
+    """The cut card left unseen: the card that comes next is the next one to leave."""
+    watch = Watch()
+    watch.see(signs=[(MouthSign.CUT, 0.95)])
+    watch.see(frames=15)
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=2)
+    watch.see(Pose(MOUTH.x - 60, MOUTH.y + 45, 60))
+    watch.see(Pose(MOUTH.x - 130, MOUTH.y + 100, 60), signs=[(MouthSign.LEFT, 0.95)])
+    left_at = watch.at
+    watch.see(Pose(MOUTH.x - 200, MOUTH.y + 200, 80))
+    watch.see(SECOND, frames=8)
+    lying = [track for track in watch.tracks if track.slot is Slot.BANCO_1]
+    assert [(track.out_at, track.kind) for track in lying] == [(left_at, Kind.BACK)]

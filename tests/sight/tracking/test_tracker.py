@@ -221,6 +221,22 @@ def test_card_taken_away_unseen_is_gone_when_its_place_is_bare() -> None:
     assert log.tracks == ()
 
 
+def test_card_taken_away_is_gone_though_something_passes_over_its_bare_place() -> None:
+    """What hides a bare place for a moment lays no card there: the time before it counts."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.FACE, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    log.play(log.stage.wait(500))
+    log.stage.props.remove(prop)
+    log.play(log.stage.wait(300))
+    log.stage.hand = replace(prop.pose, y=prop.pose.y + log.stage.grip_mm)
+    log.play(log.stage.wait(400))
+    assert log.gone == []
+    log.stage.hand = None
+    log.play(log.stage.wait(300))
+    assert len(log.gone) == 1
+
+
 def test_without_pictures_a_card_goes_by_the_clock() -> None:
     """Where no picture is given, 2.5 s out of sight mean gone."""
     log = Log(Stage(), with_image=False)

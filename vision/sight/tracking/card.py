@@ -132,11 +132,11 @@ class TrackedCard:
     """What the tracker knows of one card; times in ms, poses in mm.
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
-    bare table; `signed` is the probability that the mouth of the shoe gave it to leave, 0 where it
-    gave none; `went_back` the same of its going back, at `return_at`; `together`: another
-    left with it, which is to be told as it is. `told`: it is among the tracks. `unseen_out`: it was
-    found lying. `came_at`: since when it has lain where it was laid first. The others are as in
-    `Track`.
+    bare table, `bare_ms` for how long it had before something hid it; `signed` is the probability
+    that the mouth of the shoe gave it to leave, 0 where it gave none; `went_back` the same of its
+    going back, at `return_at`; `together`: another left with it, which is to be told as it is.
+    `told`: it is among the tracks. `unseen_out`: it was found lying. `came_at`: since when it has
+    lain where it was laid first. The others are as in `Track`.
     """
 
     id: int
@@ -149,6 +149,7 @@ class TrackedCard:
     patch: Patch | None = None
     patch_at: int = 0
     bare_since: int | None = None
+    bare_ms: int = 0
     face_seen: bool = False
     signed: float = 0.0
     return_at: int | None = None
@@ -182,10 +183,19 @@ class TrackedCard:
         """Go on in life by what a frame shows; observation that cannot be, changes nothing."""
         self.life = CARD_LIFE[self.life].get(observation, self.life)
 
+    def hide_bare(self, at: int) -> None:
+        """Note that its place, bare up to a time, is hidden: that lays no card there."""
+        if self.bare_since is not None:
+            self.bare_ms, self.bare_since = self.bare_ms + at - self.bare_since, None
+
+    def not_bare(self) -> None:
+        """Note that the card is seen, or its place as it was with it."""
+        self.bare_ms, self.bare_since = 0, None
+
     def go_on_as(self, found: Tracklet) -> None:
         """Go on as a run of sightings that was explained as this card."""
         if self.is_seen:
             found.kinds += self.tracklet.kinds
         self.tracklet = found
         found.anchor = self.placed
-        self.bare_since = None
+        self.not_bare()

@@ -46,6 +46,7 @@ class Odds:
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
     sign_late_ms: float = 80.0  # the sign comes so late after the card has left (mean)
+    signed_as_other: float = 0.1  # the mouth took the cut card for a card, or a card for it
     signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
     signed_late: float = 0.1  # ... but for so many, under a hand that stays,
     signed_late_ms: float = 2000.0  # which take so long (mean)
@@ -357,6 +358,7 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
     if scene.view.in_mouth(run.pose):
         return 0.0  # what has left is no longer there
     weight = card.signed * odds.lost_comes_down
+    weight *= 1.0 if card.tracklet.is_cut == run.is_cut else odds.signed_as_other
     since, far = run.born_at - card.out_at, card.lies_at.distance(run.first)
     slot = scene.view.slot_of(run.lies_at)
     if run.from_mouth and since >= -BEFORE_SIGN_MS:

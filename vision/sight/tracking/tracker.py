@@ -83,7 +83,7 @@ class Tracker:
         self._watched = False
         self._hands: Sequence[Points] = ()
         self._findings: list[Finding] = []
-        self._at = 0
+        self._before = self._at = 0
         self._face_in_mouth = False
         self._exposed_at = NEVER
 
@@ -191,7 +191,7 @@ class Tracker:
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
         margin = min(MOUTH_MARGIN_MM + LEAVING_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
-        self._at = at
+        self._before, self._at = self._at, at
         on_table: list[Sighting] = []
         discarded: list[Sighting] = []
         for sighting in found:
@@ -359,7 +359,7 @@ class Tracker:
         card.face_seen |= run.kind is Kind.FACE
         seen = run.seen_at == self._at
         if seen:
-            card.bare_since = None
+            card.not_bare()
         card.take(self._observed_seen(card) if seen else self._observed_unseen(card))
         if card.gone:
             self._cleared_at = self._at
@@ -394,9 +394,10 @@ class Tracker:
             return Observation.HIDDEN  # under a hand nothing is known
         if sight is Sight.FELT:
             return self._observed_bare(card)
-        card.bare_since = None
         if sight is Sight.CARD:
+            card.not_bare()
             return Observation.SAME
+        card.hide_bare(self._before)
         steady = self._ground.steady_ms(self._view.rectangle(card.placed), self._at)
         long = self._sees_ground and min(unseen, steady) > HIDDEN_LONG_MS
         return Observation.HIDDEN_LONG if long else Observation.HIDDEN
@@ -408,7 +409,7 @@ class Tracker:
         # others have gone since.
         cleared = self._cleared_at > card.bare_since
         patience = BARE_MS if card.face_seen or cleared else BARE_UNTURNED_MS
-        bare = self._at - card.bare_since
+        bare = card.bare_ms + self._at - card.bare_since
         return Observation.BARE_LONG if bare >= patience else Observation.BARE
 
     def _sight(self, card: TrackedCard) -> Sight:

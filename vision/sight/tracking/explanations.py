@@ -45,6 +45,7 @@ class Odds:
     # --- a known card
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
+    carried_on: float = 0.1  # ... though it had stopped in an empty place, hidden ever since
     sign_late_ms: float = 80.0  # the sign comes so late after the card has left (mean)
     signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
     signed_late: float = 0.1  # ... but for so many, under a hand that stays,
@@ -189,7 +190,11 @@ class _Arrivals:
     def __init__(self, runs: Sequence[Tracklet], scene: Scene, odds: Odds) -> None:
         self._came = [run.rest_since if run.rest else math.inf for run in runs]
         flying = [c for c in scene.cards if c.life in (Life.FLYING, Life.LOST)]
-        awaited = [c for c in flying if c.return_at is None and not c.tracklet.is_cut]
+        awaited = [
+            card
+            for card in flying
+            if card.return_at is None and not card.tracklet.is_cut and not stopped(card, scene)
+        ]
         self._awaited = sorted(awaited, key=lambda card: -card.out_at)
         self._at, self._odds = scene.at, odds
 
@@ -336,7 +341,9 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     from_mouth = left_the_mouth(run, scene.view)
     if card.life in (Life.FLYING, Life.LOST):
         broken = distance < BROKEN_MM and run.born_at - card.tracklet.seen_at < BROKEN_MS
-        return odds.lost_to_mouth if from_mouth and not broken else odds.lost_comes_down
+        weight = odds.lost_to_mouth if from_mouth and not broken else odds.lost_comes_down
+        elsewhere = card.lies_at.distance(run.lies_at) > BESIDE_MM
+        return weight * (odds.carried_on if elsewhere and stopped(card, scene) else 1.0)
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
@@ -350,6 +357,16 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     if sight is Sight.COVERED and card.life is not Life.LIFTED:
         return odds.covered_moves * (near + odds.covered_leaves * moved)
     return odds.lifted_returns * moved
+
+
+def stopped(card: TrackedCard, scene: Scene) -> bool:
+    """Whether a card on its way was last seen at rest in an empty place, hidden ever since."""
+    rest = card.tracklet.rest
+    if rest is None or not card.is_seen or scene.view.in_mouth(rest):
+        return False
+    slot = scene.view.slot_of(rest)
+    taken = any(other is not card and other.slot is slot for other in scene.cards)
+    return slot is not None and not taken and scene.sight(card) is not Sight.FELT
 
 
 def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:

@@ -366,7 +366,8 @@ def stopped(card: TrackedCard, scene: Scene) -> bool:
         return False
     slot = scene.view.slot_of(rest)
     taken = any(other is not card and other.slot is slot for other in scene.cards)
-    return slot is not None and not taken and scene.sight(card) is not Sight.FELT
+    hidden = on_hand(rest, scene.hands) or scene.sight(card) is not Sight.FELT
+    return slot is not None and not taken and hidden
 
 
 def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:

@@ -406,7 +406,7 @@ class Tracker:
         if stopped(card, self._scene()):
             lain = card.tracklet.rested_ms(self._at) >= PLACED_NOWHERE_MS
             return Observation.RESTS if lain else Observation.UNSEEN
-        if self._sight(card) is Sight.FELT:
+        if self._sight(card) is Sight.FELT and not on_hand(card.lies_at, self._hands):
             card.tracklet.rest = None  # it went on from where it had stopped
         alone = all(c.placed is None or c.tracklet.is_cut for c in self._cards if not c.gone)
         cleared = self._cleared_at > card.tracklet.seen_at

@@ -343,6 +343,7 @@ def test_card_moved_to_another_slot_is_placed_again() -> None:
     first = log.tracks[0].placed_at
     log.stage.props.remove(prop)
     log.play(log.stage.deal(replace(prop), PLACES[Slot.BANCO_1], start=prop.pose))
+    log.play(log.stage.wait(1000))
     assert len(log.ids) == 1
     assert log.tracks[0].slot is Slot.BANCO_1
     assert log.tracks[0].placed_at != first

@@ -193,7 +193,7 @@ class _Arrivals:
         awaited = [
             card
             for card in flying
-            if card.return_at is None and not card.tracklet.is_cut and not stopped(card, scene)
+            if card.return_at is None and not card.is_cut and not stopped(card, scene)
         ]
         self._awaited = sorted(awaited, key=lambda card: -card.out_at)
         self._at, self._odds = scene.at, odds

@@ -41,7 +41,7 @@ FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long 
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
 LEAST_REST_MS = 200  # a run that did not come from the mouth has to lie still for this long
 PLACED_MS = 200  # a card that lies still in a slot for this long is laid there
-PLACED_NOWHERE_MS = 1000  # and outside of the slots, where hands stop on their way
+PLACED_DOUBTFUL_MS = 1000  # and in another slot, in none, or on a hand: hands stop on their way
 MOVED_MM = 20.0  # a card that lies this far from where it lay has been laid again
 BARE_MS = 500  # a card taken with others is gone when its place has been bare for this long
 BARE_IN_HAND_MS = 4000  # one taken alone may be in a hand: turned, looked at, or switched
@@ -276,7 +276,7 @@ class Tracker:
         card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
             other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
             for other in self._cards
-            if other is not card and not other.tracklet.is_cut
+            if other is not card and not other.is_cut
             if other.came_at is not None or other.tracklet.seen_at < self._at
         )
 
@@ -349,7 +349,7 @@ class Tracker:
 
     def _clear_before(self, new: TrackedCard) -> None:
         """Take what was being cleared for gone: the next card comes when the last hands are."""
-        if any(card.life is Life.LYING for card in self._cards if not card.tracklet.is_cut):
+        if any(card.life is Life.LYING for card in self._cards if not card.is_cut):
             return  # the coup goes on: a place that seems bare is under the hand that deals
         for card in self._cards:
             if card.face_seen and card.bare_since is not None and card.bare_since < new.out_at:
@@ -377,11 +377,16 @@ class Tracker:
             return Observation.MOVES
         if card.placed is not None and card.placed.distance(run.rest) <= MOVED_MM:
             return Observation.RESTS
-        nowhere = self._view.slot_of(run.rest) is None
-        patience = PLACED_NOWHERE_MS if nowhere else PLACED_MS
-        if on_hand(run.rest, self._hands):
-            patience = PLACED_NOWHERE_MS  # it may be the hand itself
+        patience = self._patience(card, run.rest)
         return Observation.RESTS if run.rested_ms(self._at) >= patience else Observation.MOVES
+
+    def _patience(self, card: TrackedCard, rest: Pose) -> int:
+        """Return how long (ms) a card has to lie still where it rests before it is laid there."""
+        slot = self._view.slot_of(rest)
+        # A hand that clears stops with its cards over others; what is on a hand may be the hand.
+        elsewhere = slot is None or (card.placed is not None and slot is not card.slot)
+        doubtful = elsewhere or on_hand(rest, self._hands)
+        return PLACED_DOUBTFUL_MS if doubtful else PLACED_MS
 
     def _observed_unseen(self, card: TrackedCard) -> Observation:
         unseen = self._at - card.tracklet.seen_at  # 0 where print is seen in its place
@@ -404,11 +409,11 @@ class Tracker:
     def _observed_lost(self, card: TrackedCard) -> Observation:
         """Look for a card that was seen on its way and never laid down."""
         if stopped(card, self._scene()):
-            lain = card.tracklet.rested_ms(self._at) >= PLACED_NOWHERE_MS
+            lain = card.tracklet.rested_ms(self._at) >= PLACED_DOUBTFUL_MS
             return Observation.RESTS if lain else Observation.UNSEEN
         if self._sight(card) is Sight.FELT and not on_hand(card.lies_at, self._hands):
             card.tracklet.rest = None  # it went on from where it had stopped
-        alone = all(c.placed is None or c.tracklet.is_cut for c in self._cards if not c.gone)
+        alone = all(c.placed is None or c.is_cut for c in self._cards if not c.gone)
         cleared = self._cleared_at > card.tracklet.seen_at
         late = self._at - card.tracklet.seen_at > (BARE_MS if cleared else NEVER_LAID_MS)
         return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
@@ -464,7 +469,7 @@ class Tracker:
             id=card.id,
             pose=run.lies_at,
             quad=self._view.quad_px(run.lies_at),
-            kind=Kind.CUT if run.is_cut else run.kind,
+            kind=Kind.CUT if card.is_cut else run.kind,
             seen=run.seen_at == self._at,
             resting=run.rest is not None,
             out_at=card.out_at,

@@ -377,6 +377,7 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
     weight = card.signed * odds.lost_comes_down
     since, far = run.born_at - card.out_at, card.lies_at.distance(run.first)
     slot = scene.view.slot_of(run.lies_at)
+    weight *= 1.0 if slot is None else 1.0 - card.cut_signed  # the cut card is put aside
     if run.from_mouth and since >= -BEFORE_SIGN_MS:
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
         weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)

@@ -149,9 +149,8 @@ class Leaving:
             if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
                 return  # what lies there and is not explained yet may have left before
             hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
-            # By where it comes to lie, what looked like the cut card may prove to be another.
-            known = waited >= ORDER_PATIENCE_MS if card.is_cut else card.is_seen or hidden
-            if known:
+            sure = card.cut_signed >= SURE_SIGN or waited >= ORDER_PATIENCE_MS
+            if sure if card.is_cut else card.is_seen or hidden:
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True

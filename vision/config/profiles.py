@@ -174,6 +174,7 @@ class _Shoe(_Part):
     burn_ace: Literal[1, 11] | None = None
     cut_depth: int = Field(ge=6, le=104)
     coups_after_cut: int = Field(ge=0, le=2)
+    cut_first_is_last: bool = USUAL.cut_first_is_last
 
     @model_validator(mode="after")
     def _burn_is_whole(self) -> _Shoe:
@@ -391,6 +392,7 @@ class _ProfileFile(_Part):
             burn=self.shoe.rule(),
             cut_depth=self.shoe.cut_depth,
             coups_after_cut=self.shoe.coups_after_cut,
+            cut_first_is_last=self.shoe.cut_first_is_last,
             confidence_gate=self.watch.confidence_gate,
             due_after_ms=self.watch.due_after_ms,
             unaccounted_after_ms=self.watch.unaccounted_after_ms,

@@ -43,7 +43,8 @@ class Rules:
     """How a coup and a shoe are dealt, and how long the reader waits before it raises a fault.
 
     `cut_depth`: cards behind the cut card. `coups_after_cut`: full coups still dealt after the coup
-    in which the cut card appears. `confidence_gate`: below it (0 to 1) a read whose second-best
+    in which the cut card appears; `cut_first_is_last`: one fewer where it appears as the first card
+    of a coup. `confidence_gate`: below it (0 to 1) a read whose second-best
     reading would decide otherwise is reported. The waits are milliseconds, chosen from how fast
     people deal and tuned on simulated films: shorter ones raise faults that mend themselves, longer
     ones raise them when the dealer has gone on.
@@ -56,6 +57,7 @@ class Rules:
     burn: BurnRule = BurnRule()
     cut_depth: int = 14
     coups_after_cut: int = 1
+    cut_first_is_last: bool = True
     confidence_gate: float = 0.99
     due_after_ms: int = 5_000
     unaccounted_after_ms: int = 8_000

@@ -394,10 +394,20 @@ def test_one_burned_card_too_many_is_told() -> None:
     assert (dealer.result.coup, dealer.result.state) == (1, ResultState.FINAL)
 
 
-@pytest.mark.parametrize(("more", "between", "last"), [(1, False, 2), (0, False, 1), (1, True, 2)])
-def test_cut_card_fixes_the_last_hand(more: int, between: bool, last: int) -> None:
+@pytest.mark.parametrize(
+    ("more", "is_last", "between", "last"),
+    [
+        (1, True, False, 2),
+        (0, True, False, 1),
+        (1, True, True, 2),
+        (1, False, True, 3),
+        (0, False, True, 2),
+        (2, True, True, 3),
+    ],
+)
+def test_cut_card_fixes_the_last_hand(more: int, is_last: bool, between: bool, last: int) -> None:
     """In a coup: that one and so many more. Between two: the next one counts as that one."""
-    dealer = Dealer(Rules(coups_after_cut=more)).start()
+    dealer = Dealer(Rules(coups_after_cut=more, cut_first_is_last=is_last)).start()
     dealer.deal(P1, "9h")
     if between:
         for slot, face in ((B1, "2c"), (P2, "Kd"), (B2, "3c")):

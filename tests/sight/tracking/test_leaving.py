@@ -155,13 +155,33 @@ def test_box_where_nobody_saw_a_card_leave_waits_for_proof() -> None:
     assert all((track.placed_at or 0) >= first for track in watched.told)
 
 
+def hand_over(pose: Pose) -> Points:
+    """Return a hand that hides what lies at a pose."""
+    sides = [[-60, -90], [60, -90], [60, 60], [-60, 60]]
+    return np.array(pose.centre, np.float32) + np.array(sides, np.float32)
+
+
+def test_card_covered_where_it_stopped_lies_there() -> None:
+    """An arm comes to lie over the first card before it counts as laid: the next is another."""
+    watch = Watch()
+    arm = (hand_over(FIRST),)
+    watch.see(MOUTH, frames=3)
+    watch.leave()
+    for share in (0.85, 0.7, 0.5, 0.3, 0.1):
+        x, y = FIRST.x + share * (MOUTH.x - FIRST.x), FIRST.y + share * (MOUTH.y - FIRST.y)
+        watch.see(Pose(x, y, FIRST.angle))
+    watch.see(FIRST, hands=arm, frames=5)
+    assert [track.slot for track in watch.tracks] == [None], "not laid yet"
+    watch.see(hands=arm, frames=30)
+    watch.see(hands=arm, signs=[(MouthSign.LEFT, 0.95)])
+    watch.see(hands=arm, frames=5)
+    watch.see(SECOND, hands=arm, frames=12)
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1, Slot.BANCO_1]
+
+
 def test_card_under_a_hand_is_not_gone() -> None:
     """Without a picture a card out of sight is taken for gone, unless a hand lies over it."""
-    hand = np.array(
-        [[FIRST.x - 60, FIRST.y - 90], [FIRST.x + 60, FIRST.y - 90],
-         [FIRST.x + 60, FIRST.y + 60], [FIRST.x - 60, FIRST.y + 60]], np.float32,
-    )  # fmt: skip
-    for hands, lies in (((hand,), 1), ((), 0)):
+    for hands, lies in (((hand_over(FIRST),), 1), ((), 0)):
         watch = Watch()
         watch.leave()
         watch.see(FIRST, frames=12)

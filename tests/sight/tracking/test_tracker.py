@@ -14,6 +14,7 @@ from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame
 from vision.sight.geometry.plane import Pose, box_around
+from vision.sight.mouth.signs import MouthEvent, MouthSign
 from vision.sight.tracking.association import sightings_of
 from vision.sight.tracking.card import Track
 from vision.sight.tracking.tracker import Tracker
@@ -237,6 +238,37 @@ def test_card_taken_away_is_gone_though_something_passes_over_its_bare_place() -
     assert len(log.gone) == 1
 
 
+def test_card_taken_alone_is_in_a_hand() -> None:
+    """One of two cards is away for two seconds, as to be switched: it comes back as itself."""
+    log = quiet()
+    for slot in (Slot.PUNTO_1, Slot.BANCO_1):
+        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
+    log.play(log.stage.wait(500))
+    away = log.stage.props.pop(0)
+    log.play(log.stage.wait(2000))
+    log.stage.props.append(away)
+    log.play(log.stage.wait(1000))
+    assert log.gone == []
+    assert len(log.ids) == 2
+
+
+def test_next_card_does_not_end_one_whose_place_seemed_bare() -> None:
+    """A hand like the felt passes over a card as the next one leaves: the coup goes on."""
+    log = quiet()
+    for slot in (Slot.PUNTO_1, Slot.BANCO_1):
+        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
+    log.play(log.stage.wait(500))
+    hidden = log.stage.props.pop(0)
+    log.play(log.stage.wait(100))
+    frame = log.stage.picture()
+    left = [MouthEvent(frame.at, MouthSign.LEFT, 0.95)]
+    tracks = log.tracker.update(log.stage.detections(), frame.at, frame.image, mouth=left)
+    log.stage.props.append(hidden)
+    log.play(log.stage.wait(500))
+    assert [track.slot for track in tracks if not track.gone] == [Slot.PUNTO_1, Slot.BANCO_1]
+    assert log.gone == []
+
+
 def test_without_pictures_a_card_goes_by_the_clock() -> None:
     """Where no picture is given, 2.5 s out of sight mean gone."""
     log = Log(Stage(), with_image=False)
@@ -327,6 +359,7 @@ def test_card_moved_to_another_slot_is_placed_again() -> None:
     first = log.tracks[0].placed_at
     log.stage.props.remove(prop)
     log.play(log.stage.deal(replace(prop), PLACES[Slot.BANCO_1], start=prop.pose))
+    log.play(log.stage.wait(1000))
     assert len(log.ids) == 1
     assert log.tracks[0].slot is Slot.BANCO_1
     assert log.tracks[0].placed_at != first

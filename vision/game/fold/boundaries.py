@@ -229,15 +229,13 @@ def end_burn(transition: Transition, shoe: Shoe) -> None:
 def last_coup(table: Table) -> int:
     """Return the number of the last coup to be dealt, the cut card being out now.
 
-    In the middle of a coup, so many more as the house deals after it; between two, or as the first
-    card of one, that one is counted as the one in which it appeared.
+    Between two coups, or as the first card of one, the cut card appears in the one that comes.
     """
-    more, coup = table.rules.coups_after_cut, table.coup
-    if coup is None:
-        return 1 + max(0, more - 1)
-    if coup.complete or coup.void or coup.cleared_at is not None:
-        return coup.number + 1 + max(0, more - 1)
-    return coup.number + more
+    rules, coup = table.rules, table.coup
+    if coup is not None and not (coup.complete or coup.void or coup.cleared_at is not None):
+        return coup.number + rules.coups_after_cut
+    comes = 1 if coup is None else coup.number + 1
+    return comes + max(0, rules.coups_after_cut - rules.cut_first_is_last)
 
 
 def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:

@@ -39,6 +39,10 @@ TILE_PX, SHARED_PX = 1248, 256
 # where a smaller pass finds them too, only that pass counts. Higher, and parts of large cards are
 # found as cards; lower, and small cards are left to passes that see them too small.
 WIDEST_PX = 90
+# From this score on (0 to 1) a box is a hand. Lower than for cards: a brown hand on tan felt
+# scores 0.1 to 0.4 (a film of another renderer). Higher, and what such a hand hides counts as gone;
+# lower, and shadows delay what is said of the cards under them.
+LEAST_HAND = 0.2
 # Pixels of the picture from the edge of a part that is looked at by itself: a box that comes nearer
 # is of a thing cut by the edge. More drops whole cards near it; at 0 parts of cards are kept.
 CUT_PX = 2
@@ -269,11 +273,12 @@ class Detector:
 
         With a `window` (left, top, right, bottom in pixels) only those that lie wholly in it.
         """
+        least = min(self._threshold, LEAST_HAND)
         if window is None:
-            found = self._boxes(image, self._sizes, self._threshold, WIDEST_PX)
+            found = self._boxes(image, self._sizes, least, WIDEST_PX)
         else:
-            found = self._boxes_in(image, window)
-        cards = [box for box in found if box.kind is not Kind.HAND]
+            found = self._boxes_in(image, window, least)
+        cards = [box for box in found if box.kind is not Kind.HAND and box.score >= self._threshold]
         hands = [box for box in found if box.kind is Kind.HAND]
         return Seen(self._outlines(image, cards), suppress(hands, self._overlap))
 
@@ -313,13 +318,15 @@ class Detector:
             found += seen
         return found
 
-    def _boxes_in(self, image: Image, window: tuple[int, int, int, int]) -> list[Detection]:
+    def _boxes_in(
+        self, image: Image, window: tuple[int, int, int, int], least: float
+    ) -> list[Detection]:
         """Return the boxes of a part of a picture, at the scale of the whole, none that is cut."""
         left, top, right, bottom = window
         height, width = image.shape[:2]
         part = image[top:bottom, left:right]
         corner = np.array((left, top), np.float32)
-        found = self._pass(part, self.scale(width, height), self._threshold)
+        found = self._pass(part, self.scale(width, height), least)
         # What ends at an edge of the part that is none of the picture goes on beyond it.
         low = np.where(corner > 0, corner + CUT_PX, -math.inf)
         beyond = np.array((right, bottom), np.float32)

@@ -225,6 +225,8 @@ class CardReader:
         known_as = self._open.get(track.id)
         if track.kind is Kind.CUT and (known_as is None or known_as.read is None):
             return self._cut_out(track, at)
+        if track.id in self._cut and track.slot is not None:
+            self._cut.discard(track.id)  # the cut card is put aside: this is another
         if known_as is not None or track.id in self._cut:
             return []
         known = self._known(track)

@@ -23,6 +23,9 @@ CELL_MM = (
 )
 PADDING_MM = 60.0  # learned beyond the slots, about a card's width: cards laid over an edge
 SAME_COLOUR = 26  # levels (0 to 255) a channel may differ: noise and shadow stay below, print above
+# A hand's shadow leaves this share of the light at least: 0.7 on a film of another renderer. Lower,
+# and dark sleeves and backs are taken for shadow; higher, and a shadow hides that a card has gone.
+DARKEST_SHADOW = 0.6
 FIRST_MS = (
     500  # a cell is bare table when it has looked the same for this long and no card is there
 )
@@ -136,7 +139,7 @@ class BackgroundModel:
         now = self._now[mask].astype(np.float32)
         if not len(now):
             return Sight.COVERED
-        felt = _likeness(now, self._ground[mask]) if self._known[mask].mean() > 0.5 else 0.0
+        felt = _likeness_to_ground(now, self._ground[mask]) if self._known[mask].mean() > 0.5 else 0
         same = _likeness(now, card) if card is not None and card.shape == now.shape else 0.0
         if felt >= 0.8 and felt >= same - 0.05:
             return Sight.FELT
@@ -147,7 +150,7 @@ class BackgroundModel:
         mask = self._mask(rectangle)
         if not mask.any() or self._known[mask].mean() < 0.9:
             return False
-        return _likeness(self._now[mask].astype(np.float32), self._ground[mask]) < 0.5
+        return _likeness_to_ground(self._now[mask].astype(np.float32), self._ground[mask]) < 0.5
 
     def steady_ms(self, rectangle: Points, at: int) -> int:
         """Return for how long most of a place (4 x 2 mm) has looked the same."""
@@ -161,6 +164,17 @@ class BackgroundModel:
         mask = np.zeros(self._since.shape, np.uint8)
         cv2.fillConvexPoly(mask, self._cells(inner), 1)
         return np.asarray(mask == 1)
+
+
+def _likeness_to_ground(now: Patch, ground: Patch) -> float:
+    """Return the share of cells (0 to 1) that show the ground, in light or in a hand's shadow.
+
+    A shadow darkens all channels by one factor (Horprasert et al. 1999, brightness distortion);
+    what may differ shrinks with it, or a black sleeve would be a shadow.
+    """
+    light = (now * ground).sum(axis=1) / np.maximum((ground * ground).sum(axis=1), 1.0)
+    light = np.clip(light, DARKEST_SHADOW, 1.0)[:, None]
+    return float((np.abs(now - light * ground) <= SAME_COLOUR * light).all(axis=1).mean())
 
 
 def _likeness(one: Patch, other: Patch) -> float:

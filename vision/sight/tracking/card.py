@@ -133,10 +133,10 @@ class TrackedCard:
 
     `patch` is how its place looked with the card on it; `bare_since` since when it has shown the
     bare table, `bare_ms` for how long it had before something hid it; `signed` is the probability
-    that the mouth of the shoe gave it to leave, 0 where it gave none; `went_back` the same of its
-    going back, at `return_at`; `together`: another left with it, which is to be told as it is.
-    `told`: it is among the tracks. `unseen_out`: it was found lying. `came_at`: since when it has
-    lain where it was laid first. The others are as in `Track`.
+    that the mouth of the shoe gave it to leave, 0 where it gave none; `cut_signed` that it was the
+    cut card; `went_back` the same of its going back, at `return_at`; `together`: another left with
+    it, which is to be told as it is. `told`: it is among the tracks. `unseen_out`: it was found
+    lying. `came_at`: since when it has lain where it was laid first. The others are as in `Track`.
     """
 
     id: int
@@ -152,6 +152,7 @@ class TrackedCard:
     bare_ms: int = 0
     face_seen: bool = False
     signed: float = 0.0
+    cut_signed: float = 0.0
     return_at: int | None = None
     went_back: float = 0.0
     together: bool = False
@@ -168,6 +169,11 @@ class TrackedCard:
     def is_seen(self) -> bool:
         """Whether it was ever seen, and not only given to leave by the mouth."""
         return self.tracklet.sightings > 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is the cut card, which is put aside: a card laid in a slot is none."""
+        return self.tracklet.is_cut or (self.cut_signed > 0.5 and self.slot is None)
 
     @property
     def gone(self) -> bool:

@@ -45,6 +45,7 @@ class Odds:
     # --- a known card
     lost_comes_down: float = 0.9  # one lost in flight comes down where a run of sightings begins
     lost_to_mouth: float = 0.01  # ... though that run began in the mouth
+    carried_on: float = 0.1  # ... though it had stopped in an empty place, hidden ever since
     sign_late_ms: float = 80.0  # the sign comes so late after the card has left (mean)
     signed_as_other: float = 0.1  # the mouth took the cut card for a card, or a card for it
     signed_soon_ms: float = 400.0  # one the mouth showed to leave is in sight so soon (mean)
@@ -190,7 +191,11 @@ class _Arrivals:
     def __init__(self, runs: Sequence[Tracklet], scene: Scene, odds: Odds) -> None:
         self._came = [run.rest_since if run.rest else math.inf for run in runs]
         flying = [c for c in scene.cards if c.life in (Life.FLYING, Life.LOST)]
-        awaited = [c for c in flying if c.return_at is None and not c.tracklet.is_cut]
+        awaited = [
+            card
+            for card in flying
+            if card.return_at is None and not card.is_cut and not stopped(card, scene)
+        ]
         self._awaited = sorted(awaited, key=lambda card: -card.out_at)
         self._at, self._odds = scene.at, odds
 
@@ -337,7 +342,9 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     from_mouth = left_the_mouth(run, scene.view)
     if card.life in (Life.FLYING, Life.LOST):
         broken = distance < BROKEN_MM and run.born_at - card.tracklet.seen_at < BROKEN_MS
-        return odds.lost_to_mouth if from_mouth and not broken else odds.lost_comes_down
+        weight = odds.lost_to_mouth if from_mouth and not broken else odds.lost_comes_down
+        elsewhere = card.lies_at.distance(run.lies_at) > BESIDE_MM
+        return weight * (odds.carried_on if elsewhere and stopped(card, scene) else 1.0)
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
@@ -353,14 +360,28 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     return odds.lifted_returns * moved
 
 
+def stopped(card: TrackedCard, scene: Scene) -> bool:
+    """Whether a card on its way was last seen at rest in an empty place, hidden ever since."""
+    rest = card.tracklet.rest
+    if rest is None or not card.is_seen or scene.view.in_mouth(rest):
+        return False
+    slot = scene.view.slot_of(rest)
+    taken = any(other is not card and other.slot is slot for other in scene.cards)
+    hidden = on_hand(rest, scene.hands) or scene.sight(card) is not Sight.FELT
+    return slot is not None and not taken and hidden
+
+
 def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
     """Weigh that a card which only the mouth showed to leave is this run."""
     if scene.view.in_mouth(run.pose):
         return 0.0  # what has left is no longer there
     weight = card.signed * odds.lost_comes_down
-    weight *= 1.0 if card.tracklet.is_cut == run.is_cut else odds.signed_as_other
     since, far = run.born_at - card.out_at, card.lies_at.distance(run.first)
     slot = scene.view.slot_of(run.lies_at)
+    if slot is not None:
+        weight *= 1.0 - card.cut_signed  # the cut card is put aside
+    elif card.is_cut != run.is_cut:
+        weight *= odds.signed_as_other
     if run.from_mouth and since >= -BEFORE_SIGN_MS:
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
         weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)

@@ -74,22 +74,21 @@ class Leaving:
         self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
     ) -> TrackedCard | None:
         """Find the card that has left, or begin it."""
-        kind = Kind.CUT if event.sign is MouthSign.CUT else Kind.BACK
+        cut = event.probability if event.sign is MouthSign.CUT else 0.0
         together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
         for card in cards:
             apart = abs(card.out_at - event.at)
             near = apart <= (TWICE_TOLD_MS if card.signed else SAME_LEAVING_MS)
             if near and not card.gone and not card.unseen_out:
-                if kind is Kind.CUT and event.probability >= SURE_SIGN:
-                    card.tracklet.kinds[Kind.CUT] += 2 * card.tracklet.kinds.total()
+                card.cut_signed = max(card.cut_signed, cut)
                 if not card.signed and not card.told:
                     card.out_at = event.at
                 card.signed = max(card.signed, event.probability)
                 card.together |= together
                 return None
-        run = Tracklet.unseen(number, self._mouth, event.at, kind)
+        run = Tracklet.unseen(number, self._mouth, event.at, Kind.BACK)
         new = TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
-        new.together = together
+        new.together, new.cut_signed = together, cut
         return new
 
     def _returned(self, event: MouthEvent, cards: Sequence[TrackedCard]) -> None:
@@ -115,7 +114,7 @@ class Leaving:
                 found += self._settle_return(card, at)
             elif not card.is_seen and at - card.out_at >= NEVER_CAME_MS:
                 card.life, card.withdrawn = Life.GONE, True
-                if not card.told and card.signed >= SURE_SIGN and not card.tracklet.is_cut:
+                if not card.told and card.signed >= SURE_SIGN and not card.is_cut:
                     detail = "a card that left the shoe and was seen nowhere"
                     found.append(Finding(at, "REVIEW", detail))
         return found
@@ -150,8 +149,8 @@ class Leaving:
             if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
                 return  # what lies there and is not explained yet may have left before
             hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
-            cut = card.tracklet.is_cut and card.signed >= SURE_SIGN
-            if card.is_seen or hidden or cut:
+            sure = card.cut_signed >= SURE_SIGN or waited >= ORDER_PATIENCE_MS
+            if sure if card.is_cut else card.is_seen or hidden:
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True

@@ -78,7 +78,7 @@ def tracker_view(
     view: TableView, cards: Sequence[TrackedCard], runs: Sequence[RunView], at: int
 ) -> TrackerView:
     """Return what is held true at a time: the cards that have not gone, and what is still open."""
-    dealt = [card for card in cards if not card.tracklet.is_cut]
+    dealt = [card for card in cards if not card.is_cut]
     lying = [card for card in dealt if card.life in (Life.LYING, Life.COVERED)]
     slots = Counter(card.slot for card in lying if card.slot is not None)
     crowded = tuple(f"{slot.name} holds {n} cards" for slot, n in slots.items() if n > 1)
@@ -88,7 +88,7 @@ def tracker_view(
 
 def _card_view(view: TableView, card: TrackedCard, at: int) -> CardView:
     run = card.tracklet
-    kind = Kind.CUT if run.is_cut else run.kind
+    kind = Kind.CUT if card.is_cut else run.kind
     quad = view.quad_px(run.lies_at)
     return CardView(card.id, quad, kind, card.life, card.slot, run.seen_at == at)
 

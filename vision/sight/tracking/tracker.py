@@ -24,6 +24,7 @@ from vision.sight.tracking.explanations import (
     explain,
     left_the_mouth,
     on_hand,
+    stopped,
     weighed,
 )
 from vision.sight.tracking.leaving import Finding, Leaving
@@ -40,10 +41,10 @@ FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long 
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
 LEAST_REST_MS = 200  # a run that did not come from the mouth has to lie still for this long
 PLACED_MS = 200  # a card that lies still in a slot for this long is laid there
-PLACED_NOWHERE_MS = 1000  # and outside of the slots, where hands stop on their way
+PLACED_DOUBTFUL_MS = 1000  # and in another slot, in none, or on a hand: hands stop on their way
 MOVED_MM = 20.0  # a card that lies this far from where it lay has been laid again
-BARE_MS = 500  # a card whose face was seen is gone when its place has been bare for this long
-BARE_UNTURNED_MS = 4000  # one lying on its face may be in a hand that turns it
+BARE_MS = 500  # a card taken with others is gone when its place has been bare for this long
+BARE_IN_HAND_MS = 4000  # one taken alone may be in a hand: turned, looked at, or switched
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
 NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table went off it
@@ -275,7 +276,7 @@ class Tracker:
         card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
             other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
             for other in self._cards
-            if other is not card and not other.tracklet.is_cut
+            if other is not card and not other.is_cut
             if other.came_at is not None or other.tracklet.seen_at < self._at
         )
 
@@ -348,6 +349,8 @@ class Tracker:
 
     def _clear_before(self, new: TrackedCard) -> None:
         """Take what was being cleared for gone: the next card comes when the last hands are."""
+        if any(card.life is Life.LYING for card in self._cards if not card.is_cut):
+            return  # the coup goes on: a place that seems bare is under the hand that deals
         for card in self._cards:
             if card.face_seen and card.bare_since is not None and card.bare_since < new.out_at:
                 card.life = Life.GONE
@@ -363,8 +366,8 @@ class Tracker:
         card.take(self._observed_seen(card) if seen else self._observed_unseen(card))
         if card.gone:
             self._cleared_at = self._at
-        elif card.life is Life.LYING and seen and run.rest is not None:
-            self._lay(card, run.rest)
+        elif card.life is Life.LYING and run.rest is not None and (seen or card.placed is None):
+            self._lay(card, run.rest, seen=seen)
 
     def _observed_seen(self, card: TrackedCard) -> Observation:
         run = card.tracklet
@@ -374,21 +377,23 @@ class Tracker:
             return Observation.MOVES
         if card.placed is not None and card.placed.distance(run.rest) <= MOVED_MM:
             return Observation.RESTS
-        nowhere = self._view.slot_of(run.rest) is None
-        patience = PLACED_NOWHERE_MS if nowhere else PLACED_MS
-        if on_hand(run.rest, self._hands):
-            patience = PLACED_NOWHERE_MS  # it may be the hand itself
+        patience = self._patience(card, run.rest)
         return Observation.RESTS if run.rested_ms(self._at) >= patience else Observation.MOVES
+
+    def _patience(self, card: TrackedCard, rest: Pose) -> int:
+        """Return how long (ms) a card has to lie still where it rests before it is laid there."""
+        slot = self._view.slot_of(rest)
+        # A hand that clears stops with its cards over others; what is on a hand may be the hand.
+        elsewhere = slot is None or (card.placed is not None and slot is not card.slot)
+        doubtful = elsewhere or on_hand(rest, self._hands)
+        return PLACED_DOUBTFUL_MS if doubtful else PLACED_MS
 
     def _observed_unseen(self, card: TrackedCard) -> Observation:
         unseen = self._at - card.tracklet.seen_at  # 0 where print is seen in its place
         if not card.is_seen:
             return Observation.UNSEEN  # how long it is waited for is `Leaving`'s matter
         if card.placed is None:
-            alone = all(c.placed is None or c.tracklet.is_cut for c in self._cards if not c.gone)
-            cleared = self._cleared_at > card.tracklet.seen_at
-            late = unseen > (BARE_MS if cleared else NEVER_LAID_MS)
-            return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
+            return self._observed_lost(card)
         sight = self._sight(card)
         if sight is not Sight.CARD and on_hand(card.placed, self._hands):
             return Observation.HIDDEN  # under a hand nothing is known
@@ -402,26 +407,46 @@ class Tracker:
         long = self._sees_ground and min(unseen, steady) > HIDDEN_LONG_MS
         return Observation.HIDDEN_LONG if long else Observation.HIDDEN
 
+    def _observed_lost(self, card: TrackedCard) -> Observation:
+        """Look for a card that was seen on its way and never laid down."""
+        if stopped(card, self._scene()):
+            lain = card.tracklet.rested_ms(self._at) >= PLACED_DOUBTFUL_MS
+            return Observation.RESTS if lain else Observation.UNSEEN
+        if self._sight(card) is Sight.FELT and not on_hand(card.lies_at, self._hands):
+            card.tracklet.rest = None  # it went on from where it had stopped
+        alone = all(c.placed is None or c.is_cut for c in self._cards if not c.gone)
+        cleared = self._cleared_at > card.tracklet.seen_at
+        late = self._at - card.tracklet.seen_at > (BARE_MS if cleared else NEVER_LAID_MS)
+        return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
+
     def _observed_bare(self, card: TrackedCard) -> Observation:
         if card.bare_since is None:
             card.bare_since = self._at
-        # A card whose face was never seen has been picked up to be turned, not cleared, unless
-        # others have gone since.
-        cleared = self._cleared_at > card.bare_since
-        patience = BARE_MS if card.face_seen or cleared else BARE_UNTURNED_MS
+        patience = BARE_MS if self._is_cleared(card) else BARE_IN_HAND_MS
         bare = card.bare_ms + self._at - card.bare_since
         return Observation.BARE_LONG if bare >= patience else Observation.BARE
+
+    def _is_cleared(self, card: TrackedCard) -> bool:
+        """Whether a card that is not where it lay was taken with the others, not into a hand.
+
+        Hands are cleared together: one card alone is being turned, looked at or switched.
+        """
+        if self._cleared_at > (card.bare_since or self._at):
+            return True
+        others = [c for c in self._cards if c is not card and c.placed is not None and not c.gone]
+        going = any(other.bare_since is not None for other in others)
+        return card.face_seen and (going or not others)
 
     def _sight(self, card: TrackedCard) -> Sight:
         """Look at the place of a card that is not detected."""
         if not self._sees_ground:
             gone = self._at - card.tracklet.seen_at > UNSEEN_GONE_MS
             if gone:
-                card.bare_since = card.bare_since or self._at - BARE_UNTURNED_MS
+                card.bare_since = card.bare_since or self._at - BARE_IN_HAND_MS
             return Sight.FELT if gone else Sight.COVERED
         return self._ground.sight(self._view.rectangle(card.lies_at), card.patch)
 
-    def _lay(self, card: TrackedCard, rest: Pose) -> None:
+    def _lay(self, card: TrackedCard, rest: Pose, *, seen: bool) -> None:
         if card.placed is None or card.placed.distance(rest) > MOVED_MM:
             slot = self._view.slot_of(rest)
             if card.placed is None or slot is not card.slot:
@@ -430,7 +455,7 @@ class Tracker:
             card.placed, card.patch = rest, None
             card.tracklet.anchor = rest
         fresh = card.patch is None or self._at - card.patch_at >= PATCH_MS
-        if card.tracklet.strays == 0 and fresh:
+        if seen and card.tracklet.strays == 0 and fresh:
             card.patch = self._ground.remember(self._view.rectangle(card.placed))
             card.patch_at = self._at
 
@@ -445,7 +470,7 @@ class Tracker:
             id=card.id,
             pose=run.lies_at,
             quad=self._view.quad_px(run.lies_at),
-            kind=Kind.CUT if run.is_cut else run.kind,
+            kind=Kind.CUT if card.is_cut else run.kind,
             seen=run.seen_at == self._at,
             resting=run.rest is not None,
             out_at=card.out_at,

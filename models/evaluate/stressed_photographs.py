@@ -2,16 +2,16 @@
 
 `python -m models.evaluate.stressed_photographs FOLDER`. Each photograph of a labelled source is
 read as it is; the cards read right are the truth. Then it is turned, shrunk, enlarged, made grey,
-dark, blurred, compressed, tilted, cut through a card by the picture's edge, or its own cards are
-laid over one another in rows, fans and heaps, and it is read again. A card with a whole index in
-sight is to be read; any other may be declined, never misnamed.
+dark, blurred, compressed, tilted, cut through a card by the picture's edge, or scanned cards of
+another deck (`--faces`) are laid over one of its own in rows, fans and heaps; and it is read again.
+A card with a whole index in sight is to be read; any other may be declined, never misnamed.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -43,9 +43,9 @@ INDEX = (0.02, 0.02, 0.19, 0.29)
 WHOLE = 0.97
 # Longer side of a large picture, px (12 million pixels at 4:3), and width of a small card, px.
 LARGE_PX, SMALL_PX = 4000, 45.0
-# A card's round corner and what is cut off its outline, where it is laid again, in card widths: the
-# outline found is off by as much, and would bring a rim of its table along.
-ROUND, TRIMMED = 0.05, 0.025
+# A card's round corner and what is cut off its outline, where a scan of it is laid, in card
+# widths: scans have worn edges.
+ROUND, TRIMMED = 0.05, 0.01
 # Share of a card's pixels, in percent, that are darker than its paper.
 PAPER = 85
 # Seed of all that is drawn.
@@ -192,16 +192,9 @@ def grey(shot: Photograph) -> Photograph:
 
 @dataclass(slots=True)
 class Heaps:
-    """Lays cards of other photographs over a photograph's first card."""
+    """Lays scanned cards over a photograph's first card."""
 
     faces: list[tuple[Card, Image]]
-
-    def take(self, shot: Photograph) -> None:
-        """Keep the faces of a photograph's cards, to be laid in others."""
-        for shown in shot.cards:
-            wide = float(np.linalg.norm(shown.quad[1] - shown.quad[0]))
-            size = (round(wide), round(1.4 * wide))
-            self.faces.append((shown.card, rectify(shot.image, shown.quad, size)))
 
     def __call__(
         self, rng: Rng, shot: Photograph, steps: Sequence[tuple[float, float, float]]
@@ -211,9 +204,11 @@ class Heaps:
         image, cards, quad = shot.image.copy(), list(shot.cards), below.quad
         masks = [np.ones(image.shape[:2], np.uint8) for _ in cards]
         for step in steps:
-            card, face = self.faces[int(rng.integers(len(self.faces)))]
+            there = {shown.card for shown in cards}
+            others = [pair for pair in self.faces if pair[0] not in there]
+            card, face = others[int(rng.integers(len(others)))]
             quad = _stepped(quad, *step)
-            top = _lay(image, _as_bright_as(face, shot.image, below.quad), quad)
+            top = _lay(image, _as_beside(face, shot.image, below.quad), quad)
             for mask in masks:
                 mask[top > 0] = 0
             cards.append(Shown(card, quad))
@@ -225,11 +220,14 @@ class Heaps:
         )  # fmt: skip
 
 
-def _as_bright_as(face: Image, image: Image, quad: Points) -> Image:
-    """Return a face with its paper as bright, and of the colour, as that of a card in a picture."""
-    beside = rectify(image, quad, (face.shape[1], face.shape[0]))
-    own, other = (np.percentile(card.reshape(-1, 3), PAPER, axis=0) for card in (face, beside))
-    return np.asarray(np.clip(face * (other / np.maximum(own, 1)), 0, 255), np.uint8)
+def _as_beside(face: Image, image: Image, quad: Points) -> Image:
+    """Return a face as large as a card in a picture, with paper as bright and of its colour."""
+    wide = round(float(np.linalg.norm(quad[1] - quad[0])))
+    size = (wide, round(1.4 * wide))
+    small = cv2.resize(face, size, interpolation=cv2.INTER_AREA)
+    beside = rectify(image, quad, size)
+    own, other = (np.percentile(card.reshape(-1, 3), PAPER, axis=0) for card in (small, beside))
+    return np.asarray(np.clip(small * (other / np.maximum(own, 1)), 0, 255), np.uint8)
 
 
 def _stepped(quad: Points, across: float, along: float, turn: float) -> Points:
@@ -264,13 +262,21 @@ def _lay(image: Image, face: Image, quad: Points) -> NDArray[np.uint8]:
     return np.asarray(mask, np.uint8)
 
 
+def faces_of(folder: Path) -> Iterator[tuple[Card, Image]]:
+    """Yield the scanned faces of a folder with `crops/NAME/*`."""
+    for path in sorted((folder / "crops").glob("*/*")):
+        image = open_picture(path)
+        if image is not None:
+            yield Card.parse(path.parent.name), image
+
+
 def changes(heaps: Heaps) -> dict[str, Change]:
     """Return what is done to the photographs, by the words of its row."""
 
     def heaped(steps: Callable[[Rng], list[tuple[float, float, float]]]) -> Change:
         return lambda rng, shot: heaps(rng, shot, steps(rng))
 
-    return {
+    alone: dict[str, Change] = {
         "as it is": lambda _, shot: shot,
         "turned by a quarter or a half": lambda rng, s: turned(s, int(rng.integers(1, 4))),
         "turned by any angle": _spun,
@@ -286,6 +292,10 @@ def changes(heaps: Heaps) -> dict[str, Change]:
         "tilted by 50 degrees": lambda rng, s: tilted(rng, s, degrees=50),
         "cut off up to a third": lambda rng, s: cut(rng, s, lost=(0.05, 0.33)),
         "cut off up to two thirds": lambda rng, s: cut(rng, s, lost=(0.33, 0.66)),
+    }
+    if not heaps.faces:
+        return alone
+    return alone | {
         "a row": heaped(lambda rng: [(rng.uniform(0.24, 0.6), 0.0, rng.normal(0, 0.02))] * 2),
         "a stair": heaped(lambda rng: [(0.0, rng.uniform(0.42, 0.8), rng.normal(0, 0.02))] * 2),
         "a fan": heaped(lambda rng: [(rng.uniform(0.22, 0.4), 0.06, rng.uniform(0.1, 0.3))] * 3),
@@ -361,6 +371,7 @@ def main() -> None:
     """Change and read the photographs, print a row for each change."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=Path, help="a folder with images/ and labels/")
+    parser.add_argument("--faces", type=Path, help="scans to lay on cards: crops/NAME/*.jpg")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th picture")
     parser.add_argument("--first", type=int, default=0, help="the first picture")
     parser.add_argument("--only", nargs="*", default=[], help="words of the rows to print")
@@ -369,11 +380,8 @@ def main() -> None:
     cv2.setNumThreads(1)
     models = open_models(packaged("stills"), threads=1)
     paths = pictures(arguments.source)[arguments.first :: arguments.every]
+    heaps = Heaps(list(faces_of(arguments.faces)) if arguments.faces else [])
     shots = [s for path in paths if (s := taken(path, arguments.source, models)) is not None]
-    heaps = Heaps([])
-    for shot in shots:
-        if shot.apart:
-            heaps.take(shot)
     print("| " + " | ".join(("photographs", "cards", *COLUMNS)) + " |")
     print("|---" * (len(COLUMNS) + 2) + "|")
     total: Counter[str] = Counter()

@@ -293,3 +293,24 @@ def test_read_follows_up_only_outlines_that_promise_a_card() -> None:
     (found,) = read(Seen(card, clutter), look_at)
     assert str(found.card) == "Ks"
     assert (looks.count(50.0), looks.count(250.0)) == (3, 1)
+
+
+@pytest.mark.parametrize("own_index", [False, True], ids=["echo", "second copy"])
+def test_read_names_a_card_twice_only_where_there_are_two(own_index: bool) -> None:
+    """An outline that begins with an index of the card beside it has none once that is covered."""
+    card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
+    beside = Detection(box(130, 50, 100, 140), Kind.FACE, 0.9)
+    index = (100, 140)  # row and column, in both outlines
+
+    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Look, ...]:
+        covered = bool(image[index].any())
+        return tuple(
+            look("Ks", 0.999 if quad[:, 0].min() < 100 else 0.05 if covered else 0.99)
+            if not own_index
+            else look("Ks", 0.99)
+            for quad in quads
+        )
+
+    eyes = ModelSet(cast(Any, Seen(card, beside)), cast(Any, classifier), {})
+    found = read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
+    assert [str(card.card) for card in found] == ["Ks"] * (1 + own_index)

@@ -18,7 +18,7 @@ import numpy as np
 
 from vision.game.cards import Card
 from vision.sight.detection.classifier import LEAST_SURE, Look
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
 from vision.sight.models import CardModels
@@ -56,6 +56,11 @@ COUNTED_PX = 64
 # An outline that lies by more than this share in a card and reads as that card may owe its reading
 # to it: it then raises no doubt about other cards. Higher, and doubts spread to neighbours.
 PART_OF_BESIDE = 0.25
+# A second card of a name is looked at again, with the surer one painted over, if more than this
+# share of it lies in that one; it remains if what is left reads the same with this confidence (0 to
+# 1). Higher, and an index that both outlines share is given as two cards; lower, and of two equal
+# cards that touch one is lost.
+LEAST_ECHO, LEAST_LEFT = 0.02, 0.5
 # An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, and its
 # area at least LEAST_AREA of the smallest card named: cards are of one size, and no table is so
 # deep. Lower gives clutter as unread cards; higher is silent about real ones.
@@ -219,6 +224,7 @@ def read_still(
     # Only a box in which nothing is named yet may show a part of a card.
     parts = [card for card in found if not any(reading.covers(card) for reading in named)]
     surest = _surest([*readings, *_readings(models, image, wholes(parts))])
+    surest = _without_echoes(models, image, surest, _named(surest, bound))
     named = _named(surest, bound)
     given = [*named, *_unread(surest, named)]
     return tuple(reading.result(named=reading in named) for reading in surest if reading in given)
@@ -306,6 +312,31 @@ def _surest(readings: Sequence[_OutlineReading]) -> list[_OutlineReading]:
         if not rivals and not any(reading.repeats(other, PART_OF_SAME) for other in kept):
             kept.append(reading)
     return kept
+
+
+def _without_echoes(
+    models: CardModels,
+    image: Image,
+    surest: Sequence[_OutlineReading],
+    named: Sequence[_OutlineReading],
+) -> list[_OutlineReading]:
+    """Return the readings without those that owe their name to a surer card.
+
+    An outline beside a card with an index in every corner may begin with one of these, and then
+    reads as that card. With the card painted over it does not.
+    """
+    echoes = []
+    for number, reading in enumerate(named):
+        same = [other for other in named[:number] if reading.repeats(other, LEAST_ECHO)]
+        if not same:
+            continue
+        without = image.copy()
+        for other in same:
+            cv2.fillConvexPoly(without, other.detection.quad.astype(np.int32), (PADDING,) * 3)
+        (look,) = _from_both_ends(models, without, [reading.detection.quad])
+        if Card.of(int(np.argmax(look.log_p))) != reading.best or look.confidence < LEAST_LEFT:
+            echoes.append(reading)
+    return [reading for reading in surest if reading not in echoes]
 
 
 def _named(surest: Sequence[_OutlineReading], bound: float) -> list[_OutlineReading]:

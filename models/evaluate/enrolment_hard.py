@@ -9,6 +9,8 @@ from what is found.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
@@ -77,15 +79,15 @@ def main() -> None:
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
     models = open_models(threads=1)
-    lines = ["| deck | hard crops | named | wrong | looks that count | calibration error |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    print("| deck | hard crops | named | wrong | looks that count | calibration error |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.decks:
-            house = house_of(name, models, Path(folder))
+            with contextlib.redirect_stdout(sys.stderr):
+                house = house_of(name, models, Path(folder))
             shown = hard_crops(name, arguments.crops)
             for words, classifier in (("before", models.classifier), ("after", house.classifier)):
-                lines.append(row(f"{name}, {words}", *outcome(classifier, shown)))
-    print("\n".join(lines))
+                print(row(f"{name}, {words}", *outcome(classifier, shown)), flush=True)
 
 
 if __name__ == "__main__":

@@ -175,7 +175,8 @@ def width_of(shot: Photograph) -> float:
 
 def exposed(shot: Photograph, *, gain: float, lift: float) -> Photograph:
     """Return the photograph darker or brighter."""
-    return replace(shot, image=cv2.convertScaleAbs(shot.image, alpha=gain, beta=lift))
+    image = cv2.convertScaleAbs(shot.image, alpha=gain, beta=lift)
+    return replace(shot, image=np.asarray(image, np.uint8))
 
 
 def compressed(shot: Photograph, *, quality: int) -> Photograph:

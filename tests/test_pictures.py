@@ -172,3 +172,30 @@ def test_size_limit_is_in_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decode_picture(packed(".png")) is not None
     monkeypatch.setattr(pictures, "MOST_PIXELS", height * width - 1)
     assert decode_picture(packed(".png")) is None
+
+
+def test_photograph_is_turned_as_its_camera_says() -> None:
+    """A JPEG of a phone held upright is stored lying, with a note (EXIF) how to turn it."""
+    data = packed(".jpg")
+    entry = struct.pack(">HHIHH", 0x0112, 3, 1, 6, 0)
+    note = b"Exif\0\0MM\0*" + struct.pack(">IH", 8, 1) + entry + bytes(4)
+    upright = decode_picture(data[:2] + struct.pack(">HH", 0xFFE1, len(note) + 2) + note + data[2:])
+    assert upright is not None
+    assert upright.shape == (60, 40, 3)
+    lying = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    assert (np.rot90(lying, -1) == upright).all()
+
+
+@pytest.mark.parametrize("kind", ["grey", "deep", "clear"])
+def test_picture_of_other_channels_is_given_as_colours(kind: str) -> None:
+    """Grey pictures, such of 16 bits a pixel and such with transparency have three channels."""
+    grey = cv2.cvtColor(PICTURE, cv2.COLOR_BGR2GRAY)
+    given = {
+        "grey": grey,
+        "deep": grey.astype(np.uint16) * 257,
+        "clear": cv2.merge([grey, grey, grey, np.full_like(grey, 128)]),
+    }[kind]
+    found = decode_picture(cv2.imencode(".png", given)[1].tobytes())
+    assert found is not None
+    assert found.dtype == np.uint8
+    assert (found == grey[:, :, None]).all()

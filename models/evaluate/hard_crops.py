@@ -3,12 +3,13 @@
 `python -m models.evaluate.hard_crops`. Of held-out decks, most of the cards with covers laid on
 their signs on purpose: the crops at which a reader invents. For each bound, what is named and how
 much of it is wrong, with exact intervals (Clopper and Pearson, 95 %); for each way in which signs
-are hidden, how much is declined.
+are hidden, how much is declined. With `--keep` a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -57,8 +58,23 @@ def opened(path: Path) -> Classifier:
     )
 
 
-def read(seed: int, path: Path) -> NDArray[np.float64]:
-    """Return a row for each of CHUNK crops: error stated, card read, and truth (card, sights)."""
+def read(seed: int, path: Path, keep: Path | None) -> NDArray[np.float64]:
+    """Return a row for each of CHUNK crops: error stated, card read, and truth (card, sights).
+
+    Rows that were kept are taken from their file.
+    """
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    kept = keep / f"{digest[:12]}-{seed}.npy" if keep else None
+    if kept is not None and kept.exists():
+        return np.asarray(np.load(kept))
+    rows = read_anew(seed, path)
+    if kept is not None:
+        np.save(kept, rows)
+    return rows
+
+
+def read_anew(seed: int, path: Path) -> NDArray[np.float64]:
+    """Return the rows of CHUNK crops, made and read."""
     cv2.setNumThreads(1)
     classifier, made = opened(path), crops(SEED + seed, split="test", hidden=HIDDEN)
     rows: list[tuple[float, ...]] = []
@@ -115,10 +131,15 @@ def main() -> None:
     parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "classifier.onnx")
     parser.add_argument("--crops", type=int, default=20_000)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="a folder for what has been read")
     arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
     chunks = range(-(-arguments.crops // CHUNK))
     with ProcessPoolExecutor(arguments.processes) as pool:
-        rows = np.concatenate(list(pool.map(partial(read, path=arguments.onnx), chunks)))
+        rows = np.concatenate(
+            list(pool.map(partial(read, path=arguments.onnx, keep=arguments.keep), chunks))
+        )
     print("\n".join(lines(rows[: arguments.crops])))
 
 

@@ -13,11 +13,12 @@ from vision.setup.enrolment.gather import Gatherer, Sighting
 from vision.setup.enrolment.margins import closest, margins, sheet, too_alike
 from vision.setup.enrolment.measure import measure
 from vision.setup.enrolment.plain_views import plain_view
-from vision.sight.deck.classifier import STRANGE_AT_ONCE, Captured, Deck, DeckClassifier
+from vision.sight.deck.classifier import Captured, Deck, DeckClassifier
 from vision.sight.deck.likeness import likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.detection.detector import Tensor, batch
 from vision.sight.geometry.frame import Image
+from vision.sight.reading.reader import STRANGE_FOR_LONG
 
 WIDTH, HEIGHT = CROP_SIZE
 
@@ -135,14 +136,15 @@ def small_deck() -> Deck:
     return Deck(faces, faces[:0], np.full((52, 2), (2.5, 0.2)))
 
 
-def test_deck_classifier_calls_another_face_unreadable_and_its_own_not() -> None:
-    """A face unlike the one it is taken for says nothing, and says how strange it is."""
+def test_deck_classifier_says_how_strange_a_face_is_and_changes_nothing_else() -> None:
+    """An enrolled deck never makes a look worse: names, doubt and readability are as without."""
     classifier = DeckClassifier(KnowsDrawn(), small_deck())
-    own, foreign = classifier.of_crops([drawn(0), drawn(0, style=1)])
-    assert own.strange < 1
-    assert own.readable > 0.9
-    assert foreign.strange > STRANGE_AT_ONCE
-    assert foreign.readable == 0.0
+    shown = [drawn(0), drawn(0, style=1)]
+    own, foreign = classifier.of_crops(shown)
+    assert own.strange < 1 < STRANGE_FOR_LONG < foreign.strange
+    for found, without in zip((own, foreign), KnowsDrawn().of_crops(shown), strict=True):
+        assert (found.log_p == without.log_p).all()
+        assert found.readable == without.readable > 0.9
 
 
 def test_deck_classifier_without_a_captured_back_finds_none_strange() -> None:

@@ -281,16 +281,34 @@ def test_cut_card_is_told_once_and_takes_no_order() -> None:
     assert of(log.events, 1)[0] == ("CardOut", None)
 
 
-def test_card_of_another_deck_is_noticed_once_and_is_unread_again() -> None:
-    """A face that was read before it was known to be foreign is taken back."""
+def test_card_of_another_deck_is_noticed_once_and_never_read() -> None:
+    """However sure its looks are, a face that has looked strange from the first is not told."""
     desk = Desk()
-    desk.strange = 9.0
+    desk.p, desk.strange = 1 - 1e-7, 9.0
     events = desk.show(200)
     noticed = [event for event in events if isinstance(event, Noticed)]
     assert [(event.code, event.order) for event in noticed] == [("FOREIGN_CARD", 1)]
-    assert reads(events)[-1] is None
+    assert reads(events) == [None]
     desk.strange = 0.0
     assert reads(desk.show(100)) == []
+
+
+def test_card_read_before_it_is_known_to_be_foreign_is_taken_back() -> None:
+    """A face whose first looks are like the deck's is read, and unread once most are not."""
+    desk = Desk()
+    desk.p = 1 - 1e-7
+    assert reads(desk.show(30)) == [SIX_CARDS[0]]
+    desk.strange = 9.0
+    assert reads(desk.show(400)) == [None]
+
+
+def test_one_strange_look_delays_a_reading_and_no_more() -> None:
+    """A poor first look of an own card costs the time of the next looks, not the card."""
+    desk = Desk()
+    desk.strange = 9.0
+    assert reads(desk.show(1)) == []
+    desk.strange = 0.0
+    assert reads(desk.show(30)) == [SIX_CARDS[0]]
 
 
 def test_card_with_another_back_is_noticed_before_it_is_turned() -> None:

@@ -264,3 +264,53 @@ def test_read_of_a_box_far_smaller_than_the_cards_is_not_given(side: int, given:
     card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
     other = Detection(box(250, 50, side, round(1.4 * side)), Kind.FACE, 0.8)
     assert len(read(Seen(card, other), look_at)) == given
+
+
+def test_read_gives_no_unread_card_where_the_classifier_sees_none() -> None:
+    """What only the detector takes for a card, a chip or a paper, is not given; a hidden suit is.
+
+    A card whose rank alone can be seen is one, though it cannot be read.
+    """
+
+    def seen(rank: float, suit: float) -> tuple[StillCard, ...]:
+        found = Look(np.full(52, -np.log(52), np.float32), rank * suit, rank_seen=rank)
+        return read(Seen(Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)), lambda _: found)
+
+    assert seen(0.6, 0.5) == ()
+    (card,) = seen(0.99, 0.05)
+    assert card.card is None
+
+
+def test_read_follows_up_only_outlines_that_promise_a_card() -> None:
+    """Of an outline that shows nothing at the first look no other end is looked at."""
+    looks: list[float] = []
+
+    def look_at(quad: np.ndarray) -> Look:
+        looks.append(float(quad[:, 0].min()))
+        return look("Ks", 0.999 if quad[:, 0].min() < 150 else 0.2)
+
+    card, clutter = (Detection(box(x, 50, 100, 140), Kind.FACE, 0.3) for x in (50, 250))
+    (found,) = read(Seen(card, clutter), look_at)
+    assert str(found.card) == "Ks"
+    assert (looks.count(50.0), looks.count(250.0)) == (3, 1)
+
+
+@pytest.mark.parametrize("own_index", [False, True], ids=["echo", "second copy"])
+def test_read_names_a_card_twice_only_where_there_are_two(own_index: bool) -> None:
+    """An outline that begins with an index of the card beside it has none once that is covered."""
+    card = Detection(box(50, 50, 100, 140), Kind.FACE, 0.9)
+    beside = Detection(box(130, 50, 100, 140), Kind.FACE, 0.9)
+    index = (100, 140)  # row and column, in both outlines
+
+    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Look, ...]:
+        covered = bool(image[index].any())
+        return tuple(
+            look("Ks", 0.999 if quad[:, 0].min() < 100 else 0.05 if covered else 0.99)
+            if not own_index
+            else look("Ks", 0.99)
+            for quad in quads
+        )
+
+    eyes = ModelSet(cast(Any, Seen(card, beside)), cast(Any, classifier), {})
+    found = read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
+    assert [str(card.card) for card in found] == ["Ks"] * (1 + own_index)

@@ -17,11 +17,6 @@ from vision.sight.detection.classifier import CROP_SIZE, LEAST_READABLE, Classif
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import rectify
 
-# A look this many spreads from the deck's own looks says nothing of the face. Found by trying on
-# simulated tables; lower, own cards under a hand become unread; higher, a foreign card's first
-# looks count as a reading.
-STRANGE_AT_ONCE = 8.0
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Captured:
@@ -54,7 +49,11 @@ class DeckClassifier(Classifier):
         self._deck = deck
 
     def of_crops(self, crops: Sequence[Image]) -> tuple[Look, ...]:
-        """Return one look for each rectified card; a very strange one is not readable."""
+        """Return the classifier's look at each rectified card, and how strange it is.
+
+        Nothing else of a look changes: covers, blur and shade make cards of the own deck strange,
+        too, so that only several looks together say that a card is foreign.
+        """
         if not crops:
             return ()
         looks = self._generic.of_crops(crops)
@@ -74,9 +73,7 @@ class DeckClassifier(Classifier):
         if look.readable < LEAST_READABLE:
             return look
         best = int(look.log_p.argmax())
-        strange = self._strangeness(crop, self._deck.faces[best], best)
-        readable = look.readable if strange < STRANGE_AT_ONCE else 0.0
-        return replace(look, readable=readable, strange=strange)
+        return replace(look, strange=self._strangeness(crop, self._deck.faces[best], best))
 
     def _strangeness(self, crop: Image, face: Image, row: int) -> float:
         usual, spread = self._deck.alike[row]

@@ -96,6 +96,12 @@ class ForeignCards:
         detail = f"Its {side} is none of the enrolled deck."
         return Noticed(at, "FOREIGN_CARD", order, slot, detail)
 
+    def suspected(self, order: int) -> bool:
+        """Whether a card's face is foreign, or looks so until enough looks decide."""
+        looks = self._looks.get((order, False), [0.0])
+        undecided = len(looks) < LEAST_LOOKS and median(looks) >= STRANGE_FOR_LONG
+        return undecided or order in self._noticed
+
     def noticed(self, order: int) -> bool:
         """Whether a card has been found to be foreign."""
         return order in self._noticed
@@ -284,7 +290,7 @@ class CardReader:
         notice = self._foreign.look(frame.at, card.order, track.slot, look.strange)
         if notice is not None:
             return [notice, *self._make_unread(card, frame.at)]
-        if self._foreign.noticed(card.order) or (card.check.is_on and not ended):
+        if self._foreign.suspected(card.order) or (card.check.is_on and not ended):
             return []
         return self._end_check(card, track, frame.at) if ended else self._conclude(card, frame.at)
 
@@ -328,10 +334,10 @@ class CardReader:
         return [notice for notice in notices if notice is not None]
 
     def _make_unread(self, card: _OpenCard, at: int) -> list[Event]:
-        """Withdraw the reading of a foreign card."""
-        card.given_unread = True
+        """Give a foreign card as unread, whether it had been read or not."""
+        known, card.given_unread = card.given_unread, True
         if card.read is None:
-            return []
+            return [] if known else [self._unread(card, at)]
         self._left[card.read.index] += 1
         second, card.read = card.read, None
         return [CardRead(at, card.order, None, 0.0, second)]

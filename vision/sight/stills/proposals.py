@@ -15,6 +15,9 @@ import numpy as np
 from vision.sight.detection.detector import Detection, Detector, Kind, suppress
 from vision.sight.geometry.frame import Image, Points
 
+# Chooses, of outlines, those that may be of a card.
+Promising = Callable[[Sequence[Detection]], Sequence[Detection]]
+
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is read with them is in `deploy/reading.md`.
 
@@ -55,12 +58,17 @@ def wholes(found: Sequence[Detection]) -> list[Detection]:
     return _each(found, completed)[:MOST_TRIED]
 
 
-def outlines(detector: Detector, image: Image, found: Sequence[Detection]) -> list[Detection]:
-    """Return the outlines that boxes may stand for: corners corrected once, and twice."""
-    once = detector.outlined(image, found)
-    twice = detector.outlined(image, once)
-    kept = suppress([*once, *twice], SAME_OUTLINE)
-    return [*kept, *_each(kept, _turned)]
+def outlines(
+    detector: Detector, image: Image, found: Sequence[Detection], promising: Promising
+) -> list[Detection]:
+    """Return the outlines that boxes may stand for: corners corrected once, and twice.
+
+    Of those corrected once only the promising ones are followed up: most boxes of a picture full
+    of clutter are of nothing.
+    """
+    once = promising(suppress(detector.outlined(image, found), SAME_OUTLINE))
+    kept = suppress([*once, *detector.outlined(image, once)], SAME_OUTLINE)
+    return [*kept, *_each(kept, turned)]
 
 
 def completed(quad: Points) -> list[Points]:
@@ -81,7 +89,7 @@ def completed(quad: Points) -> list[Points]:
     return [*_longer(quad, LENGTH / ratio), *across]
 
 
-def _turned(quad: Points) -> list[Points]:
+def turned(quad: Points) -> list[Points]:
     """Return the outline begun at its other side, where it is uncertain which one is short."""
     return [np.roll(quad, 1, axis=0)] if _ratio(quad) < NEARLY_SQUARE else []
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 
 import cv2
 import numpy as np
 
 from vision.game.cards import Card
 from vision.sight.detection.classifier import LEAST_SURE, Look
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
 from vision.sight.models import CardModels
-from vision.sight.stills.proposals import boxes, outlines, wholes
+from vision.sight.stills.proposals import boxes, outlines, turned, wholes
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is named with them is in `deploy/reading.md`. Shares are of an area, 0 to 1.
@@ -32,8 +34,8 @@ PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
 # No pass but the smallest enlarges the picture by more than this factor: blown up further it shows
 # nothing new. Lower misses small cards in small pictures.
 LARGEST_ENLARGEMENT = 1.3
-# How many crops are classified at once, each from both ends. More need more memory, fewer time.
-AT_ONCE = 64
+# How many crops are classified at once. More need more memory, fewer time.
+AT_ONCE = 128
 # Two outlines are of one card if they share more than this (intersection over union). Lower, and
 # neighbours are taken for one card; higher, and one card is given twice.
 ONE_CARD = 0.6
@@ -54,6 +56,11 @@ COUNTED_PX = 64
 # An outline that lies by more than this share in a card and reads as that card may owe its reading
 # to it: it then raises no doubt about other cards. Higher, and doubts spread to neighbours.
 PART_OF_BESIDE = 0.25
+# A second card of a name is looked at again, with the surer one painted over, if more than this
+# share of it lies in that one; it remains if what is left reads the same with this confidence (0 to
+# 1). Higher, and an index that both outlines share is given as two cards; lower, and of two equal
+# cards that touch one is lost.
+LEAST_ECHO, LEAST_LEFT = 0.02, 0.5
 # An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, and its
 # area at least LEAST_AREA of the smallest card named: cards are of one size, and no table is so
 # deep. Lower gives clutter as unread cards; higher is silent about real ones.
@@ -61,6 +68,16 @@ LEAST_UNREAD, LEAST_AREA = 0.5, 0.1
 # The least probability (0 to 1), as the classifier sees it, with which a back is given. Lower gives
 # chips and painted slots as backs; higher is silent about backs that are half covered.
 LEAST_BACK = 0.5
+# An unread face is given only if the classifier's confidence, or else its probability that a rank
+# or a suit can be seen (0 to 1), is at least this: three quarters of what the detector takes for a
+# card in drawn pictures without any lies below both. Lower gives chips and papers as unread cards;
+# higher is silent about cards that are hard to read.
+LEAST_FACE, LEAST_SIGN = 0.25, 0.95
+# An outline is followed up only if one look at it from one end gives a card or a back at least this
+# probability (0 to 1). Of the outlines in drawn pictures without cards 96 % have less; of each card
+# named in photographs of the training part one had 0.98 or more. Higher loses cards whose first
+# outline is poor; lower spends the time of the picture on clutter.
+LEAST_PROMISE = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,9 +103,9 @@ class StillCard:
 class _OutlineReading:
     """An outline, and the card that it reads as; `best` is `None` for a back.
 
-    `seen` (0 to 1) is the probability that rank and suit can be seen. `score` is the detector's
-    best score for any outline of the same card. `support` is the sum of the confidences of other
-    outlines of that card that read the same; `doubts` holds, for each
+    `seen` (0 to 1) is the probability that rank and suit can be seen, `sign` that one of them can.
+    `score` is the detector's best score for any outline of the same card. `support` is the sum of
+    the confidences of other outlines of that card that read the same; `doubts` holds, for each
     other card that such outlines read as, the greatest confidence.
     """
 
@@ -97,6 +114,7 @@ class _OutlineReading:
     confidence: float
     score: float
     seen: float = 0.0
+    sign: float = 0.0
     support: float = 0.0
     doubts: dict[Card, float] = field(default_factory=dict)
     area: float = field(init=False)
@@ -156,6 +174,12 @@ class _OutlineReading:
             return 0.0
         return shared_area(self.detection.quad, other.detection.quad)
 
+    def shows_card(self) -> bool:
+        """Whether the classifier, too, sees a card here, though it may not read it."""
+        if self.best is None:
+            return self.confidence >= LEAST_BACK
+        return self.confidence >= LEAST_FACE or self.sign >= LEAST_SIGN
+
     def risk(self) -> float:
         """Return how likely the card is another one; a bad guess may exceed 1, a back is infinite.
 
@@ -200,6 +224,7 @@ def read_still(
     # Only a box in which nothing is named yet may show a part of a card.
     parts = [card for card in found if not any(reading.covers(card) for reading in named)]
     surest = _surest([*readings, *_readings(models, image, wholes(parts))])
+    surest = _without_echoes(models, image, surest, _named(surest, bound))
     named = _named(surest, bound)
     given = [*named, *_unread(surest, named)]
     return tuple(reading.result(named=reading in named) for reading in surest if reading in given)
@@ -209,9 +234,23 @@ def _readings(
     models: CardModels, image: Image, found: Sequence[Detection]
 ) -> list[_OutlineReading]:
     """Return what each outline that boxes may stand for reads as."""
-    tried = outlines(models.detector, image, found)
+    tried = outlines(models.detector, image, found, partial(_promising, models, image))
     looks = _from_both_ends(models, image, [card.quad for card in tried])
     return [_judged(card, look) for card, look in zip(tried, looks, strict=True)]
+
+
+def _promising(models: CardModels, image: Image, found: Sequence[Detection]) -> list[Detection]:
+    """Return the outlines that show a card at a first look, or that the detector is sure of."""
+    ways = [[card.quad, *turned(card.quad)] for card in found]
+    looks = iter(_looks(models, image, [quad for quads in ways for quad in quads]))
+    best = [
+        max(max(look.confidence, look.back) for look in islice(looks, len(quads))) for quads in ways
+    ]
+    return [
+        card
+        for card, promise in zip(found, best, strict=True)
+        if promise >= LEAST_PROMISE or card.score >= LEAST_UNREAD
+    ]
 
 
 def _judged(found: Detection, look: Look) -> _OutlineReading:
@@ -221,19 +260,26 @@ def _judged(found: Detection, look: Look) -> _OutlineReading:
         return _OutlineReading(replace(found, kind=Kind.BACK), None, look.back, found.score)
     best = Card.of(int(np.argmax(look.log_p)))
     return _OutlineReading(
-        replace(found, kind=Kind.FACE), best, look.confidence, found.score, look.readable
+        replace(found, kind=Kind.FACE),
+        best,
+        look.confidence,
+        found.score,
+        seen=look.readable,
+        sign=max(look.rank_seen, look.readable / max(look.rank_seen, 1e-6)),
     )
 
 
 def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:
     """Return one look for each quad, the mean of two: a card reads the same from both ends."""
-    found: list[Look] = []
-    for start in range(0, len(quads), AT_ONCE):
-        some = quads[start : start + AT_ONCE]
-        looks = models.classifier(image, [*some, *(np.roll(quad, 2, axis=0) for quad in some)])
-        pairs = zip(looks[: len(some)], looks[len(some) :], strict=True)
-        found += [_mean(upright, turned) for upright, turned in pairs]
-    return found
+    looks = _looks(models, image, quads)
+    others = _looks(models, image, [np.roll(quad, 2, axis=0) for quad in quads])
+    return [_mean(upright, other) for upright, other in zip(looks, others, strict=True)]
+
+
+def _looks(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:
+    """Return one look for each quad."""
+    parts = (quads[start : start + AT_ONCE] for start in range(0, len(quads), AT_ONCE))
+    return [look for some in parts for look in models.classifier(image, some)]
 
 
 def _mean(first: Look, second: Look) -> Look:
@@ -268,6 +314,31 @@ def _surest(readings: Sequence[_OutlineReading]) -> list[_OutlineReading]:
     return kept
 
 
+def _without_echoes(
+    models: CardModels,
+    image: Image,
+    surest: Sequence[_OutlineReading],
+    named: Sequence[_OutlineReading],
+) -> list[_OutlineReading]:
+    """Return the readings without those that owe their name to a surer card.
+
+    An outline beside a card with an index in every corner may begin with one of these, and then
+    reads as that card. With the card painted over it does not.
+    """
+    echoes = []
+    for number, reading in enumerate(named):
+        same = [other for other in named[:number] if reading.repeats(other, LEAST_ECHO)]
+        if not same:
+            continue
+        without = image.copy()
+        for other in same:
+            cv2.fillConvexPoly(without, other.detection.quad.astype(np.int32), (PADDING,) * 3)
+        (look,) = _from_both_ends(models, without, [reading.detection.quad])
+        if Card.of(int(np.argmax(look.log_p))) != reading.best or look.confidence < LEAST_LEFT:
+            echoes.append(reading)
+    return [reading for reading in surest if reading not in echoes]
+
+
 def _named(surest: Sequence[_OutlineReading], bound: float) -> list[_OutlineReading]:
     """Return the readings whose risk is within the bound; `surest` has the surest first."""
     named: list[_OutlineReading] = []
@@ -288,7 +359,7 @@ def _unread(
     least = LEAST_AREA * min((card.area for card in named), default=0.0)
     for reading in sorted(surest, key=lambda reading: -reading.score):
         strong = reading.score >= LEAST_UNREAD and reading.area >= least
-        strong &= reading.best is not None or reading.confidence >= LEAST_BACK
+        strong &= reading.shows_card()
         if strong and not any(
             reading is card or reading.lies_in(card, PART_OF_READ) for card in taken
         ):

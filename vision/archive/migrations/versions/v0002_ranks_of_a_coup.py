@@ -1,4 +1,4 @@
-"""How many cards of each rank a coup had, for the frequencies of a shoe; filled from the results."""
+"""How many cards of each rank a coup had, for the frequencies; filled from the results."""
 
 from __future__ import annotations
 

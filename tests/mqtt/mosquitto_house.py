@@ -25,7 +25,9 @@ ROLES = (
     "archive",
 )
 EVERYONE = ("everyone", "everyone-2")
-PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads", "replay/public/roads")
+PUBLIC = (
+    "status", "shoe", "coup/live", "coup/result", "roads", "replay/public/roads", "copy/coup/live",
+)  # fmt: skip
 TOPICS = (
     *PUBLIC, "card", "alert", "alert/a1", "evidence/a1", "health", "replay/restricted/card",
     "cmd/reply", "cmd/void_coup", "cmd/ack_alert", "cmd/hold_result", "cmd/bets_closed",

@@ -202,7 +202,7 @@ class Consumer:
             return
         if time.monotonic() - self._heard_s > self._patience_s:
             self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
-            log.warning("the broker at %s tells nothing of any table", self._endpoint)
+            log.info("the broker at %s tells nothing of any table", self._endpoint)
             self._is_up = False
             client.disconnect()
 

@@ -115,7 +115,7 @@ def prove(floor: Floor, play_s: float, only: str = "") -> list[str]:
     lines = []
     assert floor.archive is not None
     wait_for(
-        lambda: floor.archive.poll() is not None or all(map(floor.archived, floor.tables)),
+        lambda: floor.archive.poll() is not None or all(floor.archived(t, 9) for t in floor.tables),
         RECOVERED_S,
     )
     assert floor.archive.poll() is None, (floor.folder / "archive.log").read_text("utf-8")
@@ -150,24 +150,29 @@ def killed(floor: Floor, screens: Screens, part: Part, play_s: float) -> str:
 def recovered(
     floor: Floor, screens: Screens, before: Mapping[str, int], since_s: float
 ) -> tuple[float, float]:
-    """Return the seconds until boards, and the archive, had news of each table."""
+    """Return the seconds until boards had news of each table, and the archive all until then."""
     checks = (lambda t: screens.is_right(floor, t, before[t]),
-              lambda t: floor.archived(t) > before[t])  # fmt: skip
-    took: dict[int, float] = {}
-
-    def done() -> bool:
+              lambda t: floor.archived(t, before[t]))  # fmt: skip
+    waiting = [set(before) for _ in checks]
+    took = [0.0 for _ in checks]
+    while any(waiting):
+        time.sleep(LOOK_S)
         for number, check in enumerate(checks):
-            if number not in took and all(map(check, before)):
+            if waiting[number]:
+                waiting[number] = {table for table in waiting[number] if not check(table)}
                 took[number] = time.monotonic() - since_s
-        return len(took) == len(checks)
-
-    wait_for(done, RECOVERED_S)
+        assert max(took) < RECOVERED_S, f"waited in vain for tables {waiting}"
     return took[0], took[1]
 
 
 def held_against_logs(floor: Floor) -> str:
     """End the play, and count what the archive has otherwise than the logs; OutsideError."""
     floor.end_play()
+    time.sleep(1)
+    newest = {table: floor.newest(table) for table in floor.tables}
+    wait_for(lambda: all(floor.archived(t, newest[t] - 1) for t in newest), RECOVERED_S)
+    floor.end_play()
+    floor.await_end()
     wait_for(lambda: not missing(floor), RECOVERED_S)
     found = floor.compared()
     lost = sum(one.startswith(("missing", "never came")) for one in found)

@@ -32,7 +32,7 @@ from tests.browser.voice import EXAMPLE
 from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.floor.cluster import Cluster
-from tests.mqtt.mqtt_tools import free_port, wait_for
+from tests.mqtt.mqtt_tools import free_port
 from vision.app.journal import Destinations, Journal
 from vision.archive.database import open_archive
 from vision.archive.numbers import NumberSet
@@ -73,11 +73,20 @@ def events(table: str, start: int) -> Iterator[Event]:
 
 
 def live(config: TableConfig, start: int, pace_s: float) -> None:
-    """Be the reader of a table: take up the log where it ends, and go on with the play."""
+    """Be the reader of a table: take up the log where it ends, and go on with the play.
+
+    SIGTERM ends the play, a second one the reader, which until then answers whoever missed a
+    message.
+    """
     over: list[int] = []
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         over.append(1)
+
+    def beat() -> None:
+        at = now_ms()
+        figures = {"fps": 15.0, "blind": False, "clock": time_sync().values()}
+        journal.publish_health(at, {**figures, **journal.figures(at)})
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -89,15 +98,14 @@ def live(config: TableConfig, start: int, pace_s: float) -> None:
                 continue
             journal.take([*journal.orders(event.at), event])
             if time.monotonic() - beat_s > 1:
-                beat_s, at = time.monotonic(), now_ms()
-                figures = {"fps": 15.0, "blind": False, "clock": time_sync().values()}
-                journal.publish_health(at, {**figures, **journal.figures(at)})
+                beat_s = time.monotonic()
+                beat()
             if over:
                 break
             time.sleep(pace_s)
-        wait_for(lambda: journal.unsent == 0, RECOVERED_S)
-        figures = {"fps": 15.0, **journal.figures(now_ms())}
-        journal.publish_health(now_ms(), figures)
+        while len(over) < 2 or journal.unsent:
+            beat()
+            time.sleep(0.5)
 
 
 class Floor:
@@ -190,19 +198,22 @@ class Floor:
             found = db.execute(query, (after,)).fetchall()
         return [canonical(public_part("coup/live", json.loads(row[0])) or {}) for row in found]
 
-    def archived(self, table: str) -> int:
-        """Return the number of the newest message of a table that the archive has, 0 without it."""
+    def archived(self, table: str, number: int) -> bool:
+        """Whether the archive has every message of a table up to that number, and a later one."""
         assert self._engine is not None
         query = select(source.c.seen).where(source.c.table_name == table)
         with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
-            text = connection.execute(query).scalar()
-            return NumberSet.of_text(text).newest if text else 0
-        return 0
+            seen = NumberSet.of_text(connection.execute(query).scalar() or "[]")
+            return seen.newest > number and not seen.missing(number)
+        return False
 
     def end_play(self) -> None:
-        """Let all tables end their play and send what they have."""
+        """Let all tables end their play, and a second time the tables themselves."""
         for player in self.players.values():
             player.terminate()
+
+    def await_end(self) -> None:
+        """Wait until the tables have sent all they had."""
         for player in self.players.values():
             player.join(RECOVERED_S)
             assert player.exitcode == 0, "a table could not send all it had"

@@ -24,6 +24,7 @@ from vision.archive.writer import Received, Where, Writer
 from vision.clock import now_ms
 from vision.errors import OutsideError
 from vision.mqtt.endpoint import (
+    KEEPALIVE_S,
     Endpoint,
     explain_error,
     explain_refusal,
@@ -53,11 +54,11 @@ JOIN_S = 3.0
 SILENT_S = 12.0
 LAST_SILENT_S = 120.0
 
-# What is listened to below each table: all that has a number but the pictures, and the orders.
+# What is listened to below each table: all that has a number but the pictures, and the orders. Few
+# filters: a cluster elects a leader for each.
 TOPICS = (
-    "status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/+", "evidence",
-    "anchor", "cmd/+", "replay/public/#", "replay/restricted/+", "replay/restricted/alert/+",
-    "replay/restricted/cmd/reply",
+    "status", "shoe", "card", "coup/+", "roads", "alert", "alert/+", "evidence", "anchor", "cmd/+",
+    "replay/#",
 )  # fmt: skip
 HEALTH = "health"  # only for its number, which shows that the last messages are missing
 ALL_TABLES = "+"
@@ -239,7 +240,8 @@ class Consumer:
         client.on_message = lambda _client, _data, message: self._deliver(number, message)
         try:
             address = self._endpoint
-            client.connect(address.host, address.port, address.keepalive_s)
+            # Not a cluster's short keep-alive: a node that makes a session answers nothing else.
+            client.connect(address.host, address.port, KEEPALIVE_S)
             if not self._stopping.is_set():
                 client.loop_forever(retry_first_connection=False)
         except (OSError, ValueError) as error:

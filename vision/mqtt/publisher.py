@@ -278,11 +278,16 @@ class Publisher:
         )
 
     def _greet_spare(self, session: Session) -> None:
-        session.client.subscribe(f"{self._commands}+", qos=1)
+        self._subscribe(session)
+
+    def _subscribe(self, session: Session) -> None:
+        # In a cluster QoS 1 would be one more thing that needs a leader before we are let in again;
+        # who gives an order waits for its answer in any case.
+        session.client.subscribe(f"{self._commands}+", qos=0 if self._endpoint.others else 1)
 
     def _greet(self, session: Session) -> None:
         self._note_clash()
-        session.client.subscribe(f"{self._commands}+", qos=1)
+        self._subscribe(session)
         # The broker may have lost its retained messages in a restart.
         for message in (self._last,) if self._last else self._outbox.retained():
             session.publish(message, message.payload)

@@ -199,7 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--prove", action="store_true", help="kill each part in turn, and end")
     parser.add_argument("--play", type=float, default=5.0, metavar="S", help="between kills (5)")
-    parser.add_argument("--pace", type=float, default=0.1, metavar="S", help="an event (0.1)")
+    parser.add_argument("--pace", type=float, default=0.5, metavar="S", help="an event (0.5)")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # all parts end with this process
     folder = Path(tempfile.mkdtemp(prefix="floor-"))

@@ -44,9 +44,9 @@ class Encoding(NamedTuple):
     key_every_s: float = KEY_EVERY_S
 
     @property
-    def options(self) -> dict[str, str]:
+    def options(self) -> dict[str, object]:
         """The options of x264."""
-        found = {"crf": str(self.crf), "preset": _PRESET}
+        found: dict[str, object] = {"crf": str(self.crf), "preset": _PRESET}
         if self.key_every_s:
             found["g"] = str(max(1, round(self.fps * self.key_every_s)))
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from sqlalchemy import Engine, Select, and_, func, select
 
@@ -42,7 +43,7 @@ def said_in(engine: Engine, where: tuple[str, str], since: int, until: int) -> I
             yield json.dumps({"topic": f"{prefix}coup/result", "payload": json.loads(text)})
 
 
-def _shoes(where: tuple[str, str], since: int, until: int) -> Select[tuple[str, int, int]]:
+def _shoes(where: tuple[str, str], since: int, until: int) -> Select[Any]:
     """Return the question for shoes: name, first card or result, last result."""
     shoe, coup = tables.shoe, tables.coup
     same = [shoe.c[name] == coup.c[name] for name in ("site", "table_name", "numbering", "shoe")]

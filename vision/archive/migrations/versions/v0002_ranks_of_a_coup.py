@@ -41,7 +41,7 @@ def _fill(connection: sa.Connection) -> None:
     query = sa.select(*(coup.c[name] for name in KEY), said.c.payload).where(
         *same, said.c.mark == ""
     )
-    counts = {f"rank_{rank}": sa.bindparam(f"n_{rank}") for rank in RANKS}
+    counts: dict[str, Any] = {f"rank_{rank}": sa.bindparam(f"n_{rank}") for rank in RANKS}
     own = [coup.c[name] == sa.bindparam(f"of_{name}") for name in KEY]
     change = sa.update(coup).where(*own).values(counts)
     rows = connection.execute(query).fetchall()

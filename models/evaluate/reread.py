@@ -1,12 +1,12 @@
 """What re-reading on a cluster costs and whether it stays exact: one process, workers, a kill.
 
 `python -m models.evaluate.reread FOLDER [--films 8] [--coups 3]` deals the films into FOLDER, where
-they are kept, and reads them uncut, then in pieces: in this process, with one worker, with two, and
-with two of which one is killed after the first piece. It prints for each the seconds by the clock
-and of the cores, and how many films gave the same messages byte for byte as uncut. Then they are
-read once more with a classifier whose weights were spoilt just so much that it misreads a tenth of
-clear cards, and compared with the reading before. On a machine with other work the seconds by the
-clock mean little.
+they are kept, and reads them uncut, then in pieces: with two workers of which one is killed after
+the first piece, with two, with one, and in this process. It prints for each the seconds by the
+clock and of the cores, and how many films gave the same messages byte for byte as uncut. Then they
+are read once more with a classifier whose weights were spoilt just so much that it misreads a tenth
+of clear cards, and compared with the reading before. On a machine with other work the seconds by
+the clock mean little.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from vision.reread.report import summary, write_report
 from vision.reread.rereading import Reading, Reread, Rereading
 from vision.sight.geometry.frame import Image
 
-# Length of a piece, in minutes: about a coup, so that short films are cut too. Longer pieces cost
-# less, as each seeks its rest and reads some seconds twice.
-MINUTES = 0.2
+# Length of a piece, in minutes: less than a coup, so that short films are cut too. Longer pieces
+# cost less, as each seeks its rest and reads some seconds twice.
+MINUTES = 0.1
 # Seconds between the films' key frames, as surveillance recorders have them. More, and short films
 # cannot be cut.
 KEY_EVERY_S = 1
@@ -86,14 +86,14 @@ def deal(folder: Path, films: int, coups: int) -> list[str]:
 
 
 def read(
-    urls: list[str], out: Path, pool: Pool, *, minutes: float, evening: Path | None = None
+    urls: list[str], out: Path, pool: Pool, *, minutes: float
 ) -> tuple[list[Reread], Progress]:
     """Read the films from nothing."""
     shutil.rmtree(out, ignore_errors=True)
     progress = Progress()
     reading = Reading(read_piece, reader_of)
     found = Rereading(out, pool, reading, progress, minutes=minutes).run(
-        recordings(urls, None, evening)
+        recordings(urls, None, None)
     )
     write_report(out, found, progress.cost())
     return found, progress
@@ -147,10 +147,10 @@ def write_spoilt(target: Path, noise: float) -> None:
     target.with_suffix(".toml").write_text(text, "utf-8")
 
 
-def with_spoilt(urls: list[str], folder: Path) -> list[str]:
-    """Return the same films with table files that name a spoilt classifier."""
+def with_spoilt(urls: list[str], folder: Path, said: list[Path]) -> list[str]:
+    """Return the same films beside table files that name a spoilt classifier, and what was said."""
     model, found = spoil(folder), []
-    for url in urls:
+    for url, messages_file in zip(urls, said, strict=True):
         own = folder / "spoilt" / Path(url).parent.name
         own.mkdir(parents=True, exist_ok=True)
         text = (Path(url).parent / "table.toml").read_text("utf-8")
@@ -158,17 +158,9 @@ def with_spoilt(urls: list[str], folder: Path) -> list[str]:
         film = own / "deal.mp4"
         film.unlink(missing_ok=True)
         film.symlink_to(Path(url).absolute())
+        shutil.copy(messages_file, film.with_suffix(".jsonl"))
         found.append(str(film))
     return found
-
-
-def evenings(out: Path, found: list[Reread], folder: Path) -> Path:
-    """Copy what was said of each film to where a re-reading looks for it; return the folder."""
-    for each in found:
-        own = folder / f"{each.recording.name}.jsonl"
-        own.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(out / each.recording.name / "messages.jsonl", own)
-    return folder
 
 
 def main() -> None:
@@ -183,13 +175,16 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     table = Table(urls, args.folder)
     before = table.row("uncut", Here(), minutes=0)
-    table.row("in pieces", Here())
     for name, workers, kind in (
-        ("one worker", 1, Cluster), ("two workers", 2, Cluster), ("two, one killed", 2, Killing)
+        ("two, one killed", 2, Killing), ("two workers", 2, Cluster), ("one worker", 1, Cluster)
     ):  # fmt: skip
         with ExitStack() as closing:
             table.row(name, kind(own_workers(workers, closing), patience_s=60, say=print))
-    _second_opinion(urls, args.folder, before)
+    table.row("in pieces", Here())
+    said = [args.folder / "uncut" / each.recording.name / "messages.jsonl" for each in before]
+    found, _ = read(with_spoilt(urls, args.folder, said), args.folder / "after", Here(), minutes=0)
+    for each in found:
+        print(summary(each))
 
 
 class Table:
@@ -212,13 +207,6 @@ class Table:
         figures = f"{took:.0f} | {cost.core_s:.0f} | {cost.moved / 1e6:.0f} | {cost.total}"
         print(f"| {name} | {figures} | {same} of {len(said)} |", flush=True)
         return found
-
-
-def _second_opinion(urls: list[str], folder: Path, before: list[Reread]) -> None:
-    said = evenings(folder / "uncut", before, folder / "evenings")
-    after, _ = read(with_spoilt(urls, folder), folder / "after", Here(), minutes=0, evening=said)
-    for each in after:
-        print(summary(each))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 they are kept, and reads them uncut, then in pieces: with two workers of which one is killed after
 the first piece, with two, with one, and in this process. It prints for each the seconds by the
 clock and of the cores, and how many films gave the same messages byte for byte as uncut. Then they
-are read once more with a classifier whose weights were spoilt just so much that it misreads half
+are read once more with a classifier whose weights were spoilt until it misreads at least half
 of clear cards, and compared with the reading before. On a machine with other work the seconds by
 the clock mean little.
 """

@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
 
-# A floor on one machine: broker, eight tables at play, archive on PostgreSQL, boards; PROVE=--prove kills each part in turn.
+# A floor on one machine: three brokers, eight tables at play, archive on PostgreSQL, boards;
+# PROVE=--prove kills each part in turn.
 PROVE ?=
 floor: $(VENV)/dev.done
 	$(BIN)/python -m tests.archive.floor $(PROVE)

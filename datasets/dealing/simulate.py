@@ -28,7 +28,15 @@ from .style import PLAIN, Style, styles
 from .table_places import Camera
 from .timeline import Act
 from .truth import table_toml, truth
-from .video_writer import CRF, Progress, write_folder, write_text, write_video
+from .video_writer import (
+    CRF,
+    KEY_EVERY_S,
+    Encoding,
+    Progress,
+    write_folder,
+    write_text,
+    write_video,
+)
 
 VIDEO, FRAMES = "deal.mp4", "frames"
 
@@ -128,6 +136,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="quality of the H.264 video: lower is finer and larger (%(default)s)",
     )
+    add(
+        "--key-every",
+        type=_between(0, 60),
+        default=KEY_EVERY_S,
+        metavar="S",
+        help="seconds between key frames of the video, at which it can be cut (as x264 has them)",
+    )
     add("--profile", default="punto-banco", help="house rules named in the table file")
     add("--frames", action="store_true", help=f"write a folder of frames, {FRAMES}, not a video")
     add("--quiet", action="store_true", help="no progress line")
@@ -224,7 +239,8 @@ def _write(show: Show, args: argparse.Namespace) -> None:
         if args.frames:
             write_folder(partial, show.frames(), progress)
         else:
-            write_video(partial, show.frames(), progress, fps=show.look.fps, crf=args.crf)
+            encoding = Encoding(show.look.fps, args.crf, args.key_every)
+            write_video(partial, show.frames(), progress, encoding)
         write_text(out / "truth.json", json.dumps(show.truth(), indent=1) + "\n")
         write_text(out / "table.toml", show.table_file(source=picture, profile=args.profile))
         partial.replace(out / picture)

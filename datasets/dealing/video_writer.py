@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import av
 import cv2
@@ -24,8 +25,31 @@ _JPEG_QUALITY = 95
 # that lies still changes by 0.1 grey levels from picture to picture). At 23 a film is five times as
 # large, higher blurs the indices.
 CRF = 26
+# Seconds between two key frames, where decoding can begin, unless said otherwise: 0 leaves it to
+# x264, which puts one at every 250th frame. Recorders of surveillance have one or two a second;
+# more of them make a larger film, fewer let it be cut at fewer places.
+KEY_EVERY_S = 0.0
 # How long x264 looks for savings: slower ones take as long as drawing the picture.
 _PRESET = "veryfast"
+
+
+class Encoding(NamedTuple):
+    """How frames become a video: so many a second, x264's rate factor, seconds between key frames.
+
+    A picture that differs much from the one before is a key frame too.
+    """
+
+    fps: float
+    crf: int = CRF
+    key_every_s: float = KEY_EVERY_S
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The options of x264."""
+        found: dict[str, object] = {"crf": str(self.crf), "preset": _PRESET}
+        if self.key_every_s:
+            found["g"] = str(max(1, round(self.fps * self.key_every_s)))
+        return found
 
 
 class Progress:
@@ -62,7 +86,7 @@ def write_folder(path: Path, frames: Frames, progress: Progress) -> None:
         progress.step()
 
 
-def write_video(path: Path, frames: Frames, progress: Progress, *, fps: float, crf: int) -> None:
+def write_video(path: Path, frames: Frames, progress: Progress, encoding: Encoding) -> None:
     """Write the frames as H.264 video; OutsideError where they did not all get there.
 
     The same frames give the same bytes with the same version of the encoder.
@@ -70,11 +94,11 @@ def write_video(path: Path, frames: Frames, progress: Progress, *, fps: float, c
     first, _ = next(frames)
     try:
         with av.open(path, "w") as film:
-            stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000))
+            stream = film.add_stream("libx264", rate=Fraction(encoding.fps).limit_denominator(1000))
             stream.height, stream.width = first.shape[:2]
             stream.pix_fmt = "yuv420p"
             stream.thread_count = 1
-            stream.options = {"crf": str(crf), "preset": _PRESET}
+            stream.options = encoding.options
             for image in chain((first,), (image for image, _ in frames)):
                 film.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="bgr24")))
                 progress.step()

@@ -30,7 +30,7 @@ from datasets.dealing.simulate import Show, rehearse
 from datasets.dealing.style import styles
 from datasets.dealing.table_places import SLOTS, Camera
 from datasets.dealing.timeline import on_table
-from datasets.dealing.video_writer import CRF, Progress, write_video
+from datasets.dealing.video_writer import Encoding, Progress, write_video
 from datasets.faces.registry import load_deck
 from models.evaluate.coups import DEALING, SPLITS
 from models.evaluate.dealing_films import SLOTS as OTHER_SLOTS
@@ -182,7 +182,7 @@ def by_film(show: Show, tally: Tally) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "play.mp4"
         progress = Progress(show.frame_count, quiet=True)
-        write_video(path, show.frames(), progress, fps=show.look.fps, crf=CRF)
+        write_video(path, show.frames(), progress, Encoding(show.look.fps))
         size = show.look.camera.size
         return calibrated(path, size, load_deck(show.look.deck).size_mm, truth_of(show), tally)
 

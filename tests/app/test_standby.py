@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import wait_for
-from vision.app.journal import Destinations
+from vision.app.journal import Destinations, Journal
 from vision.app.own_sight import OwnSight
 from vision.app.pair import FencedError
 from vision.app.standby import PairJournal
@@ -136,6 +137,19 @@ def test_standby_goes_on_in_the_middle_of_a_coup_as_if_nothing_was(
     assert not any(coup.unseen for coup in second.journal.table.coups)
     assert "term 2: b went on" in one_history(first, second)
     second.journal.close()
+
+
+def test_table_that_goes_back_to_one_reader_keeps_its_term(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    """Who remembers the pair's last term would ignore every message of a lower one."""
+    first, second = pair(tmp_path, store)
+    first.die()
+    second.die()
+    with Journal(config_of(1), Destinations(first.log, publish=False)) as journal:
+        (step, *_) = journal.start(journal.table.clock, "alone", ())
+    said = [json.loads(message.payload) for message in step.messages if message.payload]
+    assert {content["term"] for content in said} == {1}
 
 
 def test_reader_that_starts_when_both_were_dead_holds_the_running_coup(

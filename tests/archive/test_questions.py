@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.archive.month import BAD_TABLE, WORN_TABLE, PlayedTable
+from tests.archive.wrong_shoe import LOOKS, MOST_COUPS, coups_until_alarm
 from vision.archive.database import open_archive
 from vision.archive.questions import QUESTIONS, Asked, ask, asked_of
 from vision.archive.statistics import fit, rate
@@ -18,6 +19,7 @@ from vision.archive.writer import Received, Writer
 from vision.cli import main
 from vision.commands.report import KINDS
 from vision.errors import ConfigurationError
+from vision.game.cards import RANK_LETTERS
 
 COUPS, DAYS = 250, 4
 
@@ -105,9 +107,17 @@ def test_odds_say_how_often_one_has_looked(engine: Engine) -> None:
     told = rows(engine, "odds", by="all")[0]
     assert told["counts"] == ", ".join(f"{w} {winners[w]}" for w in ("punto", "banco", "egalite"))
     assert told["coups"] == 3 * COUPS * DAYS
+    ranks = Counter(
+        card[0]
+        for result in contents("coup/result")
+        for hand in ("punto", "banco")
+        for card in result[hand]["cards"]
+    )
+    told = rows(engine, "odds", by="all")[2]
+    assert told["counts"] == ", ".join(f"{rank} {ranks[rank]}" for rank in RANK_LETTERS)
     first, second = (ask(engine, "odds", Asked()).notes[0] for _ in range(2))
     looks = [int(note.split(", and ")[1].split()[0]) for note in (first, second)]
-    assert looks[1] == looks[0] + 6
+    assert looks[1] == looks[0] + 9
 
 
 def test_downtime_is_what_was_blind(engine: Engine) -> None:
@@ -173,3 +183,10 @@ def test_report_prints_text_csv_and_json(
     assert "no order ties a dealer to one" in capsys.readouterr().err
     assert main(["report", "pace", "--since", "soon", *where]) == 2
     assert "write one as 2026-03-31" in capsys.readouterr().err
+
+
+def test_odds_find_a_shoe_without_eight_nines() -> None:
+    """Within 4,000 coups, three days of a table; whole shoes are not suspected in 10,000."""
+    looks = LOOKS["daily look, after a month"]
+    assert all(coups_until_alarm(f"a{n}", looks, wrong=True) < 4000 for n in range(3))
+    assert coups_until_alarm("b", looks, wrong=False) == MOST_COUPS

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, text
 
 from tests.archive.test_writer import received
 from tests.table_log import PLAYS, said, write_log
+from vision.archive import tables
 from vision.archive.database import open_archive
 from vision.archive.loading import load_log
 from vision.archive.verify import verify
@@ -58,8 +59,8 @@ CHANGED = """UPDATE message SET payload = replace(payload, 'punto', 'banco') WHE
 (SELECT min(arrival) FROM message WHERE topic = 'coup/result')"""
 FORGED = """INSERT INTO message SELECT site, table_name, 'b1', 9999, '', 9999, topic, at, payload
 FROM message WHERE topic = 'coup/result' LIMIT 1"""
-NO_SUCH_SHOE = """INSERT INTO coup SELECT site, table_name, numbering, 's9', coup, seq, dealt_at,
-revision, state, winner, punto_points, banco_points, cards, free, boot FROM coup LIMIT 1"""
+COLUMNS = ", ".join("'s9'" if column.name == "shoe" else column.name for column in tables.coup.c)
+NO_SUCH_SHOE = f"INSERT INTO coup SELECT {COLUMNS} FROM coup LIMIT 1"
 
 
 @pytest.mark.parametrize(

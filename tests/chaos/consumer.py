@@ -73,6 +73,8 @@ class Consumer:
         topic = message.topic.removeprefix(self._prefix)
         if not message.payload or (topic.startswith("cmd/") and topic != "cmd/reply"):
             return
+        if topic.startswith("copy/"):
+            return  # for displays only
         payload = json.loads(message.payload)
         if topic == "cmd/reply":
             self.replies.append(payload)

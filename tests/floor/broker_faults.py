@@ -157,7 +157,11 @@ class Consumer:
 
     def _take(self, message: paho.MQTTMessage) -> None:
         _, _, _, table, topic = message.topic.split("/", 4)
-        if not message.payload or topic.startswith(("cmd/", "replay/")) or topic in UNCOUNTED:
+        if (
+            not message.payload
+            or topic.startswith(("cmd/", "replay/", "copy/"))
+            or topic in UNCOUNTED
+        ):
             if topic == "status":
                 self.seqs[table].add(json.loads(message.payload)["seq"])
             return

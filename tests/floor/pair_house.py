@@ -34,6 +34,7 @@ from vision.app.standby import PairJournal
 from vision.config.table import StandbySection, TableConfig
 from vision.game.events import Event, ShoeStarted
 from vision.mqtt.house_store import AwayError, HouseAccount, HouseStore
+from vision.wire.term import Term
 
 ENDLESS = 100_000  # coups
 LONGEST_GAP_S = 1.5  # the pause between two coups is played no longer
@@ -144,7 +145,7 @@ class PairConsumer(Consumer):
     def __init__(self, port: int, prefix: str) -> None:
         self.first_heard: dict[int, float] = {}
         self.outdated = 0
-        self._terms: dict[str, int] = {}
+        self._term = Term()
         super().__init__(port, prefix)
 
     def _on_message(self, client: object, data: object, message: paho.MQTTMessage) -> None:
@@ -152,11 +153,10 @@ class PairConsumer(Consumer):
             payload = json.loads(message.payload)
             term = payload.get("term", 0)
             self.first_heard.setdefault(term, time.monotonic())
-            topic = message.topic.removeprefix(PREFIX)
-            if term < self._terms.get(topic, 0):
+            counted = message.topic != f"{PREFIX}health" and payload.get("counted") is not False
+            if not self._term.admits(term, payload.get("seq", 0), counted=counted):
                 self.outdated += 1
                 return
-            self._terms[topic] = term
         super()._on_message(client, data, message)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import random
 import statistics
 import tempfile
@@ -116,9 +117,14 @@ def main() -> None:
     parser.add_argument("--houses", type=int, default=1, help="share them among so many pairs")
     parser.add_argument("--slow-clock", action="store_true", help="one reader's clock runs at half")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no pair after these")
     args = parser.parse_args()
     all_took: dict[str, list[float]] = defaultdict(list)
+    began_s = time.monotonic()
     for number in range(args.houses):
+        if time.monotonic() - began_s > 60 * args.minutes:
+            print(f"{number} of {args.houses} pairs, then the time was over")
+            break
         share = [
             (number + 1) * times // args.houses - number * times // args.houses
             for times in (args.kills, args.freezes, args.splits)

@@ -62,6 +62,14 @@ def test_first_reader_gets_the_lease_and_keeps_it_while_it_renews(clock: list[fl
         assert (first.is_valid, first.granted, second.granted) == (True, 1, 0)
 
 
+def test_term_is_above_that_of_the_log_where_the_store_was_set_up_anew() -> None:
+    """Consumers have seen the older terms, and would ignore a lower one."""
+    lease = Lease(Store(), "a", LENGTH_S)
+    lease.term_of_log = lambda: 7
+    lease.turn()
+    assert lease.granted == 8
+
+
 def test_lease_that_is_not_renewed_goes_to_the_other_after_its_holder_stopped(
     clock: list[float],
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -24,7 +25,9 @@ ROLES = (
     "archive",
 )
 EVERYONE = ("everyone", "everyone-2")
-PUBLIC = ("status", "shoe", "coup/live", "coup/result", "roads", "replay/public/roads")
+PUBLIC = (
+    "status", "shoe", "coup/live", "coup/result", "roads", "replay/public/roads", "copy/coup/live",
+)  # fmt: skip
 TOPICS = (
     *PUBLIC, "card", "alert", "alert/a1", "evidence/a1", "health", "replay/restricted/card",
     "cmd/reply", "cmd/void_coup", "cmd/ack_alert", "cmd/hold_result", "cmd/bets_closed",
@@ -35,19 +38,25 @@ TOPICS = (
 class House:
     """The broker of the house, its ports, and how to come to it as somebody."""
 
-    def __init__(self, folder: Path) -> None:
-        """Make certificates, passwords, rights and configuration as the comments in them say."""
+    def __init__(self, folder: Path, *, certs: Path | None = None) -> None:
+        """Make certificates, passwords, rights and configuration as the comments in them say.
+
+        `certs` is the folder of another broker of the house, where there is one already.
+        """
         self.folder = folder
         self.ca = folder / "certs" / "ca.crt"
         self.port, self.certificate_port, self.web_port = (free_port() for _ in range(3))
         self.authority = folder / "authority"
-        self.certify("localhost", "127.0.0.1")
-        self.certify("--client", "board", "reader")
+        if certs is not None:
+            shutil.copytree(certs, folder / "certs")
+        else:
+            self.certify("localhost", "127.0.0.1")
+            self.certify("--client", "board", "reader")
         (folder / "passwords").touch(mode=0o600)
         for name in (*ROLES, *EVERYONE):
             self._run("mosquitto_passwd", "-b", f"{folder}/passwords", name, PASSWORD)
         (folder / "acl").write_text(self._rights(), encoding="utf-8")
-        self.server = Mosquitto(folder, "user root", self._configuration(), port=self.port)
+        self.server = Mosquitto(folder, "user root", self.configuration(), port=self.port)
 
     def certify(self, *words: str) -> None:
         """Have the authority of the house issue or revoke certificates."""
@@ -78,7 +87,8 @@ class House:
         everyone = (f"\nuser {name}\ntopic readwrite #\n" for name in EVERYONE)
         return self._run("sh", "make-acl.sh", "house", *entries) + "".join(everyone)
 
-    def _configuration(self) -> str:
+    def configuration(self) -> str:
+        """Return the file of `deploy`, its paths and ports moved here."""
         text = (DEPLOY / "mosquitto.conf").read_text("utf-8")
         for old, new in (
             ("/etc/mosquitto", str(self.folder)),

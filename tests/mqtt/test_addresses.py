@@ -136,7 +136,11 @@ def test_message_of_an_older_term_is_ignored_and_counted() -> None:
     assert state.take("status", old) is None
     assert [update.payload["state"] for update in state if update.payload] == ["online"]
     assert state.outdated == 1
-    assert state.take("coup/live", {**old, "term": 1}) is not None, "it is its topic's first"
+    assert state.take("coup/live", old) is None, "the term is the table's, not the topic's"
+    before = {**old, "seq": 8}
+    assert state.take("coup/live", before) is not None, "it was said before the takeover"
+    assert state.take("health", {**before, "fps": 15}) is None, "its number is not its own"
+    assert state.outdated == 3
 
 
 def test_reader_of_one_broker_has_no_spare_connection(tmp_path: Path) -> None:

@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import paho.mqtt.client as paho
 import pytest
 
 from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
 from tests.schemas import SCHEMAS, schema_name
 from tests.table_log import PLAYS, said
+from tests.wire.examples import EXAMPLES, expected, installed, printed
 from vision.commands.contract import text
 from vision.wire.contract import CHANNELS
 from vision.wire.messages import PREFIX, Message
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "deploy" / "examples"
 NPM = shutil.which("npm")
 needs_npm = pytest.mark.skipif(NPM is None, reason="needs npm")
 EVERY = [message for play in PLAYS.values() for message in said(play().events)]
@@ -95,13 +94,7 @@ def test_payload_that_breaks_the_contract_fails_in_the_document() -> None:
 def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the pinned packages once into a folder of its own, with our scripts beside them."""
     folder = Path(os.environ.get("SHOE_READER_NPM", "") or tmp_path_factory.mktemp("npm"))
-    for source in (ROOT / "tests" / "npm").iterdir():
-        shutil.copy(source, folder)
-    shutil.copy(EXAMPLES / "results.mjs", folder)
-    if not (folder / "node_modules").exists():
-        command = [str(NPM), "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-        done = ran(command, folder)
-        assert done.returncode == 0, done.stderr
+    installed(folder)
     return folder
 
 
@@ -135,50 +128,18 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
         yield running
 
 
-RESULTS = [m for m in said(PLAYS["overdraw"]().events) if m.topic.endswith("coup/result")]
-
-
-def expected(nothing: str) -> list[str]:
-    """Return what an example prints of the play's results; `nothing` is its word for null."""
-    names = ("table", "shoe", "coup", "revision", "state", "winner")
-    payloads = (json.loads(message.payload) for message in RESULTS)
-    return [
-        " ".join(nothing if payload[name] is None else str(payload[name]) for name in names)
-        for payload in payloads
-    ]
-
-
-def printed(command: list[str], broker: Mosquitto, folder: Path) -> list[str]:
-    """Run an example while the results are published, the last one twice; return what it prints."""
-    words = [*command, "127.0.0.1", str(broker.port)]
-    heard: list[str] = []
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
-        assert process.stdout is not None
-        client = paho.Client(paho.CallbackAPIVersion.VERSION2)
-        client.connect("127.0.0.1", broker.port)
-        client.loop_start()
-        first, *others = RESULTS
-        # Retained: whenever the example has subscribed, it hears the first; and then the others.
-        client.publish(first.topic, first.payload, 1, retain=True).wait_for_publish(5)
-        heard.append(process.stdout.readline().strip())
-        for message in (*others, others[-1]):
-            client.publish(message.topic, message.payload, 1, retain=True).wait_for_publish(5)
-        last = json.loads(others[-1].payload)
-        end = json.dumps({**last, "seq": last["seq"] + 1, "coup": 99})
-        client.publish(first.topic, end, 1).wait_for_publish(5)
-        while " 99 " not in (line := process.stdout.readline()) and line:
-            heard.append(line.strip())
-        client.loop_stop()
-        process.kill()
-    return heard
+def of_page(command: str) -> list[str]:
+    """Return what `deploy/mqtt.md` says that a command prints."""
+    page = (ROOT / "deploy" / "mqtt.md").read_text("utf-8")
+    return page.partition(f"$ {command} 127.0.0.1 1883\n")[2].partition("\n```")[0].splitlines()
 
 
 @pytest.mark.mosquitto
 @pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto")
 def test_python_example_prints_each_result_once(broker: Mosquitto) -> None:
-    """A dozen lines of Python follow the results of a table."""
-    found = printed([sys.executable, "results.py"], broker, EXAMPLES)
-    assert found == expected("None")
+    """A dozen lines of Python follow the results of a table, and print what the page says."""
+    found = printed([sys.executable, "results.py"], broker.port, EXAMPLES)
+    assert found == expected("None") == of_page("python results.py")
 
 
 @needs_npm
@@ -186,4 +147,5 @@ def test_python_example_prints_each_result_once(broker: Mosquitto) -> None:
 @pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto")
 def test_javascript_example_prints_each_result_once(broker: Mosquitto, node_modules: Path) -> None:
     """So do a dozen lines of JavaScript."""
-    assert printed(["node", "results.mjs"], broker, node_modules) == expected("null")
+    found = printed(["node", "results.mjs"], broker.port, node_modules)
+    assert found == expected("null") == of_page("node results.mjs")

@@ -180,8 +180,12 @@ class Journal:
     def start(
         self, at: int, boot: str, models: tuple[str, ...], identity: str = ""
     ) -> tuple[Step, ...]:
-        """Begin the run called `boot`, and connect; `identity` is as `identify` makes it."""
-        return self.begin(Started(at, boot, __version__, models, identity))
+        """Begin the run called `boot`, and connect; `identity` is as `identify` makes it.
+
+        A reader that was one of two goes on with their term: a lower one would be ignored.
+        """
+        term = self._session.stream.term
+        return self.begin(Started(at, boot, __version__, models, identity, term))
 
     def begin(self, started: Started, more: Sequence[Event] = ()) -> tuple[Step, ...]:
         """Begin that run, take what else has happened, and connect."""

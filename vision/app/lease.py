@@ -62,6 +62,7 @@ class Lease:
             -math.inf
         )  # the monotonic instant at which the other was last seen to renew
         self.acked: Callable[[], int] = lambda: 0
+        self.term_of_log: Callable[[], int] = lambda: 0  # a store may have been set up anew since
         self._store = store
         self._node = node
         self._length_s = length_s
@@ -132,7 +133,8 @@ class Lease:
         if not is_free and began_s - self._unchanged_since_s <= self._length_s:
             return
         try:
-            self._put(Held(self._node, self.seen.term + 1, self.seen.acked))
+            term = max(self.seen.term, self.term_of_log()) + 1
+            self._put(Held(self._node, term, self.seen.acked))
         except OvertakenError:
             return
         self._valid_until_s = began_s + CERTAIN_SHARE * self._length_s

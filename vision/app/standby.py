@@ -64,6 +64,7 @@ class PairJournal(Journal):
         self._pair.share(self._store)
         self._pair.find(self._store)
         self.lease.acked = self._acked
+        self.lease.term_of_log = lambda: self._session.stream.term
         self.lease.start()
 
     @property

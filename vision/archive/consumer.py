@@ -47,12 +47,18 @@ FIRST_RETRY_S = 0.2
 LAST_RETRY_S = 5.0
 # Seconds that the end of the connection is waited for.
 JOIN_S = 3.0
+# Seconds without any message after which the next node of a cluster is tried, doubled up to the
+# last while the house is silent: a node parted from the others keeps its clients and tells them
+# nothing. Readers speak every second. Shorter leaves a node that elects a leader (4 to 9 s);
+# longer, and the archive of such a node is late.
+SILENT_S = 12.0
+LAST_SILENT_S = 120.0
 
-# What is listened to below each table: all that has a number but the pictures, and the orders.
+# What is listened to below each table: all that has a number but the pictures, and the orders. Few
+# filters: a cluster elects a leader for each.
 TOPICS = (
-    "status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/+", "evidence",
-    "anchor", "cmd/+", "replay/public/#", "replay/restricted/+", "replay/restricted/alert/+",
-    "replay/restricted/cmd/reply",
+    "status", "shoe", "card", "coup/+", "roads", "alert", "alert/+", "evidence", "anchor", "cmd/+",
+    "replay/#",
 )  # fmt: skip
 HEALTH = "health"  # only for its number, which shows that the last messages are missing
 ALL_TABLES = "+"
@@ -86,6 +92,8 @@ class Consumer:
         self._client: paho.Client | None = None
         self._connection = 0
         self._is_up = False
+        self._heard_s = 0.0
+        self._patience_s = SILENT_S
         self._said = ""
         self._thread = threading.Thread(target=self._connect, name="archive-broker", daemon=True)
 
@@ -99,6 +107,7 @@ class Consumer:
                     self._acknowledge(batch)
                     after_batch()
                 self._ask()
+                self._leave_silent_node()
         finally:
             self.stop()
             self._thread.join(JOIN_S)
@@ -187,6 +196,17 @@ class Consumer:
                     "table %s: asked for messages %s to %s", table, fields["first"], fields["last"]
                 )
 
+    def _leave_silent_node(self) -> None:
+        """Go to the next node where this one has told nothing of any table for too long."""
+        client = self._client
+        if not (self._endpoint.others and self._is_up and client is not None):
+            return
+        if time.monotonic() - self._heard_s > self._patience_s:
+            self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
+            log.info("the broker at %s tells nothing of any table", self._endpoint)
+            self._is_up = False
+            client.disconnect()
+
     def _complain(self, words: str) -> None:
         if words and words != self._said:
             log.warning("%s", words)
@@ -200,6 +220,7 @@ class Consumer:
             began_s = time.monotonic()
             words = self._attempt()
             self._is_up = False
+            self._endpoint = self._endpoint.turned()
             if time.monotonic() - began_s > LAST_RETRY_S:
                 delay, said = FIRST_RETRY_S, ""
             if words and words != said and not self._stopping.is_set():
@@ -218,7 +239,9 @@ class Consumer:
         number = self._connection
         client.on_message = lambda _client, _data, message: self._deliver(number, message)
         try:
-            client.connect(self._endpoint.host, self._endpoint.port, KEEPALIVE_S)
+            address = self._endpoint
+            # Not a cluster's short keep-alive: a node that makes a session answers nothing else.
+            client.connect(address.host, address.port, KEEPALIVE_S)
             if not self._stopping.is_set():
                 client.loop_forever(retry_first_connection=False)
         except (OSError, ValueError) as error:
@@ -233,10 +256,13 @@ class Consumer:
             ended.append(explain_refusal(code, self._endpoint))
             return
         client.subscribe(self._subscriptions)
+        self._heard_s = time.monotonic()
         self._is_up = True
         log.info("connected to the broker at %s", self._endpoint)
 
     def _deliver(self, connection: int, message: paho.MQTTMessage) -> None:
+        if not message.retain:
+            self._heard_s, self._patience_s = time.monotonic(), SILENT_S
         _, site, _, table, topic = message.topic.split("/", 4)
         received = Received(site, table, topic, bytes(message.payload), now_ms(), message.retain)
         self._queue.put(_Delivered(connection, message.mid, message.qos, received))

@@ -6,7 +6,8 @@ coups with an exact interval. Nothing here knows how an answer is printed or dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    RowMapping,
     Select,
     Table,
     and_,
@@ -30,6 +32,7 @@ from vision.archive.statistics import ALARM, CONFIDENCE, fit, middle, rate
 from vision.clock import now_ms
 from vision.config.profiles import load_profile
 from vision.errors import ConfigurationError
+from vision.game.cards import RANK_LETTERS
 from vision.game.coup.fault_table import KINDS
 from vision.game.odds import count, full_shoe
 from vision.game.wagers import Bet
@@ -41,6 +44,7 @@ DECK_DIGITS = 12  # of the hash of a deck that are shown: enough to tell a house
 SEEN = ("final", "corrected")
 WINNERS = ("punto", "banco", "egalite")
 LENGTHS = (4, 5, 6)  # cards of a coup
+TESTS = 3  # of the frequencies of a table: winners, numbers of cards, ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class Answer:
         return {"title": self.title, "columns": list(self.columns), "rows": rows, **told}
 
 
+Line = tuple[Any, ...]
 Question = Callable[[Connection, Asked], Answer]
 
 
@@ -286,51 +291,54 @@ def pace(connection: Connection, asked: Asked) -> Answer:
 
 
 def odds(connection: Connection, asked: Asked) -> Answer:
-    """Return how often each result came against the exact odds, by table or of all."""
-    coup, run = tables.coup, tables.run
-    parts = [coup.c[name] for name in ("site", "table_name", "boot", "winner", "cards")]
-    counted = (
-        select(*parts, func.count().label("n"))
-        .where(asked.within(coup, "dealt_at") & coup.c.state.in_(SEEN))
-        .group_by(*parts)
-        .subquery()
-    )
-    in_run = (run.c.site == counted.c.site) & (run.c.table_name == counted.c.table_name)
-    in_run &= run.c.boot == counted.c.boot
-    query = select(
-        counted.c.table_name, run.c.profile, counted.c.winner, counted.c.cards, counted.c.n
-    ).select_from(counted.outerjoin(run, in_run))
-    groups: dict[tuple[str, str], dict[tuple[str, int], int]] = {}
-    for table, profile, winner, cards, number in connection.execute(query):
-        name = (profile or "").partition(" ")[0]
-        key = (table if asked.by == "table" else "all", name)
-        found = groups.setdefault(key, {})
-        found[winner, cards] = found.get((winner, cards), 0) + number
-    tests = 2 * len(groups)
+    """Return how often results and ranks came against the exact odds, by table or of all."""
+    coup = tables.coup
+    found: dict[tuple[str, str], Counter[tuple[str, Any]]] = defaultdict(Counter)
+    outcome = (coup.c.winner, coup.c.cards)
+    for key, row in _by_run(connection, asked, outcome, [func.count().label("n")]):
+        found[key]["winner", row["winner"]] += row["n"]
+        found[key]["cards", row["cards"]] += row["n"]
+    sums = [func.sum(coup.c[name]).label(name) for name in tables.RANKS.values()]
+    for key, row in _by_run(connection, asked, (), sums):
+        for letter, name in tables.RANKS.items():
+            found[key]["rank", letter] += int(row[name])
+    tests = TESTS * len(found)
     looks = _look(connection, tests)
-    lines = [
-        _fits(table, profile, found, looks) for (table, profile), found in sorted(groups.items())
-    ]
-    rows = [row for line in lines for row in line]
+    rows = [row for key, counts in sorted(found.items()) for row in _fits(key, counts, looks)]
     columns = (
-        "table",
-        "profile",
-        "what",
-        "coups",
-        "counts",
-        "expected",
-        "chi_square",
-        "p",
-        "alarm",
-    )
+        "table", "profile", "what", "coups", "counts", "expected", "chi_square", "p", "alarm",
+    )  # fmt: skip
     again = (
         f"this look made {tests} tests, and {looks} have been made of this archive in all; an "
         f"alarm is p below {ALARM:g} / {looks}, so that right shoes are suspected once in "
         f"{1 / ALARM:.0f} archives however often one looks"
     )
-    return Answer("Results against the exact odds", columns, rows, [again, NO_BETS])
+    return Answer("Results against the exact odds", columns, rows, [again, NO_BACK, NO_BETS])
 
 
+def _by_run(
+    connection: Connection, asked: Asked, kinds: Sequence[Any], numbers: Sequence[Any]
+) -> Iterator[tuple[tuple[str, str], RowMapping]]:
+    """Yield table (or "all") and profile with what was counted of a run's coups that stand."""
+    coup, run = tables.coup, tables.run
+    parts = [*(coup.c[name] for name in ("site", "table_name", "boot")), *kinds]
+    counted = (
+        select(*parts, *numbers)
+        .where(asked.within(coup, "dealt_at") & coup.c.state.in_(SEEN))
+        .group_by(*parts)
+        .subquery()
+    )
+    in_run = [run.c[name] == counted.c[name] for name in ("site", "table_name", "boot")]
+    query = select(run.c.profile, counted).select_from(counted.outerjoin(run, and_(*in_run)))
+    for row in connection.execute(query).mappings():
+        name = (row["profile"] or "").partition(" ")[0]
+        yield (row["table_name"] if asked.by == "table" else "all", name), row
+
+
+NO_BACK = (
+    "rank: all thirteen are as likely; cards are not put back, so right shoes scatter less than p "
+    "has it (it errs on the side of silence); a reader that declines or misreads one rank shows too"
+)
 NO_BETS = (
     "a tool against wrong shoes, not for bets: coups of one shoe are not quite independent, and a "
     "small p says to count the cards of the shoe, no more"
@@ -344,34 +352,36 @@ def _look(connection: Connection, tests: int) -> int:
     return int(connection.execute(select(func.sum(look.c.tests))).scalar() or tests)
 
 
-def _fits(
-    table: str, profile: str, found: Mapping[tuple[str, int], int], looks: int
-) -> list[tuple[Any, ...]]:
-    """Return a row for the winners and one for the number of cards."""
+def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int) -> list[Line]:
+    """Return a row each for the winners, the number of cards and the ranks."""
+    table, profile = key
+    coups = sum(found["winner", name] for name in WINNERS)
     try:
         rules = load_profile(profile).rules
     except ConfigurationError:
-        return [(table, profile, "odds not known: no such profile here", sum(found.values()),
+        return [(table, profile, "odds not known: no such profile here", coups,
                  "", "", None, None, "")]  # fmt: skip
     exact = count(full_shoe(rules.decks), rules.tableau)
     bets = (Bet.PUNTO, Bet.BANCO, Bet.EGALITE)
-    shares = [exact.of(bet) / exact.total for bet in bets]
-    lengths = [number / exact.total for number in exact.lengths]
-    rows = []
-    for what, names, place, wanted in (
-        ("winner", WINNERS, 0, shares),
-        ("cards", LENGTHS, 1, lengths),
+    rows: list[Line] = []
+    for what, names, shares in (
+        ("winner", WINNERS, [exact.of(bet) / exact.total for bet in bets]),
+        ("cards", LENGTHS, [number / exact.total for number in exact.lengths]),
+        ("rank", tuple(RANK_LETTERS), [1 / len(RANK_LETTERS)] * len(RANK_LETTERS)),
     ):
-        counts = [sum(n for key, n in found.items() if key[place] == name) for name in names]
-        total = sum(counts)
-        tested = fit(counts, wanted)
-        told = ", ".join(f"{name} {n}" for name, n in zip(names, counts, strict=True))
-        due = ", ".join(f"{name} {total * w:.1f}" for name, w in zip(names, wanted, strict=True))
+        counts = [found[what, name] for name in names]
+        due = [sum(counts) * share for share in shares]
+        tested = fit(counts, shares)
         alarm = "ALARM" if tested.p < ALARM / looks else ""
+        told = (_told(names, counts, "d"), _told(names, due, ".1f"))
         rows.append(
-            (table, profile, what, total, told, due, tested.chi_square, round(tested.p, 6), alarm)
+            (table, profile, what, coups, *told, tested.chi_square, round(tested.p, 6), alarm)
         )
     return rows
+
+
+def _told(names: Sequence[object], numbers: Sequence[float], form: str) -> str:
+    return ", ".join(f"{name} {n:{form}}" for name, n in zip(names, numbers, strict=True))
 
 
 # --- downtime -------------------------------------------------------------------------------------

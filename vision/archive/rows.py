@@ -135,8 +135,16 @@ def _result(said: Said, at: int) -> Rows:
         "cards": sum(len(hand["cards"]) for hand in hands),
         "free": bool(content["free"]),
         "boot": said.boot,
+        **ranks_of(content),
     }
     return [(tables.coup, result), _shoe(said, at, reads=0)]
+
+
+def ranks_of(result: Content) -> Row:
+    """Return how many cards of a result are of each rank, by the columns of the coup."""
+    cards = (*result["punto"]["cards"], *result["banco"]["cards"])
+    read = [card[0] for card in cards if card is not None]
+    return {name: read.count(letter) for letter, name in tables.RANKS.items()}
 
 
 def _shoe(said: Said, at: int, *, reads: int) -> tuple[Table, Row]:

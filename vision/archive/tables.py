@@ -20,6 +20,8 @@ from sqlalchemy import (
     text,
 )
 
+from vision.game.cards import RANK_LETTERS
+
 metadata = MetaData()
 
 # How a row joins one of the same key that is there already, by column: the value of the message
@@ -95,6 +97,9 @@ run = _table(
     Column("deck", Text, nullable=False),
 )
 
+# Columns of a coup: how many of its cards are of each rank, unread ones apart.
+RANKS = {letter: f"rank_{letter.lower()}" for letter in RANK_LETTERS}
+
 coup = _table(
     "coup",
     _key("numbering", Integer),
@@ -110,6 +115,7 @@ coup = _table(
     Column("cards", Integer, nullable=False),
     Column("free", Boolean, nullable=False),
     Column("boot", Text, nullable=False),
+    *(Column(name, Integer, nullable=False) for name in RANKS.values()),
     Index("coup_dealt", "dealt_at", "site", "table_name", "state"),
     Index("coup_outcome", "site", "table_name", "boot", "winner", "cards", "state", "dealt_at"),
 )

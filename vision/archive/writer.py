@@ -11,7 +11,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Table, func, select
@@ -32,6 +32,7 @@ from vision.archive.rows import (
 )
 from vision.wire.commands import REPLAY
 from vision.wire.messages import PICTURES, unix_ms
+from vision.wire.term import Term
 
 log = logging.getLogger(__name__)
 
@@ -57,16 +58,15 @@ class Received(NamedTuple):
 class Source:
     """One numbering of a table's messages: which have come, and which nobody has any more.
 
-    `newest` is the highest number that the table has named, `term` the newest term seen, which
-    began with the number `term_from`; what lies below `pruned` was deleted by age.
+    `newest` is the highest number that the table has named; what lies below `pruned` was deleted by
+    age.
     """
 
     numbering: int
     seen: NumberSet = field(default_factory=NumberSet)
     lost: NumberSet = field(default_factory=NumberSet)
     newest: int = 0
-    term: int = 0
-    term_from: int = 0
+    term: Term = field(default_factory=Term)
     pruned: int = 0
 
     def row(self) -> Row:
@@ -76,8 +76,8 @@ class Source:
             "seen": self.seen.text(),
             "lost": self.lost.text(),
             "newest": self.newest,
-            "term": self.term,
-            "term_from": self.term_from,
+            "term": self.term.number,
+            "term_from": self.term.since,
             "pruned": self.pruned,
         }
 
@@ -199,7 +199,8 @@ class Writer:
 
     def _note_newest(self, said: Said) -> None:
         source = self._source(said)
-        if said.seq > source.newest and said.term >= source.term:
+        admitted = source.term.admits(said.term, said.seq, counted=said.counted)
+        if admitted and said.seq > source.newest:
             source.newest = said.seq
             self._changed.add((said.site, said.table))
 
@@ -207,10 +208,9 @@ class Writer:
         """Add the rows of a message, and return as what it counts."""
         at = unix_ms(said.content["at"]) if said.counted else received.at
         source = self._source(said)
-        if self._is_of_older_term(source, said):
+        if not source.term.admits(said.term, said.seq, counted=said.counted):
             self._keep_apart(rows, said, at, OLD_TERM)
             return "apart"
-        self._note_term(source, said)
         first, last = numbers_of(said)
         is_new = not said.counted or said.seq not in source.seen
         if said.counted and is_new:
@@ -267,10 +267,10 @@ class Writer:
         if known is not None:
             return found[known["numbering"]]
         newest = found[-1]
-        if not said.counted or said.term < newest.term:
+        if not said.counted or said.term < newest.term.number:
             return newest
         if said.seq in newest.seen and not said.again:
-            newest = Source(newest.numbering + 1, term=newest.term, term_from=newest.term_from)
+            newest = Source(newest.numbering + 1, term=replace(newest.term))
             found.append(newest)
             log.warning(
                 "table %s numbers its messages from %d again; if its log was not lost, "
@@ -286,20 +286,6 @@ class Writer:
         if self._runs.get(key) != row:
             self._runs[key] = row
             self._changed_runs.add(key)
-
-    @staticmethod
-    def _is_of_older_term(source: Source, said: Said) -> bool:
-        """Whether the reader that sent it might no longer speak.
-
-        What the older term said before the newer one began is sent again by whoever speaks now.
-        """
-        return said.term < source.term and not (said.again and said.seq < source.term_from)
-
-    def _note_term(self, source: Source, said: Said) -> None:
-        if said.term > source.term:
-            source.term, source.term_from = said.term, said.seq + (not said.counted)
-        elif said.term == source.term and said.counted:
-            source.term_from = min(source.term_from, said.seq)
 
     # --- the database ------------------------------------------------------------------------
 
@@ -345,8 +331,7 @@ def _source_of(row: Any) -> Source:
         seen=NumberSet.of_text(row.seen),
         lost=NumberSet.of_text(row.lost),
         newest=row.newest,
-        term=row.term,
-        term_from=row.term_from,
+        term=Term(row.term, row.term_from),
         pruned=row.pruned,
     )
 

@@ -23,6 +23,7 @@ from vision.mqtt.endpoint import (
     explain_refusal,
     new_client,
 )
+from vision.wire.commands import COPY, PUBLIC
 
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.
@@ -35,11 +36,16 @@ SILENT_S = 2.5
 LAST_SILENT_S = 40.0
 # Seconds between two looks at that.
 LOOK_S = 0.25
+# Seconds at another node after which one of two links goes back to its own, while the other stands:
+# two at one node die together. Shorter tries a node that is away more often.
+HOME_AFTER_S = 10.0
 # Seconds that the end of the thread is waited for.
 JOIN_S = 3.0
 
 # Topics under which a table sends messages again that a display asked for.
 REPLAYED = ("replay/public/", "replay/restricted/")
+# What a table sends copies of while a cluster keeps the messages themselves waiting.
+COPIED = (*PUBLIC, "health")
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +79,8 @@ class Feed:
         self._listeners: set[Listener] = set()
         self._mutex = threading.Lock()
         self.dropped = 0
-        ends = (endpoint, endpoint.turned()) if endpoint.others else (endpoint,)
+        self._is_cluster = bool(endpoint.others)
+        ends = (endpoint, endpoint.turned()) if self._is_cluster else (endpoint,)
         self._links = [_Link(end, self) for end in ends]
 
     def start(self) -> None:
@@ -143,8 +150,14 @@ class Feed:
 
     @property
     def wanted(self) -> list[str]:
-        """What is subscribed to."""
-        return [prefix + topic for prefix in self._tables for topic in self._topics]
+        """What is subscribed to at each node of a cluster, or at a broker without others."""
+        copies = [f"{COPY}/{topic}" for topic in self._topics if topic in COPIED]
+        topics = (*self._topics, *(copies if self._is_cluster else ()))
+        return [prefix + topic for prefix in self._tables for topic in topics]
+
+    def stands_without(self, link: _Link) -> bool:
+        """Whether another link is connected."""
+        return any(other.connected for other in self._links if other is not link)
 
     def note_connected(self) -> None:
         """Take note that the broker has accepted us: no table is silent yet."""
@@ -170,7 +183,7 @@ class Feed:
             return
         if not message.retain:
             self._heard_s[table] = time.monotonic()
-        topic = message.topic.removeprefix(prefix)
+        topic = message.topic.removeprefix(prefix).removeprefix(f"{COPY}/")
         again = next((start for start in REPLAYED if topic.startswith(start)), "")
         topic = topic.removeprefix(again)
         is_media = topic.startswith(MEDIA)
@@ -215,11 +228,12 @@ class _Link:
     def __init__(self, endpoint: Endpoint, feed: Feed) -> None:
         self.complaint = ""
         self.connections = 0
-        self._endpoint = endpoint
+        self._home = self._endpoint = endpoint
         self._feed = feed
         self._patience_s = SILENT_S
         self._closing = threading.Event()
         self._connected = threading.Event()
+        self._goes_home = False
         self._heard_s = 0.0
         self._client: paho.Client | None = None
         self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
@@ -260,7 +274,8 @@ class _Link:
                 log.exception("the link of the boards to the broker failed; it is made anew")
                 self.complaint = f"the link to the broker failed: {error!r}"
             self._connected.clear()
-            self._endpoint = address.turned()
+            goes_home, self._goes_home = self._goes_home, False
+            self._endpoint = self._home if goes_home else address.turned()
             self._closing.wait(RETRY_S)
 
     def _stay(self, client: paho.Client) -> None:
@@ -273,6 +288,13 @@ class _Link:
             if self._endpoint.others and now - self._heard_s > self._patience_s:
                 self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
                 self.complaint = f"the broker at {self._endpoint} tells nothing of any table"
+                break
+            self._goes_home = (
+                self._endpoint != self._home
+                and now - began_s > HOME_AFTER_S
+                and self._feed.stands_without(self)
+            )
+            if self._goes_home:
                 break
         client.disconnect()
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vision.wire.term import Term
+
 Payload = dict[str, Any]
 # Returns the part of a message that a display may know, None for nothing.
 Reduce = Callable[[str, Payload], Payload | None]
@@ -61,13 +63,17 @@ class _Mark:
     seq: object
     at: str
 
-    def is_before(self, other: _Mark) -> bool:
-        """Whether the other is newer: by number within a run of the reader, by time across runs.
+    def outranks(self, other: _Mark, *, in_order: bool) -> bool:
+        """Whether the other is no news; `in_order`: numbers and times count on its topic.
 
         The words of the reader of a pair that has taken over are newer than those of the other.
         """
         if self.term != other.term:
-            return self.term < other.term
+            return self.term > other.term
+        return in_order and not self._is_before(other)
+
+    def _is_before(self, other: _Mark) -> bool:
+        """Whether the other is newer: by number within a run of the reader, by time across runs."""
         if self.boot != other.boot:
             return self.at <= other.at
         if isinstance(self.seq, int) and isinstance(other.seq, int):
@@ -84,6 +90,7 @@ class TableState:
     outdated: int = 0  # messages of a reader that another has taken over from
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
+    _term: Term = field(default_factory=Term)
 
     def __iter__(self) -> Iterator[Update]:
         return iter(tuple(self._state.values()))
@@ -94,14 +101,14 @@ class TableState:
             self._state.pop(topic, None)
             return Update(self.table, topic, None)
         key = key_of(topic, payload)
-        term = payload.get("term")
-        number = term if isinstance(term, int) else 0
-        mark = _Mark(number, payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
-        known = self._marks.get(key)
-        if known is not None and mark.term < known.term:
+        term, seq = (_whole(payload.get(name)) for name in ("term", "seq"))
+        counted = topic != "health" and payload.get("counted") is not False
+        if not self._term.admits(term, seq, counted=counted):
             self.outdated += 1
             return None
-        if known is not None and topic not in UNNUMBERED and not known.is_before(mark):
+        mark = _Mark(term, payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
+        known = self._marks.get(key)
+        if known is not None and known.outranks(mark, in_order=topic not in UNNUMBERED):
             return None
         reduced = self.reduce(topic, payload)
         if reduced is None:
@@ -163,6 +170,10 @@ def parsed(data: bytes | bytearray) -> Payload | None:
     except (ValueError, RecursionError):
         return None
     return payload if isinstance(payload, dict) else None
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _no_number(text: str) -> None:

@@ -38,7 +38,7 @@ from vision.simulator.dealing.film_settings import look_for
 from vision.simulator.dealing.scenario import Scenario, with_changes
 from vision.simulator.dealing.simulate import picture_size, rehearse
 from vision.simulator.dealing.table_places import Camera
-from vision.simulator.dealing.video_writer import CRF, Progress, write_text, write_video
+from vision.simulator.dealing.video_writer import Encoding, Progress, write_text, write_video
 
 HELP = "what reading costs on this machine: frames a core-second, latency, memory, start"
 
@@ -162,7 +162,7 @@ def _films(folder: Path, size: tuple[int, int], most_s: float | None) -> dict[st
         count = int(STILL_S * FPS) if name == "still" else film.frame_count
         count = count if most_s is None else min(count, int(most_s * FPS))
         frames = (frame for frame, _ in zip(film.frames(), range(count), strict=False))
-        write_video(out / "deal.mp4", frames, Progress(count, quiet=True), fps=FPS, crf=CRF)
+        write_video(out / "deal.mp4", frames, Progress(count, quiet=True), Encoding(FPS))
         write_text(out / "table.toml", film.show.table_file())
     return films
 
@@ -264,7 +264,7 @@ def _ultralytics(folder: Path, film: Cycle) -> dict[str, float] | str:
     write_text(folder / "names.yaml", f"path: .\ntrain: .\nval: .\nnames:\n{names}")
     for count in (1, OTHERS_FRAMES):
         frames = (frame for frame, _ in zip(film.frames(), range(count), strict=False))
-        write_video(folder / f"{count}.mp4", frames, Progress(count, quiet=True), fps=FPS, crf=CRF)
+        write_video(folder / f"{count}.mp4", frames, Progress(count, quiet=True), Encoding(FPS))
     return {str(size): round(_tracked_ms(program, folder, size), 2) for size in OTHERS_SIZES}
 
 

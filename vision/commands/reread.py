@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
+from vision.commands.printing.archives import ARCHIVE_HELP, opened
 from vision.errors import ConfigurationError, OutsideError
 
 try:
     from vision.app.piece_reader import read_piece, reader_of
     from vision.reread.cluster import Cluster, Here, Pool, own_workers
+    from vision.reread.evening import evening_of
     from vision.reread.progress import Progress
-    from vision.reread.recordings import recordings
+    from vision.reread.recordings import Recording, recordings
     from vision.reread.report import summary, write_report
     from vision.reread.rereading import Reading, Rereading
 except ImportError as error:
@@ -20,6 +24,10 @@ except ImportError as error:
         f"{error.name} is missing: shoe-reader reread needs more than a table does; install "
         "shoe-reader[floor], here and on the workers"
     ) from error
+
+# Milliseconds of the longest recording, a week: so much of an archive is looked at. Shorter, and
+# the end of a longer one has nothing to be compared with.
+LONGEST_MS = 7 * 86_400_000
 
 HELP = "read recordings again, on one machine or a cluster, and compare with what was said then"
 
@@ -30,8 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("recordings", nargs="+", metavar="RECORDING", help="a film, or its fsspec address")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for what comes of it")
     add("--table", type=Path, metavar="F", help="table file of all of them, or a folder of such")
-    add("--evening", type=Path, metavar="F", help="what was said then: a log, an export or a "
-        "messages file, or a folder of such")  # fmt: skip
+    then = parser.add_mutually_exclusive_group()
+    then.add_argument("--evening", type=Path, metavar="F", help="what was said then: a log, an "
+                      "export or a messages file, or a folder of such")  # fmt: skip
+    then.add_argument("--archive", metavar="A", help=f"what was said then, of the films' times: "
+                      f"{ARCHIVE_HELP}")  # fmt: skip
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, default=0, metavar="N", help="so many processes here")
     where.add_argument("--scheduler", metavar="ADDRESS", help="the workers of a Dask scheduler")
@@ -45,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     """Read them; OutsideError where one could not be read, after all the others were."""
     progress = Progress(price=args.core_hour)
     found_in = recordings(args.recordings, args.table, args.evening)
+    if args.archive is not None:
+        found_in = _with_archive(found_in, args.archive)
     with ExitStack() as closing:
         reading = Reading(read_piece, reader_of)
         pool = _pool(args, progress, closing)
@@ -61,6 +74,24 @@ def run(args: argparse.Namespace) -> int:
             "the same command again"
         )
     return 0
+
+
+def _with_archive(found_in: Sequence[Recording], archive: str) -> tuple[Recording, ...]:
+    """Return the recordings with what the archive has of their times."""
+    from vision.archive.evening import said_in  # noqa: PLC0415
+
+    engine, _ = opened(archive)
+    found = []
+    for each in found_in:
+        if not each.is_dated:
+            raise ConfigurationError(
+                f"{each.url}: its name does not say when it began, so nothing can be found in an "
+                "archive; name it as table-7-20260131-201500.mp4 (UTC)"
+            )
+        where = (each.table.site, each.table.table)
+        lines = said_in(engine, where, each.start_ms, each.start_ms + LONGEST_MS)
+        found.append(replace(each, evening=evening_of(lines)))
+    return tuple(found)
 
 
 def _pool(args: argparse.Namespace, progress: Progress, closing: ExitStack) -> Pool:

@@ -4,7 +4,8 @@ Two connections, because what is written to one goes out in order: the live one 
 alerts and all else that is small, with the last will and the commands; the bulk one pictures and
 replays. `vision.mqtt.lanes` says what goes when. To a cluster there is a third, a spare one to
 another node, which takes the place of the live one while that is lost: a node lets nobody in before
-its cluster has elected leaders, but who is in already is heard.
+its cluster has elected leaders, but who is in already is heard. And there are two for copies to
+displays (`vision.mqtt.copies`), to two other nodes, so that one of them lives whichever node dies.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from queue import Empty, Full, Queue
 import paho.mqtt.client as paho
 
 from vision.mqtt.channel import Channel, Session
+from vision.mqtt.copies import CopySource, copy_of
 from vision.mqtt.endpoint import Endpoint, private_id
 from vision.mqtt.lanes import (
     NOTHING_REPLAYED,
@@ -41,6 +43,10 @@ STUCK_S = 10.0
 # Seconds that messages may wait before people are alerted: more than a broker's restart takes, and
 # less than a coup. Shorter cries wolf, longer leaves the boards dark unnoticed.
 LATE_S = 20.0
+
+# Seconds without an acknowledgement after which displays of a cluster get copies. A healthy cluster
+# takes milliseconds. Shorter, and all is sent twice; longer, and boards are late by as much.
+COPY_AFTER_S = 0.5
 
 # Seconds after the second connection within which the end of the first is taken for its doing, and
 # how often that must happen: brokers end the first at once, accidents seldom come twice.
@@ -96,7 +102,7 @@ class Publisher:
         the topics beside it, below `cmd/`. With `secret`, which must be the same for all runs of a
         table, nobody else can guess under which name we connect.
         """
-        prefix = will.topic.removesuffix("status")
+        self._prefix = prefix = will.topic.removesuffix("status")
         self._endpoint = endpoint
         self._outbox = outbox
         self._will = will
@@ -114,12 +120,18 @@ class Publisher:
         self._live.prepare = self._prepare
         self._live.hold = lambda: None if self._live.may_send() else ""
         self._spare: Channel | None = None
+        self._copies: list[Channel] = []
         if endpoint.others:
             self._spare = Channel("messages, spare", endpoint.turned(), f"{client_id}-s", source)
             self._spare.prepare = self._prepare_spare
             self._spare.greet = self._greet_spare
             self._spare.hold = self._live.hold
             self._spare.may_send = self._may_spare_send
+            self._spare.may_leave = lambda: self._live.is_up
+            self._copies = [
+                self._copy_channel(end, f"{client_id}-c{number}")
+                for number, end in enumerate((endpoint.turned(), endpoint.turned().turned()))
+            ]
         self._live.greet = self._greet
         self._live.farewell = lambda: self._last or self._will
         self._bulk.greet = self._note_bulk
@@ -141,10 +153,24 @@ class Publisher:
 
     def ask_before_sending(self, may_send: Callable[[], bool]) -> None:
         """Have each connection ask whether this reader may say anything at this moment."""
-        self._live.may_send = self._bulk.may_send = may_send
+        for channel in (self._live, self._bulk, *self._copies):
+            channel.may_send = may_send
 
     def _channels(self) -> tuple[Channel, ...]:
-        return (self._bulk, self._live, *([self._spare] if self._spare is not None else []))
+        spare = [self._spare] if self._spare is not None else []
+        return (self._bulk, self._live, *spare, *self._copies)
+
+    def _copy_channel(self, endpoint: Endpoint, client_id: str) -> Channel:
+        source = CopySource(self._outbox, self._prefix, self._is_stuck)
+        channel = Channel("copies for displays", endpoint, client_id, source)
+        channel.hold = self._live.hold
+        channel.may_leave = lambda: not self._is_stuck()
+        return channel
+
+    def _is_stuck(self) -> bool:
+        """Whether nothing that waits gets through to a cluster."""
+        speaks = self._spare if self._spare is not None and not self._live.is_up else self._live
+        return speaks.waiting_s > COPY_AFTER_S
 
     def _may_spare_send(self) -> bool:
         return not self._live.is_up and self._live.may_send()
@@ -180,6 +206,9 @@ class Publisher:
         if self._spare is not None and not self._live.is_up:
             self._spare.say(message)
         self._live.say(message)
+        if self._copies and self._is_stuck():
+            for channel in self._copies:
+                channel.say(copy_of(message, self._prefix))
 
     def say_last(self, message: Message) -> None:
         """Send the very last message of the run; nothing is sent after it."""
@@ -249,11 +278,16 @@ class Publisher:
         )
 
     def _greet_spare(self, session: Session) -> None:
-        session.client.subscribe(f"{self._commands}+", qos=1)
+        self._subscribe(session)
+
+    def _subscribe(self, session: Session) -> None:
+        # In a cluster QoS 1 would be one more thing that needs a leader before we are let in again;
+        # who gives an order waits for its answer in any case.
+        session.client.subscribe(f"{self._commands}+", qos=0 if self._endpoint.others else 1)
 
     def _greet(self, session: Session) -> None:
         self._note_clash()
-        session.client.subscribe(f"{self._commands}+", qos=1)
+        self._subscribe(session)
         # The broker may have lost its retained messages in a restart.
         for message in (self._last,) if self._last else self._outbox.retained():
             session.publish(message, message.payload)

@@ -69,6 +69,10 @@ class Evening:
     shoes: tuple[tuple[int, str], ...]
     began_ms: int
 
+    def between(self, first_ms: int, last_ms: int) -> tuple[Coup, ...]:
+        """Return the coups of a time: a log, or an archive, has those of other evenings too."""
+        return tuple(coup for coup in self.coups if first_ms <= coup.at <= last_ms)
+
 
 def evening_of(lines: Iterable[str]) -> Evening:
     """Return the evening of messages as a messages file has them; ValueError where one is none."""

@@ -55,7 +55,7 @@ def write_report(out: Path, found: Sequence[Reread], cost: str) -> None:
 
 
 def _data(found: Reread) -> dict[str, object]:
-    differences, evening = found.differences, found.recording.evening
+    differences, then = found.differences, found.then
     return {
         "recording": found.recording.url,
         "table": f"{found.recording.table.site}/{found.recording.table.table}",
@@ -65,7 +65,7 @@ def _data(found: Reread) -> dict[str, object]:
         "missing_s": round(found.missing_s, 1),
         "dropped": found.dropped,
         "coups": len(found.coups),
-        "coups_then": None if evening is None else len(evening.coups),
+        "coups_then": None if then is None else len(then),
         "differences": None if differences is None else [
             {**_difference(each), "picture": picture}
             for each, picture in zip(differences, found.pictures, strict=True)
@@ -101,7 +101,7 @@ def _row(found: Reread) -> str:
     head = f'<tr><th scope="row">{escape(recording.name)}</th><td>{escape(table)}</td>'
     if found.error:
         return f'{head}<td colspan="4" class="bad">not read: {escape(found.error)}</td></tr>\n'
-    then = "–" if recording.evening is None else str(len(recording.evening.coups))
+    then = "–" if found.then is None else str(len(found.then))
     differ = "–" if found.differences is None else str(len(found.differences))
     damaged = f"{found.missing_s:.1f} s" if found.missing_s else "–"
     figures = (then, str(len(found.coups)), differ, damaged)

@@ -46,7 +46,8 @@ class Reading(NamedTuple):
 class Reread:
     """What came of one recording; `error` says why it could not be read.
 
-    `differences` is `None` where nothing is known of the evening. `pictures` has the files of the
+    `then` has the evening's coups of the film's time; it and `differences` are `None` where nothing
+    is known of the evening. `pictures` has the files of the
     differences, in their order; "" where the film shows nothing then.
     """
 
@@ -57,6 +58,7 @@ class Reread:
     missing_s: float = 0.0
     dropped: int = 0
     coups: tuple[Coup, ...] = ()
+    then: tuple[Coup, ...] | None = None
     differences: tuple[Difference, ...] | None = None
     pictures: tuple[str, ...] = ()
 
@@ -159,8 +161,8 @@ class Rereading:
             return Reread(recording, str(error))
         found = pieces[0].survey
         coups = self._write(recording, messages)
-        then = recording.evening
-        differ = None if then is None else tuple(differences(then.coups, coups))
+        then = self._then(recording, found)
+        differ = None if then is None else tuple(differences(then, coups))
         return Reread(
             recording,
             seconds=found.at(found.frames) / 1000,
@@ -168,9 +170,17 @@ class Rereading:
             missing_s=float(_missing(reads) / found.rate),
             dropped=sum(read.dropped for read in reads),
             coups=coups,
+            then=then,
             differences=differ,
             pictures=self._pictures(recording, found, differ or ()),
         )
+
+    @staticmethod
+    def _then(recording: Recording, found: Survey) -> tuple[Coup, ...] | None:
+        if recording.evening is None:
+            return None
+        start = recording.start_ms
+        return recording.evening.between(start, start + found.at(found.frames))
 
     def _messages(
         self, recording: Recording, pieces: Sequence[Piece], reads: Sequence[PieceRead]

@@ -63,6 +63,8 @@ class SwitchCheck:
                 self.hidden_since = at
                 # A card hidden during the check is not known by what was seen in it.
                 self.looks_before = self.looks_before if self.is_on else looks
+            if at - self.hidden_since >= HIDDEN_MS:
+                self.since = None
             return
         if self.hidden_since is not None and at - self.hidden_since >= HIDDEN_MS:
             self.since, self.looks = at, []

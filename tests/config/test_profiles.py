@@ -167,7 +167,7 @@ def test_hash_is_the_same_in_every_run() -> None:
     assert rules_hash(load_profile("punto-banco")) == PUNTO_BANCO_HASH
 
 
-PUNTO_BANCO_HASH = "c1424eb03d0659665c061d6e4fcb507d5ba74a7574b9b8380feec67f9de4211d"
+PUNTO_BANCO_HASH = "c377b3c9d8fe803921b044cb696599130de84b3eee4afd4dcd4a3f94ca0a3e59"
 
 
 REFUSED = [

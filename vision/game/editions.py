@@ -14,9 +14,10 @@ class Edition(IntEnum):
 
     # Doubts about the reading, and a switched card, lapse at settlement. One of the first four
     # cards that lies with the wrong hand is WRONG_ORDER_INIT at once. A card read as another face
-    # after the result is a SWITCH.
+    # after the result is a SWITCH. A coup is one nearer to the last where the cut card comes first.
     FIRST = 1
-    # Doubts and a switched card last until sight agrees or a person rules.
+    # Doubts and a switched card last until sight agrees or a person rules. Whether a cut card that
+    # comes first makes that coup the last is the house's rule (`Rules.cut_first_is_last`).
     SECOND = 2
 
 

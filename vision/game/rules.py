@@ -57,7 +57,7 @@ class Rules:
     burn: BurnRule = BurnRule()
     cut_depth: int = 14
     coups_after_cut: int = 1
-    cut_first_is_last: bool = True
+    cut_first_is_last: bool = False
     confidence_gate: float = 0.99
     due_after_ms: int = 5_000
     unaccounted_after_ms: int = 8_000

@@ -45,6 +45,11 @@ def canonical(value: object) -> str:
     return _CANONICAL.encode(value)
 
 
+# Fields that came after version 0.1, with their defaults: such a one is left out of the hash, or
+# every log from before would be one of other rules.
+_LATER = (("cut_first_is_last", False),)
+
+
 def rules_hash(profile: Profile) -> str:
     """Return the SHA-256 (hex) of what a profile says, whatever its file is called or comments on.
 
@@ -63,7 +68,8 @@ def _hashed(value: Any) -> object:
     if isinstance(value, tuple):
         return [_hashed(item) for item in value]
     if is_record(type(value)):
-        return {field.name: _hashed(getattr(value, field.name)) for field in fields_of(type(value))}
+        said = {field.name: getattr(value, field.name) for field in fields_of(type(value))}
+        return {name: _hashed(item) for name, item in said.items() if (name, item) not in _LATER}
     return value
 
 

@@ -419,8 +419,8 @@ def test_cut_card_fixes_the_last_hand(more: int, is_last: bool, between: bool, l
 
 
 def test_cut_card_before_the_first_coup() -> None:
-    """A cut card that comes before any card makes the first coup the last."""
-    dealer = Dealer().start()
+    """Where the house says so, a cut card that comes before any card makes the first the last."""
+    dealer = Dealer(Rules(cut_first_is_last=True)).start()
     dealer.tell(CutCardOut(dealer.tick()))
     dealer.deal(P1, "2c")
     assert dealer.all(ShoeChanged)[-1].last_hand

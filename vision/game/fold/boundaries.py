@@ -229,13 +229,15 @@ def end_burn(transition: Transition, shoe: Shoe) -> None:
 def last_coup(table: Table) -> int:
     """Return the number of the last coup to be dealt, the cut card being out now.
 
-    Between two coups, or as the first card of one, the cut card appears in the one that comes.
+    Between two coups, or as the first card of one, the cut card appears in the one that comes. Some
+    houses make that one the last; no sheet says so, and a dealer is accused on no reading of two.
     """
     rules, coup = table.rules, table.coup
     if coup is not None and not (coup.complete or coup.void or coup.cleared_at is not None):
         return coup.number + rules.coups_after_cut
+    is_last = rules.cut_first_is_last or table.edition is Edition.FIRST
     comes = 1 if coup is None else coup.number + 1
-    return comes + max(0, rules.coups_after_cut - rules.cut_first_is_last)
+    return comes + max(0, rules.coups_after_cut - is_last)
 
 
 def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:

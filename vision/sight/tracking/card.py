@@ -16,6 +16,10 @@ from vision.sight.geometry.plane import Pose
 from vision.sight.tracking.background import Patch
 from vision.sight.tracking.tracklet import Tracklet
 
+# From this probability on (0 to 1) the mouth's word makes a card the cut card, until it lies in a
+# slot. Lower, and cards taken for it are told late; higher, and a cut card is one more card.
+SURELY_CUT = 0.9
+
 
 class Life(StrEnum):
     """Where a card is in its life."""
@@ -173,7 +177,15 @@ class TrackedCard:
     @property
     def is_cut(self) -> bool:
         """Whether it is the cut card, which is put aside: a card laid in a slot is none."""
-        return self.tracklet.is_cut or (self.cut_signed > 0.5 and self.slot is None)
+        by_looks = self.tracklet.is_cut or self.cut_signed >= SURELY_CUT
+        return by_looks and self.slot is None
+
+    @property
+    def kind(self) -> Kind:
+        """The side that shows, or that it is the cut card; one that lies in a slot is a face."""
+        if self.is_cut:
+            return Kind.CUT
+        return Kind.FACE if self.tracklet.kind is Kind.CUT else self.tracklet.kind
 
     @property
     def gone(self) -> bool:

@@ -146,11 +146,12 @@ class Leaving:
         since = open_since() if waiting else None
         for card in waiting:
             waited = at - card.out_at
+            if card.is_cut and not card.tracklet.is_cut and waited < OPEN_PATIENCE_MS:
+                continue  # by the mouth alone: it is another if it comes to lie in a slot
             if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
                 return  # what lies there and is not explained yet may have left before
             hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
-            sure = card.cut_signed >= SURE_SIGN or waited >= ORDER_PATIENCE_MS
-            if sure if card.is_cut else card.is_seen or hidden:
+            if card.is_cut or card.is_seen or hidden:
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True

@@ -88,9 +88,8 @@ def tracker_view(
 
 def _card_view(view: TableView, card: TrackedCard, at: int) -> CardView:
     run = card.tracklet
-    kind = Kind.CUT if card.is_cut else run.kind
     quad = view.quad_px(run.lies_at)
-    return CardView(card.id, quad, kind, card.life, card.slot, run.seen_at == at)
+    return CardView(card.id, quad, card.kind, card.life, card.slot, run.seen_at == at)
 
 
 def run_view(view: TableView, run: Tracklet, found: Sequence[Explanation]) -> RunView:

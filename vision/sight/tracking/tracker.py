@@ -273,11 +273,16 @@ class Tracker:
             for r in self._runs
             if r.rest is not None and self._view.slot_of(r.rest) not in (None, slot)
         )
-        card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
-            other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
-            for other in self._cards
-            if other is not card and not other.is_cut
-            if other.came_at is not None or other.tracklet.seen_at < self._at
+        early = card.came_at < card.out_at  # it lay before it is said to have left
+        card.unordered = (
+            early
+            or any(r.rest_since >= card.out_at for r in elsewhere)
+            or any(
+                other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
+                for other in self._cards
+                if other is not card and not other.is_cut
+                if other.came_at is not None or other.tracklet.seen_at < self._at
+            )
         )
 
     def _open_since(self) -> int | None:
@@ -359,7 +364,7 @@ class Tracker:
 
     def _live(self, card: TrackedCard) -> None:
         run = card.tracklet
-        card.face_seen |= run.kind is Kind.FACE
+        card.face_seen |= card.kind is Kind.FACE
         seen = run.seen_at == self._at
         if seen:
             card.not_bare()
@@ -470,7 +475,7 @@ class Tracker:
             id=card.id,
             pose=run.lies_at,
             quad=self._view.quad_px(run.lies_at),
-            kind=Kind.CUT if card.is_cut else run.kind,
+            kind=card.kind,
             seen=run.seen_at == self._at,
             resting=run.rest is not None,
             out_at=card.out_at,

@@ -100,6 +100,7 @@ BEFORE_SIGN_MS = 1500
 # Two that leave within so long, in ms, left together; longer, and a quick dealer's next is one.
 TOGETHER_MS = 300
 SIGN_DUE_MS = 500  # from the first sight of a card in the mouth to its sign, for a slow dealer
+WAITS_MM = 25.0  # a card within this distance of the mouth may be waiting there still
 LATE_SIGN_MS = 200  # a sign seldom comes later; longer, and a box seen before is the card
 LATEST_SIGN_MS = 600  # and never so late; longer costs nothing but time
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
@@ -386,7 +387,9 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
         weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)
         # Cards leave one by one: what begins at the mouth is the last that left, not one before it.
-        later = any(card.out_at < c.out_at <= run.born_at + LATE_SIGN_MS for c in scene.cards)
+        waited = (at for at, pose in run.recent if scene.view.in_mouth(pose, WAITS_MM))
+        left_by = max(waited, default=run.born_at) + LATE_SIGN_MS
+        later = any(card.out_at < c.out_at <= left_by for c in scene.cards)
         weight *= odds.lost_to_mouth if later else 1.0
     else:
         late = since - far / THROWN_MM_MS

@@ -96,7 +96,7 @@ class Leaving:
         near = [
             card
             for card in cards
-            if card.placed is None and not card.gone and card.return_at is None
+            if card.placed is None and not (card.gone or card.is_cut) and card.return_at is None
             if event.at - card.out_at <= RETURN_WITHIN_MS
             if distance_inside(card.tracklet.pose.centre, self._view.mouth) >= -RETURN_REACH_MM
         ]

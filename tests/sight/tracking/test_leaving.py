@@ -161,6 +161,17 @@ def hand_over(pose: Pose) -> Points:
     return np.array(pose.centre, np.float32) + np.array(sides, np.float32)
 
 
+def test_card_that_the_mouth_took_for_the_cut_card_is_one_where_it_lies_in_a_slot() -> None:
+    """The cut card is put aside: what comes to lie in a slot, and nothing else, is told."""
+    watch = Watch()
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=2)
+    watch.see(Pose(MOUTH.x - 60, MOUTH.y + 45, 60), signs=[(MouthSign.CUT, 0.95)])
+    watch.see(Pose(MOUTH.x - 200, MOUTH.y + 200, 80))
+    watch.see(FIRST, frames=60)
+    assert [(track.slot, track.kind) for track in watch.told] == [(Slot.PUNTO_1, Kind.BACK)]
+    assert len(watch.tracks) == 1
+
+
 def test_card_covered_where_it_stopped_lies_there() -> None:
     """An arm comes to lie over the first card before it counts as laid: the next is another."""
     watch = Watch()

@@ -365,6 +365,19 @@ def test_card_moved_to_another_slot_is_placed_again() -> None:
     assert log.tracks[0].placed_at != first
 
 
+def test_card_held_over_another_slot_is_not_laid_there() -> None:
+    """A hand that clears stops with its cards over others: they stay where they were laid."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.FACE, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    log.play(log.stage.wait(500))
+    log.stage.props.remove(prop)
+    log.play(log.stage.deal(replace(prop), PLACES[Slot.BANCO_1], start=prop.pose))
+    log.play(log.stage.wait(200))
+    assert log.tracks[0].pose.distance(PLACES[Slot.BANCO_1]) < 20
+    assert [track.slot for track in log.tracks] == [Slot.PUNTO_1]
+
+
 def test_cards_swept_to_the_discard_are_gone() -> None:
     """Clearing ends with every card gone once, and nothing new."""
     log = quiet(missed=0.1, doubled=0.1)

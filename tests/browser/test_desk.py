@@ -155,7 +155,9 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     screen = enter("Cy", "desk")
     reader.publish(alert.topic, newer)
     open_alert(screen, reader)
-    screen.page.wait_for_function("document.querySelector('#facts img')?.naturalWidth === 200")
+    screen.page.wait_for_function(
+        "() => document.querySelector('#facts img')?.naturalWidth === 200"
+    )
     screen.page.goto(f"{screen.page.url.split('#')[0]}#history/{reader.table}/s1")
     screen.page.click("summary:has-text('Coup 2')", timeout=20000)
     rows = screen.page.locator("details[open] table").last.locator("tr")

@@ -122,16 +122,7 @@ class Publisher:
         self._spare: Channel | None = None
         self._copies: list[Channel] = []
         if endpoint.others:
-            self._spare = Channel("messages, spare", endpoint.turned(), f"{client_id}-s", source)
-            self._spare.prepare = self._prepare_spare
-            self._spare.greet = self._greet_spare
-            self._spare.hold = self._live.hold
-            self._spare.may_send = self._may_spare_send
-            self._spare.may_leave = lambda: self._live.is_up
-            self._copies = [
-                self._copy_channel(end, f"{client_id}-c{number}")
-                for number, end in enumerate((endpoint.turned(), endpoint.turned().turned()))
-            ]
+            self._add_spares(client_id, source)
         self._live.greet = self._greet
         self._live.farewell = lambda: self._last or self._will
         self._bulk.greet = self._note_bulk
@@ -139,6 +130,20 @@ class Publisher:
         self._bulk_since_s = 0.0
         self._clashes = 0
         self._clashed_s = 0.0
+
+    def _add_spares(self, client_id: str, source: LiveSource) -> None:
+        """Make the connections to other nodes of a cluster: one to stand in, two for copies."""
+        other = self._endpoint.turned()
+        spare = self._spare = Channel("messages, spare", other, f"{client_id}-s", source)
+        spare.prepare = self._prepare_spare
+        spare.greet = self._greet_spare
+        spare.hold = self._live.hold
+        spare.may_send = self._may_spare_send
+        spare.may_leave = lambda: self._live.is_up
+        self._copies = [
+            self._copy_channel(end, f"{client_id}-c{number}")
+            for number, end in enumerate((other, other.turned()))
+        ]
 
     @property
     def connected(self) -> bool:

@@ -71,6 +71,15 @@ def quiet(seed: int = 1, **faults: float) -> Log:
     return log
 
 
+def two_dealt() -> Log:
+    """Return a log of a stage on which Punto's and Banco's first card lie open."""
+    log = quiet()
+    for slot in (Slot.PUNTO_1, Slot.BANCO_1):
+        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
+    log.play(log.stage.wait(500))
+    return log
+
+
 @pytest.mark.parametrize("slot", list(Slot), ids=lambda slot: slot.name)
 def test_card_dealt_to_a_slot_is_out_and_then_placed_there(slot: Slot) -> None:
     """A card is out while it moves, once, and placed in its slot when it rests."""
@@ -240,10 +249,7 @@ def test_card_taken_away_is_gone_though_something_passes_over_its_bare_place() -
 
 def test_card_taken_alone_is_in_a_hand() -> None:
     """One of two cards is away for two seconds, as to be switched: it comes back as itself."""
-    log = quiet()
-    for slot in (Slot.PUNTO_1, Slot.BANCO_1):
-        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
-    log.play(log.stage.wait(500))
+    log = two_dealt()
     away = log.stage.props.pop(0)
     log.play(log.stage.wait(2000))
     log.stage.props.append(away)
@@ -254,10 +260,7 @@ def test_card_taken_alone_is_in_a_hand() -> None:
 
 def test_next_card_does_not_end_one_whose_place_seemed_bare() -> None:
     """A hand like the felt passes over a card as the next one leaves: the coup goes on."""
-    log = quiet()
-    for slot in (Slot.PUNTO_1, Slot.BANCO_1):
-        log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[slot]))
-    log.play(log.stage.wait(500))
+    log = two_dealt()
     hidden = log.stage.props.pop(0)
     log.play(log.stage.wait(100))
     frame = log.stage.picture()

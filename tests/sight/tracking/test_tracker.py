@@ -219,32 +219,41 @@ def test_card_under_a_hand_is_missing_not_gone() -> None:
     assert log.gone == []
 
 
-def test_card_taken_away_unseen_is_gone_when_its_place_is_bare() -> None:
+def test_cards_taken_away_unseen_are_gone_when_their_places_are_bare() -> None:
     """Removal is seen on the bare table, within a second of the hand leaving."""
-    log = quiet()
-    prop = Prop(MOUTH, Kind.FACE, ACE)
-    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
-    log.play(log.stage.wait(500))
-    log.stage.props.remove(prop)
+    log = two_dealt()
+    log.stage.props.clear()
     log.play(log.stage.wait(1000))
-    assert len(log.gone) == 1
+    assert len(log.gone) == 2
     assert log.tracks == ()
 
 
-def test_card_taken_away_is_gone_though_something_passes_over_its_bare_place() -> None:
+def test_cards_taken_away_are_gone_though_something_passes_over_their_places() -> None:
     """What hides a bare place for a moment lays no card there: the time before it counts."""
-    log = quiet()
-    prop = Prop(MOUTH, Kind.FACE, ACE)
-    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
-    log.play(log.stage.wait(500))
-    log.stage.props.remove(prop)
+    log = two_dealt()
+    place = log.stage.props[-1].pose
+    log.stage.props.clear()
     log.play(log.stage.wait(300))
-    log.stage.hand = replace(prop.pose, y=prop.pose.y + log.stage.grip_mm)
+    log.stage.hand = replace(place, y=place.y + log.stage.grip_mm)
     log.play(log.stage.wait(400))
     assert log.gone == []
     log.stage.hand = None
     log.play(log.stage.wait(300))
-    assert len(log.gone) == 1
+    assert len(log.gone) == 2
+
+
+def test_only_card_of_a_table_that_seems_taken_is_in_a_hand() -> None:
+    """The first card of a coup is unseen for two seconds: no other was cleared, so it was not."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.FACE, ACE)
+    log.play(log.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    log.play(log.stage.wait(500))
+    log.stage.props.remove(prop)
+    log.play(log.stage.wait(2000))
+    log.stage.props.append(prop)
+    log.play(log.stage.wait(1000))
+    assert log.gone == []
+    assert len(log.ids) == 1
 
 
 def test_card_taken_alone_is_in_a_hand() -> None:

@@ -16,9 +16,10 @@ from vision.sight.geometry.plane import Pose
 from vision.sight.tracking.background import Patch
 from vision.sight.tracking.tracklet import Tracklet
 
-# From this probability on (0 to 1) the mouth's word makes a card the cut card, until it lies in a
-# slot. Lower, and cards taken for it are told late; higher, and a cut card is one more card.
-SURELY_CUT = 0.9
+# From this probability on (0 to 1) the mouth's word is taken: that it was the cut card (until it
+# lies in a slot), that two left together, that one left which was seen nowhere. Lower, and false
+# signs delay cards and ask people for a look; higher, and a cut card is one more card.
+SURE_SIGN = 0.9
 
 
 class Life(StrEnum):
@@ -177,7 +178,7 @@ class TrackedCard:
     @property
     def is_cut(self) -> bool:
         """Whether it is the cut card, which is put aside: a card laid in a slot is none."""
-        by_looks = self.tracklet.is_cut or self.cut_signed >= SURELY_CUT
+        by_looks = self.tracklet.is_cut or self.cut_signed >= SURE_SIGN
         return by_looks and self.slot is None
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Pose, TableView, distance_inside
 from vision.sight.mouth.signs import MouthEvent, MouthSign
-from vision.sight.tracking.card import Life, TrackedCard
+from vision.sight.tracking.card import SURE_SIGN, Life, TrackedCard
 from vision.sight.tracking.tracklet import Tracklet
 
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
@@ -31,8 +31,6 @@ SIGN_ALONE, SIGN_ALONE_MS = 0.985, 200
 # A card given to leave that nobody saw for so long, in ms, was none. Shorter, and a card under a
 # resting hand is lost; longer, and a false box may come to be taken for it.
 NEVER_CAME_MS = 5000
-# ... which is a doubt worth a person's look where the mouth was at least this sure.
-SURE_SIGN = 0.9
 # Signs that a card went back count for one last seen within so many mm of the mouth, and are
 # believed after so many ms without sight of it elsewhere: one under a hand has been laid by then.
 RETURN_REACH_MM, RETURN_MS = 220.0, 1500

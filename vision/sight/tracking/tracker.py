@@ -273,16 +273,11 @@ class Tracker:
             for r in self._runs
             if r.rest is not None and self._view.slot_of(r.rest) not in (None, slot)
         )
-        early = card.came_at < card.out_at  # it lay before it is said to have left
-        card.unordered = (
-            early
-            or any(r.rest_since >= card.out_at for r in elsewhere)
-            or any(
-                other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
-                for other in self._cards
-                if other is not card and not other.is_cut
-                if other.came_at is not None or other.tracklet.seen_at < self._at
-            )
+        card.unordered = any(r.rest_since >= card.out_at for r in elsewhere) or any(
+            other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
+            for other in self._cards
+            if other is not card and not other.is_cut
+            if other.came_at is not None or other.tracklet.seen_at < self._at
         )
 
     def _open_since(self) -> int | None:
@@ -440,7 +435,8 @@ class Tracker:
             return True
         others = [c for c in self._cards if c is not card and c.placed is not None and not c.gone]
         going = any(other.bare_since is not None for other in others)
-        return card.face_seen and (going or not others)
+        last = not others and self._cleared_at > (card.placed_at or self._at)
+        return card.face_seen and (going or last)
 
     def _sight(self, card: TrackedCard) -> Sight:
         """Look at the place of a card that is not detected."""

@@ -260,10 +260,10 @@ class Channel:
             if last is not None:
                 session.publish(last, last.payload)
         finally:
+            # Taken back first: who stands in for this connection sends what is older before it.
+            self._source.lost([sent.message for sent in session.in_flight.values()])
             self._session, self.ended_s = None, time.monotonic()
             self._close(session)
-            in_flight = [sent.message for sent in session.in_flight.values()]
-            self._source.lost(in_flight)
 
     def _serve(self, session: Session) -> None:
         while True:
@@ -323,7 +323,11 @@ class Channel:
 
     def _hand_over(self, session: Session) -> None:
         while self.may_send() and (parcel := self._source.next(session.load)) is not None:
-            number = session.publish(parcel.message, parcel.payload)
+            try:
+                number = session.publish(parcel.message, parcel.payload)
+            except Exception:
+                self._source.lost([parcel.message])  # it is not in flight
+                raise
             now = time.monotonic()
             session.in_flight[number] = _Sent(parcel.message, len(parcel.payload), now)
 

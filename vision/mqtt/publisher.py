@@ -114,7 +114,7 @@ class Publisher:
         self._bulk_source = BulkSource(lanes, bulk.fill, bulk.replayed, bulk.most_bytes)
         client_id = private_id(endpoint, prefix, secret)
         self._bulk = Channel("pictures", endpoint, f"{client_id}-p", self._bulk_source)
-        source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
+        source = self._live_source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
         self._live = Channel("messages", endpoint, client_id, source)
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
@@ -136,7 +136,8 @@ class Publisher:
         other = self._endpoint.turned()
         spare = self._spare = Channel("messages, spare", other, f"{client_id}-s", source)
         spare.prepare = self._prepare_spare
-        spare.greet = self._greet_spare
+        spare.greet = self._subscribe
+        spare.acknowledged = self._live.wake  # it may have waited for the spare one's messages
         spare.hold = self._live.hold
         spare.may_send = self._may_spare_send
         spare.may_leave = lambda: self._live.is_up
@@ -282,9 +283,6 @@ class Publisher:
             None if self._live.is_up else self._receive(message)
         )
 
-    def _greet_spare(self, session: Session) -> None:
-        self._subscribe(session)
-
     def _subscribe(self, session: Session) -> None:
         # In a cluster QoS 1 would be one more thing that needs a leader before we are let in again;
         # who gives an order waits for its answer in any case.
@@ -293,9 +291,12 @@ class Publisher:
     def _greet(self, session: Session) -> None:
         self._note_clash()
         self._subscribe(session)
-        # The broker may have lost its retained messages in a restart.
+        # The broker may have lost its retained messages in a restart. What is newer may be on its
+        # way by the spare connection, and must not be overtaken.
+        newer = self._live_source.topics_in_flight()
         for message in (self._last,) if self._last else self._outbox.retained():
-            session.publish(message, message.payload)
+            if message.topic not in newer:
+                session.publish(message, message.payload)
 
     def _receive(self, message: paho.MQTTMessage) -> None:
         name = message.topic.removeprefix(self._commands)

@@ -2,16 +2,18 @@
 
 Films of play of 1080p at 30 frames a second, dealt by the simulator, come by RTSP from a local
 server; `shoe-reader run` reads them all as one service, with mosquitto as its broker, while a
-board server has as many pages open as there are tables. It prints for each table how old pictures
-were when they were looked at, what it took from a picture to a subscriber, the looks a second, the
-memory (proportional set size of the reader and its capture process), the processor time, and how
-many coups came out as dealt; beside it how loaded the machine was.
+board server has as many pages open as there are tables. A film is a short shoe that is dealt again
+and again, and the staff order a new shoe each time its last coup has ended. It prints for each
+table how old pictures were when they were looked at, what it took from a picture to a subscriber,
+the looks a second, the memory (proportional set size of the reader and its capture process), the
+processor time, and how many coups came out as dealt; beside it how loaded the machine was.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import selectors
@@ -26,16 +28,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
+import av
 import numpy as np
+import paho.mqtt.client as paho
 
 from tests.camera.video_servers import PYTHON, free_port
 from tests.chaos.consumer import Consumer
 from tests.mqtt.mqtt_tools import Mosquitto
 from vision.simulator.dealing import simulate
 
-COUP_S = 12.0  # seconds of film that a coup of the simulator takes; more would deal longer films
+FILMS = 4  # different ones; more tables than that see the first ones again
+SHOE_COUPS = 20  # coups of a film: more are more different ones, and take longer to draw
 START_S = 120.0  # seconds in which the readers must be there; a loaded machine takes as long
 EVENTS = ("card", "coup/live", "coup/result", "alert", "shoe", "roads")
 TICKS = os.sysconf("SC_CLK_TCK")  # of /proc, a second
@@ -46,26 +52,53 @@ HEAD = (
 
 
 class Listener(Consumer):
-    """Takes everything of all tables, with the moment at which it came."""
+    """Takes everything of all tables, with the moment at which it came; orders new shoes."""
 
     def __init__(self, port: int) -> None:
         self.came: list[tuple[float, str, dict[str, Any]]] = []
+        self._shoes: dict[str, int] = defaultdict(int)
         super().__init__(port, "casino/+/table/+/")
 
-    def _on_message(self, _client: object, _data: object, message: Any) -> None:
+    def _on_message(self, client: Any, _data: object, message: paho.MQTTMessage) -> None:
         came_ms = 1000 * time.time()
-        if message.payload[:1] == b"{":
-            self.came.append((came_ms, message.topic, json.loads(message.payload)))
+        if message.payload[:1] != b"{":
+            return
+        payload = json.loads(message.payload)
+        self.came.append((came_ms, message.topic, payload))
+        table, _, topic = message.topic.rpartition("/coup/")
+        if topic == "result" and payload["coup"] == SHOE_COUPS and payload["revision"] == 1:
+            self._shoes[table] += 1
+            order = {"by": "Ann", "role": "inspector", "shoe": f"again {self._shoes[table]}"}
+            client.publish(f"{table}/cmd/new_shoe", json.dumps(order), 1)
 
 
-def deal(folder: Path, number: int, minutes: float) -> Path:
+def deal(folder: Path, number: int) -> Path:
     """Deal the film of a table, if it is not there yet, and return its folder."""
-    coups = max(1, round(60 * minutes / COUP_S))
-    film = folder / f"table-{number}-{coups}"
+    film = folder / f"table-{number}-{SHOE_COUPS}"
     if not (film / simulate.VIDEO).exists():
-        words = [str(film), "--coups", str(coups), "--seed", str(100 + number), "--fps", "30"]
-        simulate.main([*words, "--fault-every", "10"])
+        words = [str(film), "--coups", str(SHOE_COUPS), "--seed", str(100 + number), "--fps", "30"]
+        simulate.main([*words, "--fault-every", "0"])
     return film
+
+
+def repeated(film: Path, minutes: float) -> Path:
+    """Return a film's video that goes on for so long, by dealing the same again and again."""
+    longer = film / f"{minutes:g}-minutes.mp4"
+    if longer.exists():
+        return longer
+    with av.open(film / simulate.VIDEO) as read, av.open(longer, "w") as written:
+        stream = read.streams.video[0]
+        copy = written.add_stream_from_template(stream)
+        length = stream.duration or 0
+        times = math.ceil(60 * minutes / float(length * stream.time_base))
+        for begin in range(0, times * length, length):
+            read.seek(0)
+            for packet in read.demux(stream):
+                if packet.dts is not None and packet.pts is not None:
+                    packet.dts, packet.pts = packet.dts + begin, packet.pts + begin
+                    packet.stream = copy
+                    written.mux(packet)
+    return longer
 
 
 def table_file(film: Path, number: int, source: str, port: int, folder: Path) -> Path:
@@ -120,7 +153,7 @@ def family(pid: int) -> list[int]:
 
 def readers(service: int) -> dict[str, list[int]]:
     """Return the processes of each table of the service."""
-    found = {}
+    found: dict[str, list[int]] = {}
     for pid in family(service)[1:]:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
         names = [Path(word).stem for word in words if word.endswith(".toml")]
@@ -157,8 +190,9 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
     p50, p99 = np.percentile(delays, (50, 99)) if delays else (0.0, 0.0)
     age = last["age_ms"]
     truth = json.loads((film / "truth.json").read_text("utf-8"))["coups"]
-    said = {p["coup"]: p for _, topic, p in of_it if topic.endswith("coup/result")}
-    told = [_as_dealt(coup, said.get(coup["coup"])) for coup in truth]
+    said = [p for _, topic, p in of_it if topic.endswith("coup/result")]
+    newest = {(p["shoe"], p["coup"]): p for p in said}
+    told = [_as_dealt(truth[(coup - 1) % SHOE_COUPS], p) for (_, coup), p in newest.items()]
     overload = {p["overload"] for p in health} - {None}
     line = (
         f"{table:5}  {age.get('p50', 0):7.0f}  {age.get('p99', 0):6.0f}  {p50:17.0f}  {p99:6.0f}  "
@@ -168,8 +202,8 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
     return "\n".join([line, *(f"       {words}" for words in sorted(overload)[:1])])
 
 
-def _as_dealt(coup: dict[str, Any], said: dict[str, Any] | None) -> str:
-    if said is None or said["winner"] is None:
+def _as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
+    if said["winner"] is None:
         return "held"
     hands = [said["punto"]["cards"], said["banco"]["cards"]]
     right = [said["winner"], *hands] == [coup["winner"], coup["punto"], coup["banco"]]
@@ -185,7 +219,7 @@ def measure(films: Sequence[Path], minutes: float) -> str:
         port, board = free_port(), free_port()
         server = [PYTHON, str(Path(__file__).parents[1] / "camera" / "film_server.py"), str(port)]
         cameras = opened.enter_context(
-            process(*server, *(str(f / simulate.VIDEO) for f in films), stdout=subprocess.PIPE)
+            process(*server, *(str(repeated(f, minutes + 3)) for f in films), stdout=PIPE)
         )
         assert cameras.stdout is not None
         assert cameras.stdout.readline() == b"ready\n"
@@ -244,7 +278,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     numbers = range(arguments.tables)
-    films = [deal(arguments.films, number, arguments.minutes) for number in numbers]
+    films = [deal(arguments.films, number % FILMS) for number in numbers]
     print(measure(films, arguments.minutes))
 
 

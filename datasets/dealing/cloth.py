@@ -48,6 +48,12 @@ TABLES: dict[str, Cloth] = {
     "green": Cloth("train", (52, 92, 28), (210, 235, 240)),
     "blue": Cloth("train", (120, 66, 22), (225, 235, 240)),
     "red": Cloth("train", (36, 26, 118), (120, 205, 235)),
+    # As brown as hands, as grey as sleeves, as dark as gloves: hard to tell from what covers them.
+    "tan": Cloth("train", (92, 128, 162), (40, 52, 66)),
+    "brown": Cloth("train", (52, 78, 118), (190, 220, 235)),
+    "grey": Cloth("train", (112, 112, 108), (235, 235, 235)),
+    "black": Cloth("train", (38, 36, 34), (150, 190, 215)),
+    "teal": Cloth("train", (104, 98, 30), (225, 235, 240)),
 }
 
 

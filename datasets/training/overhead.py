@@ -18,6 +18,7 @@ from ..dealing.film import Shot
 from ..dealing.film_settings import look_for
 from ..dealing.scenario import Dealing, Scenario
 from ..dealing.simulate import rehearse
+from ..dealing.style import PLAIN, Style, styles
 from ..dealing.table_places import Camera
 from ..dealing.timeline import Act, Carried, on_table
 from ..faces.registry import deck_names
@@ -29,6 +30,8 @@ Rng = np.random.Generator
 _SEED_FAMILY = {"train": 1, "test": 2}
 # Frames taken of one film: more are cheaper and more alike.
 _FRAMES_A_LOOK = 24
+# Share of the stills that are of the plain dealer's table: it is the demo's.
+_PLAIN = 0.2
 # Grey of the letterbox, as the detector gets it.
 _GREY = 114
 # A card that has just left the mouth is mostly hidden by the shoe.
@@ -44,10 +47,12 @@ def overhead(
     """Yield stills of (width, height) px for ever, a few dozen of each simulated table."""
     rng = np.random.default_rng([_SEED_FAMILY[split], 5, seed])
     while True:
-        camera = Camera((1920, 1080), tilt=float(rng.uniform(0, 18)))
+        style = _style(rng, split)
+        camera = Camera((1920, 1080), float(rng.uniform(0, 18)), 0.0, style.optics.turned)
         deck = str(rng.choice(deck_names(split)))
         number = int(rng.integers(1 << 30))
-        look = look_for(split, number, camera, deck=deck, noise=float(rng.uniform(1, 7)))
+        noise = float(rng.uniform(1, 7))
+        look = look_for(split, number, camera, deck=deck, noise=noise, style=style)
         scenario = Scenario(coups=2, seed=number, dealing=Dealing.MIXED, slip_every=2)
         acts = rehearse(scenario, look).acts
         shot = Shot(look)
@@ -58,6 +63,12 @@ def overhead(
             labels = [label for card in cards if (label := _label(card, shot, float(at)))]
             labels = [label for label in labels if not _covered(label.quad, hands)]
             yield _framed(rng, image, labels, size, hands)
+
+
+def _style(rng: Rng, split: str) -> Style:
+    """Return the plain dealer and table, or any of the split's."""
+    known = styles(split)
+    return PLAIN if rng.random() < _PLAIN else known[int(rng.integers(len(known)))]
 
 
 def _at(acts: Sequence[Act], at: float) -> tuple[Act, tuple[Carried, ...]]:

@@ -98,11 +98,11 @@ def pieces(
 
 
 def mixed(seed: int, split: str) -> Iterator[Still]:
-    """Yield stills for ever: of three, two of cards anywhere, one of a whole table."""
+    """Yield stills for ever: of two, one of cards anywhere, one of a whole table."""
     anywhere = stills(seed, split=split, size=(STILL, STILL))
     tables = overhead(seed, split=split, size=(STILL, STILL))
     for number in count(1):
-        yield next(tables if number % 3 == 0 else anywhere)
+        yield next(tables if number % 2 == 0 else anywhere)
 
 
 def line_of(number: int, corners: Points, x: int, y: int) -> str:

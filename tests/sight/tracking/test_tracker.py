@@ -104,8 +104,7 @@ def test_card_missed_in_flight_is_found_at_rest() -> None:
 
 def test_card_missed_in_flight_comes_before_one_seen_leaving_the_shoe_after_it() -> None:
     """Right after a clearing a card found lying takes long to prove; the next one waits for it."""
-    log = quiet()
-    log.play(log.stage.deal(Prop(MOUTH, Kind.FACE, ACE), PLACES[Slot.BANCO_2]))
+    log = two_dealt()
     log.play(log.stage.clear())
     log.stage.props.append(Prop(PLACES[Slot.PUNTO_1], Kind.FACE, ACE))
     log.play(log.stage.wait(300))

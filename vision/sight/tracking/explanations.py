@@ -155,7 +155,8 @@ def weighed(
     runs: Sequence[Tracklet], scene: Scene, odds: Odds = ODDS, *, joint: bool = True
 ) -> Sequence[Sequence[Explanation]]:
     """Return all that each run of sightings can be, with its weight."""
-    options = [tuple(e for e in _explanations(run, scene, odds) if e.weight) for run in runs]
+    twins = _twins(runs, scene)
+    options = [tuple(e for e in _explanations(r, scene, odds, twins) if e.weight) for r in runs]
     return _marginals(options, _Arrivals(runs, scene, odds)) if joint else options
 
 
@@ -198,6 +199,8 @@ class _Arrivals:
             if card.return_at is None and not card.is_cut and not stopped(card, scene)
         ]
         self._awaited = sorted(awaited, key=lambda card: -card.out_at)
+        twins = _twins(runs, scene)
+        self._twins = [index for index, run in enumerate(runs) if run.number in twins]
         self._at, self._odds = scene.at, odds
 
     def weight(self, chosen: Sequence[Explanation]) -> float:
@@ -213,6 +216,8 @@ class _Arrivals:
             there = 1.0 if card.is_seen else card.signed
             weight *= share if id(card) in came else there * share + 1.0 - there
             first = min(first, at)
+        both = sum(chosen[index].new for index in self._twins)
+        weight *= self._odds.two_at_once ** max(0, both - 1)
         return weight * self._another(chosen, came)
 
     def _another(self, chosen: Sequence[Explanation], came: Mapping[int, float]) -> float:
@@ -261,8 +266,26 @@ def left_the_mouth(run: Tracklet, view: TableView) -> bool:
     )
 
 
-def _explanations(run: Tracklet, scene: Scene, odds: Odds) -> Iterable[Explanation]:
-    yield Explanation(_no_card(run, scene, odds))
+def _twins(runs: Sequence[Tracklet], scene: Scene) -> frozenset[int]:
+    """Return the numbers of runs that left the mouth beside each other, at one time.
+
+    Rarely do two cards; often a box goes astray, and the card goes on as another run.
+    """
+    left = [run for run in runs if left_the_mouth(run, scene.view)]
+    return frozenset(
+        run.number
+        for run in left
+        for other in left
+        if other is not run
+        and abs(other.born_at - run.born_at) < TOGETHER_MS
+        and other.first.distance(run.first) < DOUBLE_MM
+    )
+
+
+def _explanations(
+    run: Tracklet, scene: Scene, odds: Odds, twins: frozenset[int]
+) -> Iterable[Explanation]:
+    yield Explanation(_no_card(run, scene, odds, is_twin=run.number in twins))
     yield Explanation(_new_card(run, scene, odds), new=True)
     for card in scene.cards:
         weight = (1.0 - card.went_back) * _known_card(run, card, scene, odds)
@@ -276,9 +299,13 @@ def _is_taken(run: Tracklet, card: TrackedCard, scene: Scene) -> bool:
     return slot not in (None, card.slot) and any(other.slot is slot for other in others)
 
 
-def _no_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
+def _no_card(run: Tracklet, scene: Scene, odds: Odds, *, is_twin: bool) -> float:
     unsure = ((1.0 - run.score) / (1.0 - odds.usual_score)) ** 2
-    weight = unsure * _no_card_at_all(run, scene, odds)
+    if is_twin and run.rest is None:
+        age = scene.at - run.born_at
+        weight = unsure * odds.false_beside * math.exp(-age / odds.false_lasts_beside_ms)
+    else:
+        weight = unsure * _no_card_at_all(run, scene, odds)
     return weight * (odds.false_on_hand if on_hand(run.pose, scene.hands) else 1.0)
 
 

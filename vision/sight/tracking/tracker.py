@@ -352,7 +352,8 @@ class Tracker:
         if any(card.life is Life.LYING for card in self._cards if not card.is_cut):
             return  # the coup goes on: a place that seems bare is under the hand that deals
         for card in self._cards:
-            if card.face_seen and card.bare_since is not None and card.bare_since < new.out_at:
+            bare = card.bare_since is not None and card.bare_since < new.out_at
+            if card.face_seen and bare and self._is_cleared(card):
                 card.life = Life.GONE
 
     # --- cards -----------------------------------------------------------------------------------

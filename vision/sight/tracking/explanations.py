@@ -340,7 +340,7 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         weight *= odds.second_in_slot if lying else 1.0
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
     if scene.signs:
-        came = run.born_at if run.rest is None else run.rest_since
+        came = _left_at(run, scene.view) if left or run.rest is None else run.rest_since
         near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
         overdue = max(scene.at - came - SIGN_DUE_MS, 0) / odds.sign_late_ms
         missed = odds.sign_missed * (odds.two_at_once if near else 1.0)
@@ -348,6 +348,12 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         waits = left and not given  # its own sign may be still to come
         weight *= missed + (1.0 - missed) * math.exp(-overdue) if waits else missed
     return weight
+
+
+def _left_at(run: Tracklet, view: TableView) -> int:
+    """Return when (ms) a run was last seen to wait in the mouth, as far back as is known."""
+    waited = (at for at, pose in run.recent if view.in_mouth(pose, WAITS_MM))
+    return max(waited, default=run.born_at)
 
 
 def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
@@ -414,8 +420,7 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
         weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)
         # Cards leave one by one: what begins at the mouth is the last that left, not one before it.
-        waited = (at for at, pose in run.recent if scene.view.in_mouth(pose, WAITS_MM))
-        left_by = max(waited, default=run.born_at) + LATE_SIGN_MS
+        left_by = _left_at(run, scene.view) + LATE_SIGN_MS
         later = any(card.out_at < c.out_at <= left_by for c in scene.cards)
         weight *= odds.lost_to_mouth if later else 1.0
     else:

@@ -277,7 +277,6 @@ class Tracker:
             other.out_at < card.came_at and (other.came_at or self._at) > card.out_at
             for other in self._cards
             if other is not card and not other.is_cut
-            if other.came_at is not None or other.tracklet.seen_at < self._at
         )
 
     def _open_since(self) -> int | None:

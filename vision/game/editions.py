@@ -17,7 +17,8 @@ class Edition(IntEnum):
     # after the result is a SWITCH. A coup is one nearer to the last where the cut card comes first.
     FIRST = 1
     # Doubts and a switched card last until sight agrees or a person rules. Whether a cut card that
-    # comes first makes that coup the last is the house's rule (`Rules.cut_first_is_last`).
+    # comes first makes that coup the last is the house's rule (`Rules.cut_first_is_last`). A card
+    # that was found comes before those still to be laid for which its turn leaves no room.
     SECOND = 2
 
 

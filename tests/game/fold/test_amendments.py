@@ -58,6 +58,19 @@ def test_first_card_found_late_makes_the_codes_right() -> None:
     ]  # fmt: skip
 
 
+def test_card_found_where_the_first_lies_begins_no_coup_while_one_is_to_be_laid() -> None:
+    """Of two on their way the second comes to light first, and lies where the first card lies."""
+    dealer = Dealer().start()
+    dealer.out()
+    on_its_way, order = dealer.order, found(dealer)
+    dealer.lay(P1, order)
+    dealer.lay(B1, on_its_way)
+    coup = dealer.table.coup
+    assert coup is not None
+    assert (coup.number, [card.order for card in coup.cards]) == (1, [order, on_its_way])
+    assert dealer.raised == []
+
+
 @pytest.mark.parametrize("missed", range(4))
 def test_card_of_the_first_four_found_at_any_time_raises_nothing(missed: int) -> None:
     """A legal coup of which one exit was unseen raises nothing once all is known."""

@@ -33,15 +33,20 @@ class Watch:
     def see(
         self,
         *poses: Pose,
+        doubtful: Sequence[Pose] = (),
         signs: Sequence[tuple[MouthSign, float]] = (),
         hands: Sequence[Points] = (),
         frames: int = 1,
     ) -> None:
-        """Give so many frames of cards lying at these poses; the signs come with the first."""
+        """Give so many frames of cards lying at these poses; the signs come with the first.
+
+        Of the `doubtful` the detector is hardly sure.
+        """
         mouth = [MouthEvent(self.at + STEP_MS, sign, sure) for sign, sure in signs]
         for _ in range(frames):
             self.at += STEP_MS
             found = [Sighting(pose, Kind.BACK, 0.9) for pose in poses]
+            found += [Sighting(pose, Kind.BACK, 0.5) for pose in doubtful]
             self.tracks = self.tracker.follow(found, self.at, mouth=mouth, hands=hands)
             new = {track.id for track in self.tracks} - {track.id for track in self.told}
             self.told += [track for track in self.tracks if track.id in new]
@@ -122,6 +127,38 @@ def test_card_that_goes_back_into_the_shoe_is_returned() -> None:
     assert len(watch.told) == 1
     assert watch.tracks == ()
     assert "RETURNED_TO_SHOE" not in watch.codes, "its track says so, with its number"
+
+
+def test_card_that_lies_on_the_table_was_not_returned() -> None:
+    """The mouth says that the card is back, and it is laid all the same: none else left."""
+    watch = Watch()
+    shares = np.linspace(0, 1, 12)
+    way = [
+        Pose(MOUTH.x + share * (FIRST.x - MOUTH.x), MOUTH.y + share * (FIRST.y - MOUTH.y), 60)
+        for share in shares
+    ]
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=3)
+    watch.see(signs=[(MouthSign.LEFT, 0.95)], frames=2)
+    for number, pose in enumerate(way):
+        watch.see(pose, signs=[(MouthSign.RETURNED, 0.97)] if number == 1 else [])
+    watch.see(FIRST, frames=60)
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1]
+    assert watch.codes == []
+    assert not any(track.returned for track in watch.told)
+
+
+def test_box_that_goes_astray_beside_a_card_is_no_second_card() -> None:
+    """Two runs begin in the mouth at one time: one is the card, the other a false box."""
+    watch = Watch()
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), frames=2)
+    for step in range(1, 9):
+        card = Pose(MOUTH.x - 45 * step, MOUTH.y + 25 * step, 60)
+        astray = Pose(MOUTH.x - 15 * step, MOUTH.y - 40 * step, 60)
+        signs = [(MouthSign.LEFT, 0.9)] if step == 4 else []
+        watch.see(card, doubtful=[astray] if step < 6 else [], signs=signs)
+    watch.see(FIRST, frames=40)
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1]
+    assert len(watch.told) == 1
 
 
 def test_two_that_leave_together_are_told() -> None:

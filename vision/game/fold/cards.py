@@ -140,7 +140,7 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
         return
     coup = _with_changed(coup, card, event.at)
     if card.marks.found:
-        coup = _in_turn(coup, card, transition.rules.deal_order)
+        coup = _in_turn(transition, coup, card)
     running = coup.over_at is None
     if running and coup.cleared_at is not None:
         coup = coup._replace(cleared_at=None)
@@ -157,18 +157,23 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
     _detect_burn(transition)
 
 
-def _in_turn(coup: Coup, card: DealtCard, order: tuple[Slot, ...]) -> Coup:
-    """Return the coup with a card that was found in the turn that it would have by the rules."""
-    turns = (*order, Slot.PUNTO_3, Slot.BANCO_3)
+def _in_turn(transition: Transition, coup: Coup, card: DealtCard) -> Coup:
+    """Return the coup with a card that was found in the turn that it would have by the rules.
+
+    Cards that still are to be laid come before it only as far as its turn leaves room for them.
+    """
+    turns = (*transition.rules.deal_order, Slot.PUNTO_3, Slot.BANCO_3)
     others = [other for other in coup.cards if other is not card]
     if card.slot is None:
         return coup
-    later = (
-        index
-        for index, other in enumerate(others)
-        if other.slot is not None and turns.index(other.slot) > turns.index(card.slot)
-    )
-    others.insert(next(later, len(others)), card)
+    turn = turns.index(card.slot)
+    laid = [turns.index(other.slot) if other.slot is not None else -1 for other in others]
+    later = next((index for index, of in enumerate(laid) if of > turn), len(others))
+    if transition.table.edition is Edition.FIRST:
+        room = later
+    else:
+        room = max(turn, *(index + 1 for index, of in enumerate(laid) if 0 <= of < turn), 0)
+    others.insert(min(later, room), card)
     return coup._replace(cards=tuple(others))
 
 

@@ -272,14 +272,21 @@ def _twins(runs: Sequence[Tracklet], scene: Scene) -> frozenset[int]:
     Rarely do two cards; often a box goes astray, and the card goes on as another run.
     """
     left = [run for run in runs if left_the_mouth(run, scene.view)]
-    return frozenset(
-        run.number
-        for run in left
-        for other in left
-        if other is not run
-        and abs(other.born_at - run.born_at) < TOGETHER_MS
-        and other.first.distance(run.first) < DOUBLE_MM
-    )
+    return frozenset(run.number for run in left if any(_began_at_one(run, other) for other in left))
+
+
+def _began_at_one(run: Tracklet, other: Tracklet) -> bool:
+    """Whether two runs began beside each other, at one time."""
+    together = other is not run and abs(other.born_at - run.born_at) < TOGETHER_MS
+    return together and other.first.distance(run.first) < DOUBLE_MM
+
+
+def _left_beside_card(run: Tracklet, scene: Scene) -> bool:
+    """Whether a run left the mouth beside what was taken for a card already, at one time."""
+    if not left_the_mouth(run, scene.view):
+        return False
+    flying = [card for card in scene.cards if card.life in (Life.FLYING, Life.LOST)]
+    return any(_began_at_one(run, card.tracklet) for card in flying if card.is_seen)
 
 
 def _explanations(
@@ -301,7 +308,7 @@ def _is_taken(run: Tracklet, card: TrackedCard, scene: Scene) -> bool:
 
 def _no_card(run: Tracklet, scene: Scene, odds: Odds, *, is_twin: bool) -> float:
     unsure = ((1.0 - run.score) / (1.0 - odds.usual_score)) ** 2
-    if is_twin and run.rest is None:
+    if run.rest is None and (is_twin or _left_beside_card(run, scene)):
         age = scene.at - run.born_at
         weight = unsure * odds.false_beside * math.exp(-age / odds.false_lasts_beside_ms)
     else:
@@ -339,6 +346,8 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         lying = [card for card in scene.cards if slot is not None and card.slot is slot]
         weight *= odds.second_in_slot if lying else 1.0
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
+    elif _left_beside_card(run, scene):
+        weight *= odds.two_at_once
     if scene.signs:
         came = _left_at(run, scene.view) if left or run.rest is None else run.rest_since
         near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)

@@ -108,7 +108,9 @@ class Leaving:
         for card in cards:
             if card.gone:
                 continue
-            if card.return_at is not None:
+            if card.return_at is not None and self._came_after_all(card, cards):
+                card.life, card.withdrawn = Life.GONE, True
+            elif card.return_at is not None:
                 found += self._settle_return(card, at)
             elif not card.is_seen and at - card.out_at >= NEVER_CAME_MS:
                 card.life, card.withdrawn = Life.GONE, True
@@ -116,6 +118,20 @@ class Leaving:
                     detail = "a card that left the shoe and was seen nowhere"
                     found.append(Finding(at, "REVIEW", detail))
         return found
+
+    @staticmethod
+    def _came_after_all(card: TrackedCard, cards: Sequence[TrackedCard]) -> bool:
+        """Whether the card that is said to be back lies on the table, taken for a new one.
+
+        The mouth gave no other card to leave that could be that one.
+        """
+        return any(
+            other is not card
+            and not other.signed
+            and other.came_at is not None
+            and other.came_at > card.out_at
+            for other in cards
+        )
 
     def _settle_return(self, card: TrackedCard, at: int) -> list[Finding]:
         back = card.return_at or 0

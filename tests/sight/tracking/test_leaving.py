@@ -161,6 +161,30 @@ def test_box_that_goes_astray_beside_a_card_is_no_second_card() -> None:
     assert len(watch.told) == 1
 
 
+def test_box_near_the_mouth_of_which_the_mouth_says_nothing_is_not_told() -> None:
+    """It comes out like a card, is seen for a moment and nowhere again: it was none."""
+    watch = Watch()
+    for step in range(8):
+        watch.see(Pose(MOUTH.x - 30 * step, MOUTH.y + 20 * step, 60))
+    assert watch.told == []
+    watch.leave()
+    watch.see(FIRST, frames=50)
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1]
+    assert len(watch.told) == 1
+    assert watch.codes == []
+
+
+def test_card_whose_sign_was_missed_is_told_when_it_lies() -> None:
+    """A card that was seen all the way is one, though the mouth said nothing of it."""
+    watch = Watch()
+    for share in np.linspace(0, 1, 12):
+        x, y = MOUTH.x + share * (FIRST.x - MOUTH.x), MOUTH.y + share * (FIRST.y - MOUTH.y)
+        watch.see(Pose(x, y, 90))
+    watch.see(FIRST, frames=20)
+    assert [track.slot for track in watch.told] == [None]
+    assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1]
+
+
 def test_two_that_leave_together_are_told() -> None:
     """Two cards that leave as one are a fault of their own, told once one of them is."""
     watch = Watch()

@@ -28,6 +28,10 @@ OPEN_PATIENCE_MS = 3500  # the same while something lies in a place that may be 
 # From this probability on the mouth's word is enough, so long in ms after it: the card is under a
 # hand. Lower, and false signs become cards; higher, and a card slid under a flat hand is late.
 SIGN_ALONE, SIGN_ALONE_MS = 0.985, 200
+# One that was seen on its way and of which the mouth said nothing is told when it lies, or has been
+# in sight for so long, in ms: boxes that go astray last less. Longer delays cards whose sign was
+# missed, shorter tells of cards that are none.
+FLOWN_MS = 500
 # A card given to leave that nobody saw for so long, in ms, was none. Shorter, and a card under a
 # resting hand is lost; longer, and a false box may come to be taken for it.
 NEVER_CAME_MS = 5000
@@ -165,9 +169,16 @@ class Leaving:
             if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
                 return  # what lies there and is not explained yet may have left before
             hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
-            if card.is_cut or card.is_seen or hidden:
+            if card.is_cut or hidden or _is_surely_seen(card):
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True
             elif waited < (ORDER_PATIENCE_MS if since is None else OPEN_PATIENCE_MS):
                 return
+
+
+def _is_surely_seen(card: TrackedCard) -> bool:
+    """Whether a card is in sight, and more than a box that went astray near the mouth."""
+    run = card.tracklet
+    sure = bool(card.signed) or card.placed is not None or run.seen_at - run.born_at >= FLOWN_MS
+    return card.is_seen and sure

@@ -48,6 +48,10 @@ BARE_IN_HAND_MS = 4000  # one taken alone may be in a hand: turned, looked at, o
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
 NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table went off it
+# One lost in flight of which the mouth, being watched, said nothing was none, after so long out of
+# sight: longer, and it takes the place of the next card; shorter, and a card whose sign was missed
+# and that is under a hand is told of twice.
+UNSIGNED_LOST_MS = 2000
 # Of the detector (0 to 1): below it a sighting of a card that lies is checked against the bare
 # table. Lower, and print keeps a cleared card alive; higher costs a comparison for each card.
 DUBIOUS_SCORE = 0.75
@@ -414,9 +418,13 @@ class Tracker:
             return Observation.RESTS if lain else Observation.UNSEEN
         if self._sight(card) is Sight.FELT and not on_hand(card.lies_at, self._hands):
             card.tracklet.rest = None  # it went on from where it had stopped
+        unseen = self._at - card.tracklet.seen_at
+        if self._watched and not card.signed and unseen > UNSIGNED_LOST_MS:
+            card.withdrawn = True
+            return Observation.NEVER_LAID
         alone = all(c.placed is None or c.is_cut for c in self._cards if not c.gone)
         cleared = self._cleared_at > card.tracklet.seen_at
-        late = self._at - card.tracklet.seen_at > (BARE_MS if cleared else NEVER_LAID_MS)
+        late = unseen > (BARE_MS if cleared else NEVER_LAID_MS)
         return Observation.NEVER_LAID if alone and late else Observation.UNSEEN
 
     def _observed_bare(self, card: TrackedCard) -> Observation:

@@ -73,7 +73,9 @@ STORIES = {
     "drawn": ([pulled(*OUT)], ["leaving", "left"]),
     "one-after-the-other": ([pulled(*OUT), pulled(*OUT)], ["leaving", "left"] * 2),
     "waits-half-out": ([pulled(*WAITING)], ["leaving", "left"]),
-    "goes-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1)], ["leaving", "returned"]),
+    "goes-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1, hand=0.9)], ["leaving", "returned"]),
+    "nobody-pushes-it-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1)], ["leaving"]),
+    "the-next-one-slides-to-rest": ([pulled(*OUT, 0.9, 0.5, 0.2)], ["leaving", "left"]),
     "goes-back-late": (
         [pulled(*OUT, 1.2, 0.9, 0.5, 0.2, hand=0.9)],
         ["leaving", "left", "returned"],
@@ -104,7 +106,10 @@ STORIES = {
         ["leaving", "left", "returned"],
     ),
     "goes-back-quickly": (
-        [pulled(*OUT, 1.2), [seen(WHOLLY, 0.8), seen(PARTLY, 0.5), *[seen(PARTLY, 0.2)] * 3]],
+        [
+            pulled(*OUT, 1.2),
+            [seen(WHOLLY, 0.8), seen(PARTLY, 0.5, hand=0.9), *[seen(PARTLY, 0.2)] * 3],
+        ],
         ["leaving", "left", "returned"],
     ),
     "too-quick-for-ten-pictures-a-second": (

@@ -75,7 +75,10 @@ STORIES = {
     "waits-half-out": ([pulled(*WAITING)], ["leaving", "left"]),
     "goes-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1, hand=0.9)], ["leaving", "returned"]),
     "nobody-pushes-it-back": ([pulled(0.3, 0.7, 0.9, 0.7, 0.3, 0.1)], ["leaving"]),
-    "the-next-one-slides-to-rest": ([pulled(*OUT, 0.9, 0.5, 0.2)], ["leaving", "left"]),
+    "the-next-one-slides-to-rest": (
+        [pulled(*OUT, 0.9, 0.5, 0.2)],
+        ["leaving", "left", "leaving"],
+    ),
     "goes-back-late": (
         [pulled(*OUT, 1.2, 0.9, 0.5, 0.2, hand=0.9)],
         ["leaving", "left", "returned"],
@@ -108,7 +111,7 @@ STORIES = {
     "goes-back-quickly": (
         [
             pulled(*OUT, 1.2),
-            [seen(WHOLLY, 0.8), seen(PARTLY, 0.5, hand=0.9), *[seen(PARTLY, 0.2)] * 3],
+            [seen(WHOLLY, 0.8), seen(PARTLY, 0.5), *[seen(PARTLY, 0.2, hand=0.9)] * 3],
         ],
         ["leaving", "left", "returned"],
     ),

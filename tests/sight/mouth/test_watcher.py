@@ -124,7 +124,7 @@ STORIES = {
     "two-as-one": ([pulled(*OUT, twice=0.95)], ["leaving", "together"]),
     "face-at-rest": (
         [rest(shown=FACE, count=20), pulled(*OUT, shown=FACE)],
-        ["exposed", "leaving", "left"],
+        ["face", "exposed", "leaving", "left"],
     ),
     "face-under-a-hand": ([rest(shown=FACE, count=20, hand=0.9)], []),
     "turned-when-out": ([pulled(*OUT), pulled(1.3, 1.5, shown=FACE)], ["leaving", "left"]),

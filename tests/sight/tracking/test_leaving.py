@@ -185,6 +185,16 @@ def test_card_whose_sign_was_missed_is_told_when_it_lies() -> None:
     assert [track.slot for track in watch.tracks] == [Slot.PUNTO_1]
 
 
+def test_face_in_the_mouth_that_the_watcher_is_not_sure_of_needs_the_detector() -> None:
+    """Either witness may be mistaken; one that is unsure is believed where the other agrees."""
+    for boxes, exposed in (([], False), ([Pose(MOUTH.x, MOUTH.y, 60)], True)):
+        tracker = Tracker(table_view())
+        seen = [Sighting(pose, Kind.FACE, 0.5) for pose in boxes]
+        tracker.follow(seen, STEP_MS, mouth=[])
+        tracker.follow([], 2 * STEP_MS, mouth=[MouthEvent(2 * STEP_MS, MouthSign.FACE, 0.7)])
+        assert tracker.newly_exposed() is exposed
+
+
 def test_two_that_leave_together_are_told() -> None:
     """Two cards that leave as one are a fault of their own, told once one of them is."""
     watch = Watch()

@@ -13,6 +13,7 @@ class MouthSign(StrEnum):
     LEFT = "left"  # a card is wholly out
     RETURNED = "returned"  # a card that was out, or nearly, went back in
     EXPOSED = "exposed"  # a face shows in the mouth before its card is drawn
+    FACE = "face"  # the same, but not so surely that nothing else need show it
     CUT = "cut"  # what left was the cut card
     TOGETHER = "together"  # two cards left as one
 

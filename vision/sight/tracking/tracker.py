@@ -164,8 +164,13 @@ class Tracker:
         lies = self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
         return lies and not on_hand(run.rest, self._hands)
 
+    def _shows_face(self, run: Tracklet) -> bool:
+        """Whether the detector, too, saw a face in the mouth of late."""
+        return run.kind is Kind.FACE and self._view.in_mouth(run.pose)
+
     def _take_sign(self, event: MouthEvent) -> None:
-        self._face_in_mouth |= event.sign is MouthSign.EXPOSED
+        two_see_it = event.sign is MouthSign.FACE and any(map(self._shows_face, self._runs))
+        self._face_in_mouth |= event.sign is MouthSign.EXPOSED or two_see_it
         self._number += 1
         card = self._leaving.take(event, self._cards, self._number)
         if card is not None:

@@ -66,7 +66,7 @@ class Listener(Consumer):
         payload = json.loads(message.payload)
         self.came.append((came_ms, message.topic, payload))
         table, _, topic = message.topic.rpartition("/coup/")
-        if topic == "result" and payload["coup"] == SHOE_COUPS and payload["revision"] == 1:
+        if topic == "result" and payload["coup"] == SHOE_COUPS and payload["revision"] == 0:
             self._shoes[table] += 1
             order = {"by": "Ann", "role": "inspector", "shoe": f"again {self._shoes[table]}"}
             client.publish(f"{table}/cmd/new_shoe", json.dumps(order), 1)

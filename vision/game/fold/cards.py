@@ -172,7 +172,7 @@ def _in_turn(transition: Transition, coup: Coup, card: DealtCard) -> Coup:
     if transition.table.edition is Edition.FIRST:
         room = later
     else:
-        room = max(turn, *(index + 1 for index, of in enumerate(laid) if 0 <= of < turn), 0)
+        room = max([turn, *(index + 1 for index, of in enumerate(laid) if 0 <= of < turn)])
     others.insert(min(later, room), card)
     return coup._replace(cards=tuple(others))
 

@@ -157,7 +157,7 @@ def weighed(
     """Return all that each run of sightings can be, with its weight."""
     twins = _twins(runs, scene)
     options = [tuple(e for e in _explanations(r, scene, odds, twins) if e.weight) for r in runs]
-    return _marginals(options, _Arrivals(runs, scene, odds)) if joint else options
+    return _marginals(options, _Arrivals(runs, scene, odds, twins)) if joint else options
 
 
 def _believed(
@@ -190,7 +190,9 @@ class _Arrivals:
     One dealer lays cards in the order in which they left, and does not wait with one for long.
     """
 
-    def __init__(self, runs: Sequence[Tracklet], scene: Scene, odds: Odds) -> None:
+    def __init__(
+        self, runs: Sequence[Tracklet], scene: Scene, odds: Odds, twins: frozenset[int]
+    ) -> None:
         self._came = [run.rest_since if run.rest else math.inf for run in runs]
         flying = [c for c in scene.cards if c.life in (Life.FLYING, Life.LOST)]
         awaited = [
@@ -199,7 +201,6 @@ class _Arrivals:
             if card.return_at is None and not card.is_cut and not stopped(card, scene)
         ]
         self._awaited = sorted(awaited, key=lambda card: -card.out_at)
-        twins = _twins(runs, scene)
         self._twins = [index for index, run in enumerate(runs) if run.number in twins]
         self._at, self._odds = scene.at, odds
 

@@ -18,7 +18,9 @@ class Edition(IntEnum):
     FIRST = 1
     # Doubts and a switched card last until sight agrees or a person rules. Whether a cut card that
     # comes first makes that coup the last is the house's rule (`Rules.cut_first_is_last`). A card
-    # that was found comes before those still to be laid for which its turn leaves no room.
+    # that was found comes before those still to be laid for which its turn leaves no room. What is
+    # known by a count only, of cards not all followed, is no fault until the card lies. A card
+    # taken away before another leaves the shoe is a fault, though the coup is then complete.
     SECOND = 2
 
 

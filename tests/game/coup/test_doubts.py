@@ -442,3 +442,38 @@ def test_moved_card_keeps_its_code() -> None:
     dealer.deal(B2, "7s")
     assert dealer.open == []
     assert dealer.result.faults == ("WRONG_HAND",)
+
+
+def test_card_too_many_by_a_count_alone_is_no_fault_until_it_lies() -> None:
+    """A card was not seen all its way: another that is out may be the same one, counted twice."""
+    dealer = Dealer()
+    for slot, face in zip((P1, B1, P2, B2), ("9h", "3c", "Kd", "Kc"), strict=True):
+        order = dealer.out()
+        dealer.tell(CardPlaced(dealer.tick(), order, slot, unordered=slot is P2))
+        dealer.read(order, face)
+    surplus = dealer.out()
+    assert dealer.raised == []
+    dealer.lay(P3, surplus)
+    assert dealer.raised == ["OVER_NATURAL"]
+
+
+def test_card_whose_turn_is_not_known_accuses_nobody_while_another_is_to_be_laid() -> None:
+    """It lies with Banco and left first or second: the other one tells."""
+    dealer = Dealer()
+    first, second = dealer.out(), dealer.out()
+    dealer.tell(CardPlaced(dealer.tick(), first, B1, unordered=True))
+    third = dealer.out()
+    assert dealer.raised == []
+    dealer.tell(CardPlaced(dealer.tick(), second, P1, unordered=True))
+    dealer.lay(P2, third)
+    assert dealer.raised == []
+
+
+def test_card_taken_away_before_another_leaves_is_told_though_the_coup_is_complete() -> None:
+    """The dealer took it off too soon; a hand that is cleared gets no further card."""
+    dealer = Dealer()
+    for slot, face in ((P1, "7c"), (B1, "7h"), (P2, "Ts")):
+        dealer.deal(slot, face)
+    dealer.tell(CardRemoved(dealer.tick(), 2))
+    dealer.deal(B2, "Js")
+    assert dealer.raised == ["WRONG_REMOVED"]

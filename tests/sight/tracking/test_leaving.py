@@ -161,6 +161,19 @@ def test_box_that_goes_astray_beside_a_card_is_no_second_card() -> None:
     assert len(watch.told) == 1
 
 
+def test_sign_of_a_card_slowly_drawn_is_of_the_card_that_was_seen_meanwhile() -> None:
+    """It stood out half a second before the mouth said that it had left: no second card."""
+    watch = Watch()
+    watch.see(Pose(MOUTH.x, MOUTH.y, 60), signs=[(MouthSign.LEAVING, 0.95)])
+    for share in np.linspace(0.1, 1, 11):
+        x, y = MOUTH.x + share * (FIRST.x - MOUTH.x), MOUTH.y + share * (FIRST.y - MOUTH.y)
+        watch.see(Pose(x, y, 90))
+    watch.see(FIRST, frames=3, signs=[(MouthSign.LEFT, 0.96)])
+    watch.see(FIRST, frames=90)
+    assert len(watch.told) == 1
+    assert watch.codes == []
+
+
 def test_box_near_the_mouth_of_which_the_mouth_says_nothing_is_not_told() -> None:
     """It comes out like a card, is seen for a moment and nowhere again: it was none."""
     watch = Watch()

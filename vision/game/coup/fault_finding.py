@@ -161,10 +161,12 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
     found = _first_four(context)
     if layout.extras:
         found += _extras(context)
-    if layout.surely_due and not coup.unseen:
-        if layout.opened:
+    if not coup.unseen:
+        if layout.surely_due and layout.opened:
             found += _missing(context)
-        found += _removed(context)
+        found += _taken_away(context)
+        if layout.surely_due:
+            found += _cleared_early(context)
     found += card_faults(context)
     return (*found, *coup.noticed)
 
@@ -181,7 +183,7 @@ def _first_four(context: FaultContext) -> list[Fault]:
             break
     else:
         return []
-    if not _are_consecutive(context.coup, cards):
+    if not _are_consecutive(context.coup, cards) or _is_turn_open(context, card):
         return []
     if _can_be_moved(context, cards):
         code, text = "WRONG_HAND", _wrong_hand(f"Card {index + 1}", card, order[index])
@@ -203,6 +205,12 @@ def _are_consecutive(coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
     return len(between) - sum(order in known for order in between) == len(seen)
 
 
+def _is_turn_open(context: FaultContext, card: DealtCard) -> bool:
+    """Whether a card, not seen all its way, may be a later one: another is still to be laid."""
+    to_be_laid = any(other.slot is None for other in context.coup.cards)
+    return context.edition is not Edition.FIRST and card.marks.found and to_be_laid
+
+
 def _can_be_moved(context: FaultContext, cards: tuple[DealtCard, ...]) -> bool:
     if context.edition is Edition.FIRST:
         return False
@@ -222,7 +230,7 @@ def _letters(slots: Iterator[Slot] | tuple[Slot, ...]) -> str:
 def _extras(context: FaultContext) -> Iterator[Fault]:
     """Find cards drawn where none was due, or lying with the wrong hand."""
     for card, code in context.layout.extras:
-        if not code:
+        if not code or _is_count_open(context, card):
             continue
         fault = card_fault(code, card, card.slot, _extra_text(context, card, code))
         doubted = _clearing(context, code, card.order)
@@ -234,6 +242,18 @@ def _extras(context: FaultContext) -> Iterator[Fault]:
             check_card=bool(doubted),
             waits=_are_in_doubt(context, doubted),
         )
+
+
+def _is_count_open(context: FaultContext, card: DealtCard) -> bool:
+    """Whether a card that is one too many is known by a count only, of cards not all followed.
+
+    A drawn card is told of before it is laid; but where others are on their way, or one was not
+    seen all its way, a card may have been counted twice.
+    """
+    if context.edition is Edition.FIRST or card.slot is not None or card.face is not None:
+        return False
+    others = (other for other in context.coup.cards if other is not card)
+    return any(other.marks.found or other.slot is None for other in others)
 
 
 def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:
@@ -278,24 +298,37 @@ def _missing(context: FaultContext) -> Iterator[Fault]:
     )
 
 
-def _removed(context: FaultContext) -> Iterator[Fault]:
-    """Find cards taken away before the coup was over."""
+def _taken_away(context: FaultContext) -> Iterator[Fault]:
+    """Find the first card that was taken away before the coup was over."""
     coup, layout = context.coup, context.layout
-    patience = context.rules.removed_after_ms
     gone = [card for card in coup.cards if card.removed_at is not None]
     if not gone:
         return
     card = min(gone, key=_removed_at)
     until = context.now if coup.cleared_at is None else coup.cleared_at
-    if until >= _removed_at(card) + patience:
+    waited = until >= _removed_at(card) + context.rules.removed_after_ms
+    if waited if layout.surely_due else _went_on(context, card):
         slot = layout.slot_of(card.order)
         text = words_of("WRONG_REMOVED", slot=card_name(slot, card.order))
         yield replace(card_fault("WRONG_REMOVED", card, slot, text), expected=layout.expected)
-    if coup.cleared_at is None or layout.opened:
+
+
+def _cleared_early(context: FaultContext) -> Iterator[Fault]:
+    """Find that the hands were cleared though a card is due."""
+    coup, layout = context.coup, context.layout
+    gone = any(card.removed_at is not None for card in coup.cards)
+    if not gone or coup.cleared_at is None or layout.opened:
         return
-    if coup.over_at is not None or context.now >= coup.cleared_at + patience:
+    if coup.over_at is not None or context.now >= coup.cleared_at + context.rules.removed_after_ms:
         text = words_of("PREMATURE_CLEAR")
         yield Fault("cleared", "PREMATURE_CLEAR", text, expected=layout.expected)
+
+
+def _went_on(context: FaultContext, gone: DealtCard) -> bool:
+    """Whether a card left the shoe after that one was taken away: no hand was being cleared."""
+    if context.edition is Edition.FIRST:
+        return False
+    return any(card.out_at > _removed_at(gone) for card in context.coup.cards)
 
 
 def _removed_at(card: DealtCard) -> int:

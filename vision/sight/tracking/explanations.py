@@ -54,6 +54,7 @@ class Odds:
     begun_as_other: float = 0.1  # its run began as a false box, which the card then took over
     begins_mm: float = 60.0  # its first sighting is so far from the mouth (standard deviation)
     swapped: float = 0.01  # one in flight was last seen as a false box, and is this run
+    laid_as_false: float = 0.1  # ... of one that seemed to be laid, in a place that is bare again
     double_goes_on: float = 0.05  # a second box of a card in flight is what goes on as the card
     lifted_returns: float = 0.6  # one lifted is laid again (others are cleared)
     covered_moves: float = 0.3  # one under a hand is shifted by it, a little
@@ -156,8 +157,10 @@ def weighed(
 ) -> Sequence[Sequence[Explanation]]:
     """Return all that each run of sightings can be, with its weight."""
     twins = _twins(runs, scene)
-    options = [tuple(e for e in _explanations(r, scene, odds, twins) if e.weight) for r in runs]
-    return _marginals(options, _Arrivals(runs, scene, odds, twins)) if joint else options
+    options = [
+        tuple(e for e in _explanations(run, runs, scene, odds, twins) if e.weight) for run in runs
+    ]
+    return _marginals(runs, options, _Arrivals(runs, scene, odds, twins)) if joint else options
 
 
 def _believed(
@@ -232,16 +235,16 @@ class _Arrivals:
 
 
 def _marginals(
-    options: Sequence[Sequence[Explanation]], arrivals: _Arrivals
+    runs: Sequence[Tracklet], options: Sequence[Sequence[Explanation]], arrivals: _Arrivals
 ) -> list[tuple[Explanation, ...]]:
     """Weigh each run's explanations by all joint ones in which it has its part."""
     joints: list[tuple[float, tuple[Explanation, ...]]] = [(1.0, ())]
-    for choices in options:
+    for run, choices in zip(runs, options, strict=True):
         longer = [
             (weight * choice.weight, (*chosen, choice))
             for weight, chosen in joints
             for choice in choices
-            if choice.card is None or all(other.card is not choice.card for other in chosen)
+            if choice.card is None or _is_free(choice.card, run, runs, chosen)
         ]
         joints = sorted(longer, key=lambda joint: -joint[0])[:MOST_JOINT]
     joints = [(weight * arrivals.weight(chosen), chosen) for weight, chosen in joints]
@@ -253,6 +256,21 @@ def _marginals(
         )
         found.append(tuple(replace(c, weight=w) for c, w in zip(choices, weights, strict=True)))
     return found
+
+
+def _is_free(
+    card: TrackedCard, run: Tracklet, runs: Sequence[Tracklet], chosen: Sequence[Explanation]
+) -> bool:
+    """Whether a run may be a card too: no other is, but for one that goes on as this one."""
+    same = (other for other, each in zip(runs, chosen, strict=False) if each.card is card)
+    return all(_goes_on(run, other) or _goes_on(other, run) for other in same)
+
+
+def _goes_on(run: Tracklet, other: Tracklet) -> bool:
+    """Whether a run from the mouth begins where another one broke off, then or shortly after."""
+    gap = run.born_at - other.seen_at
+    mouth = run is not other and run.from_mouth and other.from_mouth
+    return mouth and 0 <= gap < BROKEN_MS and other.pose.distance(run.first) < BROKEN_MM
 
 
 def left_the_mouth(run: Tracklet, view: TableView) -> bool:
@@ -291,10 +309,13 @@ def _left_beside_card(run: Tracklet, scene: Scene) -> bool:
 
 
 def _explanations(
-    run: Tracklet, scene: Scene, odds: Odds, twins: frozenset[int]
+    run: Tracklet, runs: Sequence[Tracklet], scene: Scene, odds: Odds, twins: frozenset[int]
 ) -> Iterable[Explanation]:
     yield Explanation(_no_card(run, scene, odds, is_twin=run.number in twins))
-    yield Explanation(_new_card(run, scene, odds), new=True)
+    goes_on = any(_goes_on(run, other) for other in runs)
+    yield Explanation(
+        _new_card(run, scene, odds) * (odds.two_at_once if goes_on else 1.0), new=True
+    )
     for card in scene.cards:
         weight = (1.0 - card.went_back) * _known_card(run, card, scene, odds)
         yield Explanation(weight * (odds.occupied if _is_taken(run, card, scene) else 1.0), card)
@@ -378,11 +399,7 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
         return odds.swapped if scene.signs and card.placed is None else 0.0
     began = run.born_at if run.rest is None else run.rest_since
     if began < card.tracklet.seen_at and card.lies_at.distance(run.lies_at) > BESIDE_MM:
-        # Both were seen at one time: two things, or two boxes of one card in flight.
-        flying = card.life in (Life.FLYING, Life.LOST)
-        if flying and _began_beside(run, card):
-            return odds.double_goes_on
-        return odds.swapped if flying and scene.signs else 0.0
+        return _seen_at_one_time(run, card, scene, odds)
     from_mouth = left_the_mouth(run, scene.view)
     if card.life in (Life.FLYING, Life.LOST):
         broken = distance < BROKEN_MM and run.born_at - card.tracklet.seen_at < BROKEN_MS
@@ -392,8 +409,7 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
-    hardly_laid = card.tracklet.seen_at - (card.placed_at or 0) < HARDLY_LAID_MS
-    if hardly_laid and not from_mouth and scene.view.slot_of(run.lies_at) is card.slot:
+    if _lay_for_a_moment(card) and not from_mouth and scene.view.slot_of(run.lies_at) is card.slot:
         moved = max(moved, odds.same_slot)
     sight = scene.sight(card)
     if sight is Sight.CARD:
@@ -402,6 +418,21 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     if sight is Sight.COVERED and card.life is not Life.LIFTED:
         return odds.covered_moves * (near + odds.covered_leaves * moved)
     return odds.lifted_returns * moved
+
+
+def _seen_at_one_time(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> float:
+    """Weigh that a card is what was seen beside it: of the two boxes one is false, or a double."""
+    flying = card.life in (Life.FLYING, Life.LOST)
+    if flying and _began_beside(run, card):
+        return odds.double_goes_on
+    if _lay_for_a_moment(card) and scene.sight(card) is Sight.FELT:
+        return odds.laid_as_false
+    return odds.swapped if flying and scene.signs else 0.0
+
+
+def _lay_for_a_moment(card: TrackedCard) -> bool:
+    """Whether a card was seen to lie only so long that it may have been a false box."""
+    return card.placed_at is not None and card.tracklet.seen_at - card.placed_at < HARDLY_LAID_MS
 
 
 def stopped(card: TrackedCard, scene: Scene) -> bool:

@@ -61,11 +61,14 @@ class Leaving:
         self._view = view
         x, y = view.mouth.mean(axis=0).tolist()
         self._mouth = Pose(x, y, 0.0)
+        self._begun_at: int | None = None  # since when a card is leaving, ms
 
     def take(
         self, event: MouthEvent, cards: Sequence[TrackedCard], number: int
     ) -> TrackedCard | None:
         """Take a sign; return the card that it begins, if it does."""
+        if event.sign is MouthSign.LEAVING:
+            self._begun_at = event.at
         if event.sign in (MouthSign.LEFT, MouthSign.TOGETHER, MouthSign.CUT):
             return self._left(event, cards, number)
         if event.sign is MouthSign.RETURNED:
@@ -78,9 +81,12 @@ class Leaving:
         """Find the card that has left, or begin it."""
         cut = event.probability if event.sign is MouthSign.CUT else 0.0
         together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
+        begun_at, self._begun_at = self._begun_at, None
         for card in cards:
             apart = abs(card.out_at - event.at)
             near = apart <= (TWICE_TOLD_MS if card.signed else SAME_LEAVING_MS)
+            if begun_at is not None and not card.signed:
+                near |= begun_at <= card.out_at <= event.at  # slowly drawn, and seen before
             if near and not card.gone and not card.unseen_out:
                 card.cut_signed = max(card.cut_signed, cut)
                 if not card.signed and not card.told:

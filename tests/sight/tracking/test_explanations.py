@@ -1,0 +1,68 @@
+"""What a run of sightings can be is weighed against all that is known of the table."""
+
+from __future__ import annotations
+
+from tests.sight.film import MOUTH, PLACES, table_view
+from vision.game.events import Slot
+from vision.sight.detection.detector import Kind
+from vision.sight.geometry.plane import Pose
+from vision.sight.tracking.association import Sighting
+from vision.sight.tracking.background import Sight
+from vision.sight.tracking.card import Life, TrackedCard
+from vision.sight.tracking.explanations import Explanation, Scene, weighed
+from vision.sight.tracking.tracklet import Tracklet
+
+PLACE, STRAYED = PLACES[Slot.PUNTO_1], PLACES[Slot.PUNTO_2]
+
+
+def run_of(number: int, poses: dict[int, Pose], *, from_mouth: bool) -> Tracklet:
+    """Return the run of a back seen at these times (ms)."""
+    (born, first), *later = poses.items()
+    run = Tracklet.begin(number, Sighting(first, Kind.BACK, 0.9), born, from_mouth=from_mouth)
+    for at, pose in later:
+        run.see(Sighting(pose, Kind.BACK, 0.9), at)
+    return run
+
+
+def scene(at: int, *cards: TrackedCard, sight: Sight = Sight.COVERED) -> Scene:
+    """Return a watched table on which the places of cards look so."""
+    return Scene(table_view(), cards, at, 0, lambda _: sight, lambda _: True, signs=True)
+
+
+def likeliest(found: tuple[Explanation, ...] | list[Explanation]) -> Explanation:
+    """Return the explanation of the largest weight."""
+    return max(found, key=lambda each: each.weight)
+
+
+def test_run_that_begins_where_another_broke_off_is_the_same_card() -> None:
+    """The mouth gave one card to leave; a second box of it goes on when the first is lost."""
+    card = TrackedCard(
+        1, Tracklet.unseen(1, MOUTH, 900, Kind.BACK), 900, life=Life.LOST, signed=0.95
+    )
+    beside = Pose(MOUTH.x - 65, MOUTH.y + 10, 60)
+    first = {
+        700: MOUTH,
+        770: Pose(MOUTH.x - 30, MOUTH.y + 20, 60),
+        840: Pose(MOUTH.x - 60, MOUTH.y + 40, 60),
+        910: Pose(MOUTH.x - 95, MOUTH.y + 60, 60),
+    }
+    second = {
+        910: beside,
+        980: Pose(MOUTH.x - 110, MOUTH.y + 40, 60),
+        1260: Pose(MOUTH.x - 200, MOUTH.y + 90, 60),
+    }
+    runs = [run_of(2, first, from_mouth=True), run_of(3, second, from_mouth=True)]
+    _, of_second = weighed(runs, scene(1260, card))
+    assert likeliest(list(of_second)).card is card
+
+
+def test_card_whose_supposed_place_is_bare_again_is_the_run_that_lies_elsewhere() -> None:
+    """Its track strayed to a box on a sleeve, seen to lie for a moment."""
+    strayed = run_of(1, dict.fromkeys(range(700, 1200, 70), STRAYED), from_mouth=True)
+    card = TrackedCard(1, strayed, 500, life=Life.LIFTED, signed=0.95)
+    card.placed, card.placed_at, card.slot = STRAYED, 900, Slot.PUNTO_2
+    lying = run_of(2, dict.fromkeys(range(910, 1400, 70), PLACE), from_mouth=False)
+    (found,) = weighed([lying], scene(1330, card, sight=Sight.FELT))
+    assert likeliest(list(found)).card is card
+    (found,) = weighed([lying], scene(1330, card, sight=Sight.COVERED))
+    assert likeliest(list(found)).card is None

@@ -15,13 +15,16 @@ from ..render.paint import Image
 from .answers import Answer
 from .filmed import film_samples
 from .plays import Play
-from .shoes import Rng, Shoe, shine
+from .shoes import Kind, Rng, Shoe, shine
 
 # Samples taken of one play: the shoe takes as long to draw as twenty of its pictures.
 PER_PLAY = 14
 # How much oftener an instant of a phase (none could say, at rest, partly, wholly out) is taken than
 # it lasts: most of a play is rest.
 _ODDS = {-1: 0.6, 0: 0.5, 1: 4.0, 2: 3.0}
+# And how much oftener one in which two cards leave as one, or the cut card shows: few plays have
+# them, and with 2 % of the samples two together were never learnt.
+_RARE = 4.0
 # Share of the samples that are cut from films: the simulator has few shoes and many manners.
 _FILMED = 0.35
 
@@ -45,9 +48,14 @@ def samples(seed: int, *, split: str = "train") -> Iterator[tuple[Image, NDArray
         play = Play(shoe, rng)
         times = np.sort(rng.uniform(0.15, play.length, 80))
         answers = [play.answer(float(time)) for time in times]
-        odds = np.array([_ODDS[a.phase] * (1.5 if a.hand else 1.0) for a in answers])
+        odds = np.array([_odds(answer) for answer in answers])
         for chosen in rng.choice(len(times), PER_PLAY, p=odds / odds.sum()):
             yield _sample(rng, play, float(times[chosen])), label(answers[chosen])
+
+
+def _odds(answer: Answer) -> float:
+    rare = answer.together == 1 or answer.kind == int(Kind.CUT)
+    return _ODDS[answer.phase] * (1.5 if answer.hand else 1.0) * (_RARE if rare else 1.0)
 
 
 def label(answer: Answer) -> NDArray[np.float32]:

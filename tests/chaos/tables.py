@@ -2,12 +2,13 @@
 
 Films of play of 1080p at 30 frames a second, dealt by the simulator, come by RTSP from a local
 server; `shoe-reader run` reads them all as one service, with mosquitto as its broker, while a
-board server has as many pages open as there are tables. A film is the beginning of a shoe, dealt
-again and again; nobody tells the reader of a new shoe, so that after five dealings or so the ninth
-copy of a card comes, and its coup is held: a run of 8 minutes shows all coups. It prints for each
-table how old pictures were when they were looked at, what it took from a picture to a subscriber,
-the looks a second, the memory (proportional set size of the reader and its capture process), the
-processor time, and how many coups came out as dealt; beside it how loaded the machine was.
+board server has as many pages open as there are tables. A coup begins every 25 s, as at a quick
+table, or with `--every 0` as soon as the last one is cleared. A film is a short shoe that is dealt
+again and again, and the staff order a new shoe, signed, each time its last coup has ended. It
+prints for each table how old pictures were when they were looked at, what it took from a picture to
+a subscriber, the looks a second, the memory (proportional set size of the reader and its capture
+process), the processor time, and how many coups came out as dealt; beside it how loaded the machine
+was.
 """
 
 from __future__ import annotations
@@ -34,14 +35,27 @@ from typing import Any
 
 import av
 import numpy as np
+import paho.mqtt.client as paho
 
 from tests.camera.video_servers import PYTHON, free_port
 from tests.chaos.consumer import Consumer
 from tests.mqtt.mqtt_tools import Mosquitto
+from vision.access.users import Credential, User, Users, save_users
+from vision.clock import now_ms
 from vision.simulator.dealing import simulate
+from vision.simulator.dealing.cycle import Cycle
+from vision.simulator.dealing.film_settings import look_for
+from vision.simulator.dealing.scenario import Scenario, with_changes
+from vision.simulator.dealing.table_places import Camera
+from vision.simulator.dealing.video_writer import Encoding, Progress, write_text, write_video
 
 FILMS = 4  # different ones; more tables than that see the first ones again
-SHOE_COUPS = 20  # coups of a film: more are more different ones, and take longer to draw
+SHOE_COUPS = 10  # coups of a film: more are more different ones, and take longer to draw
+SIZE, FPS = (1920, 1080), 30
+TILT = 8.0  # degrees that the camera leans, as the simulator's own films
+PACE = 0.7  # the dealer's speed: a coup takes about 15 s, of a rhythm of 25
+# Seconds before the first coup: the signed order for a new shoe comes before its first card.
+BEFORE_S = 4.0
 START_S = 120.0  # seconds in which the readers must be there; a loaded machine takes as long
 EVENTS = ("card", "coup/live", "coup/result", "alert", "shoe", "roads")
 TICKS = os.sysconf("SC_CLK_TCK")  # of /proc, a second
@@ -52,24 +66,46 @@ HEAD = (
 
 
 class Listener(Consumer):
-    """Takes everything of all tables, with the moment at which it came."""
+    """Takes everything of all tables, with the moment at which it came; orders new shoes."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, inspector: Credential) -> None:
         self.came: list[tuple[float, str, dict[str, Any]]] = []
+        self._inspector = inspector
+        self._shoes: dict[str, int] = defaultdict(int)
         super().__init__(port, "casino/+/table/+/")
 
-    def _on_message(self, _client: object, _data: object, message: Any) -> None:
+    def _on_message(self, client: Any, _data: object, message: paho.MQTTMessage) -> None:
         came_ms = 1000 * time.time()
-        if message.payload[:1] == b"{":
-            self.came.append((came_ms, message.topic, json.loads(message.payload)))
+        if message.payload[:1] != b"{":
+            return
+        payload = json.loads(message.payload)
+        self.came.append((came_ms, message.topic, payload))
+        table, _, topic = message.topic.rpartition("/coup/")
+        if topic == "result" and payload["coup"] == SHOE_COUPS and payload["revision"] == 0:
+            self._shoes[table] += 1
+            topic = f"{table}/cmd/new_shoe"
+            order = {"by": "Ann", "role": "inspector", "shoe": f"again {self._shoes[table]}"}
+            signed = self._inspector.sign(topic, order, now_ms())
+            client.publish(topic, json.dumps(signed), 1)
 
 
-def deal(folder: Path, number: int) -> Path:
+def deal(folder: Path, number: int, every_s: float) -> Path:
     """Deal the film of a table, if it is not there yet, and return its folder."""
-    film = folder / f"table-{number}-{SHOE_COUPS}"
+    film = folder / f"table-{number}-{SHOE_COUPS}-every-{every_s:g}"
     if not (film / simulate.VIDEO).exists():
-        words = [str(film), "--coups", str(SHOE_COUPS), "--seed", str(100 + number), "--fps", "30"]
-        simulate.main([*words, "--fault-every", "0"])
+        film.mkdir(parents=True, exist_ok=True)
+        seed = 100 + number
+        scenario = with_changes(
+            Scenario(), coups=SHOE_COUPS, seed=seed, pace=PACE if every_s else 1.0
+        )
+        look = look_for("test", seed, Camera(SIZE, TILT, 0.0), fps=FPS)
+        show = simulate.rehearse(scenario, look)
+        cycle = Cycle(show, every_s, BEFORE_S)
+        partial = film / f"partial-{simulate.VIDEO}"
+        write_video(partial, cycle.frames(), Progress(cycle.frame_count, quiet=True), Encoding(FPS))
+        write_text(film / "truth.json", json.dumps(show.truth()))
+        write_text(film / "table.toml", show.table_file())
+        partial.replace(film / simulate.VIDEO)
     return film
 
 
@@ -100,6 +136,7 @@ def table_file(film: Path, number: int, source: str, port: int, folder: Path) ->
     text = re.sub(r"(?m)^source = .*", f'source = "{source}"', text)
     text = re.sub(r"(?ms)^\[(broker|log)\].*?(?=^\[|\Z)", "", text)
     text += f'\n[broker]\nkind = "external"\nport = {port}\n[log]\npath = "{number}.sqlite"\n'
+    text += '[orders]\nusers = "users.json"\n'
     path = folder / f"{number}.toml"
     path.write_text(text, "utf-8")
     return path
@@ -219,7 +256,10 @@ def measure(films: Sequence[Path], minutes: float) -> str:
             table_file(film, n, f"rtsp://127.0.0.1:{port}/{n - 1}", broker.port, folder)
             for n, film in zip(numbers, films, strict=True)
         ]
-        listener = Listener(broker.port)
+        inspector = Credential.new("Ann")
+        ann = User(roles=("inspector",), key=inspector.public)
+        save_users(folder / "users.json", Users(users={"Ann": ann}))
+        listener = Listener(broker.port, inspector)
         opened.callback(listener.close)
         listener.await_up()
         words = [sys.executable, "-m", "vision.cli"]
@@ -268,9 +308,12 @@ def main() -> None:
     parser.add_argument(
         "--films", type=Path, default=Path("out/films"), metavar="DIR", help="kept (out/films)"
     )
+    parser.add_argument(
+        "--every", type=float, default=25.0, metavar="S", help="seconds from coup to coup (25)"
+    )
     arguments = parser.parse_args()
     numbers = range(arguments.tables)
-    films = [deal(arguments.films, number % FILMS) for number in numbers]
+    films = [deal(arguments.films, number % FILMS, arguments.every) for number in numbers]
     print(measure(films, arguments.minutes))
 
 

@@ -76,12 +76,16 @@ def byte_count(coding: Coding, width: int, height: int) -> int:
 
 
 def unpacked(data: Image, coding: Coding, width: int, height: int) -> Image | Planes:
-    """Return the picture whose layers follow one another without padding; `data` is kept."""
+    """Return a copy of the picture whose layers follow one another without padding in `data`."""
     if coding.form == 0:
-        return data.reshape(height, width, 3)
-    frame = VideoFrame.from_numpy_buffer(data.reshape(-1, width), format=FORMATS[coding.form])
+        return data.reshape(height, width, 3).copy()
+    frame = VideoFrame(width, height, FORMATS[coding.form])
     frame.colorspace, frame.color_range = coding.matrix, coding.span
-    return Planes(frame)
+    picture = Planes(frame)
+    for layer in picture.layers:
+        layer[:] = data[: layer.size].reshape(layer.shape)
+        data = data[layer.size :]
+    return picture
 
 
 def _rows(plane: VideoPlane, depth: int = 1) -> Image:

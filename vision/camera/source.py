@@ -257,10 +257,11 @@ class Capture:
             self._memory = mmap.mmap(self._memory_fd, size, prot=mmap.PROT_READ)
         start = slot_offset(report.number, report.width, report.height)
         count = byte_count(report.coding, report.width, report.height)
-        data = np.frombuffer(self._memory, np.uint8, count, start).copy()
+        slot = np.frombuffer(self._memory, np.uint8, count, start)
+        pixels = unpacked(slot, report.coding, report.width, report.height)
         mark = 8 * (report.number % SLOTS)
         whole = int.from_bytes(self._memory[mark : mark + 8], "little") == report.number
-        return unpacked(data, report.coding, report.width, report.height) if whole else None
+        return pixels if whole else None
 
     def hangs(self, camera: CameraSection) -> bool:
         """Whether the process will not recover by itself, so that only its end helps."""

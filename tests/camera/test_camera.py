@@ -118,6 +118,32 @@ def test_file_of_text_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [(b"LOVE", "Süd!".encode("latin-1")), (b"MJPG", b"????")],
+    ids=["text in another coding", "pictures in no known one"],
+)
+def test_video_with_strange_words_is_read_or_told(
+    tmp_path: Path, true: bytes, false: bytes
+) -> None:
+    """What a file says of itself never ends the program; pictures that can be decoded are."""
+    path = tmp_path / "a.avi"
+    with av.open(str(path), "w") as container:
+        container.metadata["title"] = "LOVE"
+        stream = container.add_stream("mjpeg", rate=10)
+        stream.width, stream.height, stream.pix_fmt = *SIZE, "yuvj420p"
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(numbered(1), format="bgr24")))
+        container.mux(stream.encode())
+    data = path.read_bytes()
+    assert true in data
+    path.write_bytes(data.replace(true, false))
+    if true == b"MJPG":
+        with pytest.raises(ConfigurationError, match="is not a video"):
+            read(path)
+    else:
+        assert len(read(path)) == 1
+
+
 @pytest.mark.parametrize(("name", "code"), [("a.avi", "MJPG"), ("a.mkv", "mp4v")])
 def test_video_cut_in_half_is_read_and_told(tmp_path: Path, name: str, code: str) -> None:
     """What is there is read, then the cut is told with the number of frames."""

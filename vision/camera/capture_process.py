@@ -295,7 +295,9 @@ def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes |
     """Read a stream; damaged pictures are left out, and a run of them ends it."""
     open_s, stall_s, began = settings["open_s"], settings["stall_s"] + LATER_S, time.monotonic()
     options = options_of(source, str(settings["tls_ca"]))
-    with av.open(source, options=options, timeout=(open_s, stall_s)) as container:
+    timeout = (open_s, stall_s)
+    # A name that the camera gives itself may be in any coding.
+    with av.open(source, options=options, timeout=timeout, metadata_errors="ignore") as container:
         # The library calls a stream open that fell silent while its format was looked for.
         if time.monotonic() - began > open_s:
             return

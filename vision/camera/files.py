@@ -53,9 +53,11 @@ def open_video(path: Path) -> InputContainer:
             "file or a folder of pictures"
         )
     with contextlib.suppress(FFmpegError):
-        film = av.open(str(path))
-        if film.streams.video and film.streams.video[0].width:
-            film.streams.video[0].thread_type = "AUTO"
+        film = av.open(str(path), metadata_errors="ignore")
+        shown = film.streams.video
+        # Of pictures that there is no decoder for not even the width can be asked.
+        if shown and hasattr(shown[0], "width") and shown[0].width:
+            shown[0].thread_type = "AUTO"
             return film
     raise ConfigurationError(
         f"{path}: is not a video that can be read (or it was cut off before its index); "

@@ -211,7 +211,9 @@ def digest_of(image: Image) -> str:
 def _opened(url: str, moved: Moved) -> Iterator[tuple[InputContainer, VideoStream]]:
     with _reachable(url), fsspec.open(url, "rb") as file:
         try:
-            container = av.open(Counted(cast(IO[bytes], file), moved), "r")
+            container = av.open(
+                Counted(cast(IO[bytes], file), moved), "r", metadata_errors="ignore"
+            )
         except FFmpegError as error:
             raise OutsideError(
                 f"{url}: is not a film that can be opened ({error.strerror}): the recorder did not "

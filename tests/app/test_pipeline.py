@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
+from av.video.frame import VideoFrame
 
 from tests.sight.film import PLACES, Prop, Stage, in_window
 from vision.app.pipeline import SightPipeline
 from vision.config.table import TableConfig
 from vision.game.events import CardOut, Event, Noticed
 from vision.inference.load import ModelSet
+from vision.planes import Planes
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Kind, Seen
 from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.quality.view import LOOK_EVERY_MS
 from vision.sight.tracking.regions import Window
 
 FRAME_MS = 100
@@ -73,6 +77,31 @@ def shown(sight: SightPipeline, frames: range) -> list[Event]:
         image[300:340, 10:60] = 255 * (index % 2)
         events += sight.see(Frame(image, index * FRAME_MS, index))
     return events
+
+
+def test_still_table_is_seen_without_its_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nothing moves only the check of the view and, now and then, a look need them."""
+    made: list[Planes] = []
+    image = STAGE.picture().image
+
+    def counted(planes: Planes) -> Image:
+        made.append(planes)
+        return image
+
+    monkeypatch.setattr(Planes, "bgr", counted)
+    coded = VideoFrame.from_ndarray(image, format="bgr24").reformat(format="yuv420p")
+    sight = pipeline(Models())
+    every_ms, seconds = 25, 10  # eight frames from one check to the next, 80 to a heartbeat
+    frames = [Frame(Planes(coded), every_ms * n, n) for n in range(2 * seconds * 1000 // every_ms)]
+    for frame in frames[: len(frames) // 2]:
+        sight.see(frame)
+    made.clear()
+    looked = sight.looked
+    for frame in frames[len(frames) // 2 :]:
+        sight.see(frame)
+    checks = seconds * 1000 // LOOK_EVERY_MS
+    assert checks <= len(made) <= checks + sight.looked - looked
+    assert sight.looked - looked < 10
 
 
 def test_looks_reach_the_trend_of_reading() -> None:

@@ -18,10 +18,11 @@ from tests.camera.video_servers import HttpCamera, RtspCamera, has_rtsp_server, 
 from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
 from vision.camera import files
-from vision.camera.capture_process import Signal, bgr
+from vision.camera.capture_process import Signal
 from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.planes import bgr
 from vision.sight.geometry.frame import Image
 
 SIZE = (320, 240)
@@ -115,6 +116,32 @@ def test_file_of_text_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     with pytest.raises(ConfigurationError, match="is not a video"):
         read(path)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [(b"LOVE", "Süd!".encode("latin-1")), (b"MJPG", b"????")],
+    ids=["text in another coding", "pictures in no known one"],
+)
+def test_video_with_strange_words_is_read_or_told(
+    tmp_path: Path, true: bytes, false: bytes
+) -> None:
+    """What a file says of itself never ends the program; pictures that can be decoded are."""
+    path = tmp_path / "a.avi"
+    with av.open(str(path), "w") as container:
+        container.metadata["title"] = "LOVE"
+        stream = container.add_stream("mjpeg", rate=10)
+        stream.width, stream.height, stream.pix_fmt = *SIZE, "yuvj420p"
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(numbered(1), format="bgr24")))
+        container.mux(stream.encode())
+    data = path.read_bytes()
+    assert true in data
+    path.write_bytes(data.replace(true, false))
+    if true == b"MJPG":
+        with pytest.raises(ConfigurationError, match="is not a video"):
+            read(path)
+    else:
+        assert len(read(path)) == 1
 
 
 @pytest.mark.parametrize(("name", "code"), [("a.avi", "MJPG"), ("a.mkv", "mp4v")])

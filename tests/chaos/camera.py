@@ -159,13 +159,16 @@ def cost(pictures: int = 100) -> str:
     os.ftruncate(fd, HEADER)
     slots = Slots(fd)
     slots.fit(1920, 1080)
-    image = np.random.default_rng(1).integers(0, 255, (1080, 1920, 3), np.uint8)
+    dice = np.random.default_rng(1)
+    sizes = (1080, 1920), (540, 960), (540, 960)
+    layers = [dice.integers(0, 255, size, np.uint8) for size in sizes]
     began = time.process_time()
     for number in range(pictures):
-        slots.image(number)[:] = image
+        for slot, layer in zip(slots.layers(number, layers), layers, strict=True):
+            slot[:] = layer
     written = time.process_time()
     for number in range(pictures):
-        slots.image(number).copy()
+        _ = [layer.copy() for layer in slots.layers(number, layers)]
     read = time.process_time()
     os.close(fd)
     laid, taken = ((b - a) / pictures * 1000 for a, b in ((began, written), (written, read)))

@@ -32,6 +32,7 @@ from vision.camera import files
 from vision.commands.read import open_picture
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_model, packaged
+from vision.sight.geometry.frame import Frame
 
 HANG_S = 60.0
 SIZE = (96, 64)
@@ -106,9 +107,9 @@ def try_video(path: Path) -> str:
     """Read a video to its end, or to the words that say why not; return what came of it."""
     shots = 0
     try:
-        for image in files.video(path, files.open_video(path)):
-            assert image is not None
-            assert image.ndim == 3
+        for pixels in files.video(path, files.open_video(path)):
+            assert pixels is not None
+            assert Frame(pixels, 0, shots).image.ndim == 3
             shots += 1
             if shots > 100_000:
                 raise AssertionError("a video without end")

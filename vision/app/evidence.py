@@ -97,7 +97,7 @@ class EvidenceRecorder:
         length_s = settings.before_s + settings.after_s + 1
         self._buffer = ClipBuffer(self._crop, length_s=length_s, fps=settings.clip_fps)
         self._frame: Frame | None = None
-        self._still: tuple[Image, bytes] | None = None
+        self._still: tuple[Frame, bytes] | None = None
         self._rolling: list[_Rolling] = []
         self._failing = Condition("EVIDENCE")
         self._failure: str | None = None
@@ -223,8 +223,8 @@ class EvidenceRecorder:
         return kept + film
 
     def _still_of(self, frame: Frame) -> bytes:
-        if self._still is None or self._still[0] is not frame.image:
-            self._still = (frame.image, self._crop.still(frame.image, self._most_bytes))
+        if self._still is None or self._still[0] is not frame:
+            self._still = (frame, self._crop.still(frame.image, self._most_bytes))
         return self._still[1]
 
     def _keep(self, kept: EvidenceKept, content: bytes) -> list[EvidenceKept]:

@@ -25,7 +25,7 @@ from vision.inference.load import ModelSet, Runtime, open_models
 from vision.reread.film import Moved, digest_of, frames
 from vision.reread.pieces import EPOCH_MS, Piece, PieceCost, PieceRead
 from vision.reread.rest import RestFinder
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.frame import Frame
 
 # Tables whose models a worker keeps open, at about 100 MB each; fewer open them again and again.
 TABLES_OPEN = 2
@@ -33,8 +33,6 @@ TABLES_OPEN = 2
 # Decks that sight is told of: with so many no card that was read changes what is left of its face,
 # to the last bit of a double. Who reads a piece of a shoe cannot know what is left in it.
 UNCOUNTED = 10**15
-
-Numbered = tuple[int, Image]
 
 
 class Bench(NamedTuple):
@@ -109,9 +107,9 @@ class _Reading:
     def _rest_from(self, first: int) -> tuple[int, str]:
         """Return the first rest from a key frame on, and its seal; the film's end without one."""
         finder = self._finder()
-        for number, image in self._good(first):
-            if finder.is_rest(number, image):
-                return number, digest_of(image)
+        for frame in self._good(first):
+            if finder.is_rest(frame):
+                return frame.index, digest_of(frame.image)
         return self._found.frames, ""
 
     def _follow(self, start: int, begin: int, known: tuple[int, str] | None) -> tuple[int, str]:
@@ -123,16 +121,17 @@ class _Reading:
         until = self._piece.until
         key = max(key for key in self._found.keys if key <= start)
         last = start - 1
-        for number, image in self._good(key):
+        for frame in self._good(key):
+            number = frame.index
             if number <= last:
                 continue
             if known is not None and number == known[0]:
                 return known
             sought = known is None and until is not None and number >= until
-            if sought and finder.is_rest(number, image):
-                return number, digest_of(image)
+            if sought and finder.is_rest(frame):
+                return number, digest_of(frame.image)
             events = self._gap(supervisor, last, number)
-            events += supervisor.take(Shot(Frame(image, self._at(number), number), 0.0))
+            events += supervisor.take(Shot(frame, 0.0))
             self._count(number, begin, events)
             last = number
         if last + 1 < self._found.frames:
@@ -160,11 +159,11 @@ class _Reading:
         if events:
             self._rows.append((number, tuple(events)))
 
-    def _good(self, key: int) -> Iterator[Numbered]:
-        for number, image in frames(self._piece.url, self._found, key, self._moved):
+    def _good(self, key: int) -> Iterator[Frame]:
+        for number, pixels in frames(self._piece.url, self._found, key, self._moved):
             self._frames += 1
-            if image is not None:
-                yield number, image
+            if pixels is not None:
+                yield Frame(pixels, self._at(number), number)
 
     def _at(self, number: int) -> int:
         return EPOCH_MS + self._found.at(number)

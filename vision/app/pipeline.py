@@ -145,9 +145,9 @@ class SightPipeline:
         """Return the events of a frame; ConfigurationError if it has not the calibrated size."""
         self._camera.check_size(frame)
         moving = self._gate.moving(frame)
-        poor = list(self._view_check.look(frame.image, frame.at))
+        poor = list(self._view_check.look(frame))
         if not moving:
-            poor += self._position.look(frame.image, frame.at)
+            poor += self._position.look(frame)
         if self._mouth is not None and self._mouth_gate.due(frame.at):
             self._signs += self._mouth.look(frame.image, frame.at)
         wanted = moving or self._signs or self._reader.waiting

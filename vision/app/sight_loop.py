@@ -18,8 +18,9 @@ from vision.game.events import Event
 from vision.sight.drawing import SightView
 
 # Pictures that sight may be ahead of the log: a third of a second at 30 a second, longer than a
-# good disk ever takes, and 62 MB of 1080p while the disk is slow. Fewer stop sight for every slow
-# write, more take memory and make events later before the slow disk is felt.
+# good disk ever takes, and of 1080p 31 MB (93 MB with the colours of all) while the disk is slow.
+# Fewer stop sight for every slow write, more take memory and make events later before the slow disk
+# is felt.
 AHEAD = 10
 LOOK_S = 0.1  # seconds of one wait for room; bounds how late the end of the run is noticed
 # Seconds that the end of the thread is waited for: longer than a look takes on a loaded machine. A

@@ -8,10 +8,12 @@ address filled in, so that they never stand in the list of processes. When stand
 the parent is gone, and this process ends at once.
 
 **Pictures** (a memory file, `SLOTS` slots after a header of `HEADER` bytes). Picture n, counted
-from 1, lies in slot n % SLOTS as height x width x 3 bytes, BGR. The header has a mark of 8 bytes a
-slot, little-endian: n while the slot holds the whole picture n, 0 while it is written. Nothing is
-locked: the parent copies a slot and then looks at its mark; another number means that the picture
-was overwritten meanwhile, and the copy is dropped. The file only grows, as both sides map it.
+from 1, lies in slot n % SLOTS: planes of brightness and colours one after the other, without
+padding, or height x width x 3 bytes, BGR, as its report says. A slot has room for the latter. The
+header has a mark of 8 bytes a slot, little-endian: n while the slot holds the whole picture n, 0
+while it is written. Nothing is locked: the parent copies a slot and then looks at its mark; another
+number means that the picture was overwritten meanwhile, and the copy is dropped. The file only
+grows, as both sides map it.
 
 **Reports** (a pipe). One `Report` of `REPORT_FORM` for everything that happens:
 
@@ -36,7 +38,7 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from enum import IntEnum
 from struct import Struct
 from typing import Any, NamedTuple
@@ -48,6 +50,7 @@ import cv2
 import numpy as np
 
 from vision.pictures import MOST_PIXELS
+from vision.planes import Coding, Planes, pixels
 from vision.sight.geometry.frame import Image
 
 # Options of the video library. RTSP by TCP; what is damaged is an error, not a guess. No time is
@@ -106,16 +109,27 @@ class Signal(IntEnum):
 
 
 class Report(NamedTuple):
-    """A signal, its monotonic instant (seconds), and of a picture its number and size (pixels)."""
+    """A signal, its monotonic instant (seconds), and of a picture its number and size (pixels).
+
+    The rest is how the picture is coded: see `Coding`.
+    """
 
     signal: int
     at_s: float
     number: int = 0
     width: int = 0
     height: int = 0
+    form: int = 0
+    matrix: int = 0
+    span: int = 0
+
+    @property
+    def coding(self) -> Coding:
+        """How the picture is coded."""
+        return Coding(self.form, self.matrix, self.span)
 
 
-REPORT_FORM = Struct("=BdQII")
+REPORT_FORM = Struct("=BdQIIBBB")
 
 
 def slot_offset(number: int, width: int, height: int) -> int:
@@ -139,7 +153,7 @@ class Slots:
         self._fd = memory_fd
         self._memory = mmap.mmap(memory_fd, HEADER)
         self._size = (0, 0)
-        self._images: list[Image] = []
+        self._slots: list[Image] = []
 
     def fit(self, width: int, height: int) -> None:
         """Make room for pictures of that size; memory only grows, as the reader maps it too."""
@@ -148,18 +162,20 @@ class Slots:
         if os.fstat(self._fd).st_size < memory_size(width, height):
             os.ftruncate(self._fd, memory_size(width, height))
         self._memory = mmap.mmap(self._fd, memory_size(width, height))
-        count = width * height * 3
-        self._images = [
-            np.frombuffer(
-                self._memory, np.uint8, count, slot_offset(number, width, height)
-            ).reshape(height, width, 3)
+        count = _slot_size(width, height)
+        self._slots = [
+            np.frombuffer(self._memory, np.uint8, count, slot_offset(number, width, height))
             for number in range(SLOTS)
-        ]  # fmt: skip
+        ]
         self._size = (width, height)
 
-    def image(self, number: int) -> Image:
-        """Return the slot of picture `number`; `fit` comes before."""
-        return self._images[number % SLOTS]
+    def layers(self, number: int, like: Sequence[Image]) -> list[Image]:
+        """Return the layers in the slot of picture `number`, shaped as these, after `fit`."""
+        slot, found = self._slots[number % SLOTS], []
+        for layer in like:
+            found.append(slot[: layer.size].reshape(layer.shape))
+            slot = slot[layer.size :]
+        return found
 
     def mark(self, number: int, value: int) -> None:
         """Mark the slot of picture `number` as holding picture `value`."""
@@ -187,46 +203,53 @@ class CaptureLoop:
             failures = 0 if self._number > before else failures + 1
             time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
 
-    def report(self, signal: Signal, width: int = 0, height: int = 0) -> None:
-        """Report to the parent; dropped when the pipe is full."""
-        report = Report(signal, time.monotonic(), self._number, width, height)
+    def report(self, signal: Signal, *picture: int) -> None:
+        """Report to the parent, of a picture what `Report` has; dropped when the pipe is full."""
+        report = Report(signal, time.monotonic(), self._number, *picture)
         with contextlib.suppress(BlockingIOError):
             os.write(self._pipe_fd, REPORT_FORM.pack(*report))
 
     def _read(self) -> None:
         with contextlib.closing(pictures(self._settings)) as shown:
-            for image in shown:
-                if image is None:
+            for seen in shown:
+                if seen is None:
                     self.report(Signal.OPENED)
                 else:
-                    self._take(image)
+                    self._take(seen)
 
-    def _take(self, image: Image) -> None:
+    def _take(self, seen: Image | Planes) -> None:
         """Put a picture into the next slot and report it."""
         slots, number = self._slots, self._number + 1
-        height, width = image.shape[:2]
+        layers, coding = (
+            (seen.layers, seen.coding) if isinstance(seen, Planes) else ((seen,), Coding())
+        )
+        height, width = layers[0].shape[:2]
         slots.fit(width, height)
         if (
             self._settings["frozen_s"] > 0
             and self._number
-            and _same(slots.image(self._number), image)
+            and _same(slots.layers(self._number, layers), layers)
         ):
-            self.report(Signal.REPEAT, width, height)
+            self.report(Signal.REPEAT)
             return
         slots.mark(number, 0)
-        slots.image(number)[:] = image
+        for slot, layer in zip(slots.layers(number, layers), layers, strict=True):
+            slot[:] = layer
         slots.mark(number, number)
         self._number = number
-        self.report(Signal.PICTURE, width, height)
+        self.report(Signal.PICTURE, width, height, *coding)
 
 
-def _same(image: Image, other: Image) -> bool:
+def _same(layers: Sequence[Image], others: Sequence[Image]) -> bool:
     """Whether two pictures are equal to the last bit, as no two of a live sensor are."""
-    sample = np.s_[::SAMPLE, ::SAMPLE]
-    return np.array_equal(image[sample], other[sample]) and np.array_equal(image, other)
+    for part in (np.s_[::SAMPLE, ::SAMPLE], np.s_[:]):
+        pairs = zip(layers, others, strict=True)
+        if not all(np.array_equal(layer[part], other[part]) for layer, other in pairs):
+            return False
+    return True
 
 
-def pictures(settings: dict[str, Any]) -> Generator[Image | None, None, None]:
+def pictures(settings: dict[str, Any]) -> Generator[Image | Planes | None, None, None]:
     """Yield `None` once the source is open, then its pictures, until it fails or ends."""
     source = str(settings["source"])
     with contextlib.suppress(OSError, ValueError, av.error.FFmpegError):
@@ -268,11 +291,13 @@ def scheme_of(source: str) -> str:
     return source.partition("://")[0].lower()
 
 
-def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | None]:
+def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes | None]:
     """Read a stream; damaged pictures are left out, and a run of them ends it."""
     open_s, stall_s, began = settings["open_s"], settings["stall_s"] + LATER_S, time.monotonic()
     options = options_of(source, str(settings["tls_ca"]))
-    with av.open(source, options=options, timeout=(open_s, stall_s)) as container:
+    timeout = (open_s, stall_s)
+    # A name that the camera gives itself may be in any coding.
+    with av.open(source, options=options, timeout=timeout, metadata_errors="ignore") as container:
         # The library calls a stream open that fell silent while its format was looked for.
         if time.monotonic() - began > open_s:
             return
@@ -289,17 +314,9 @@ def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | None]:
                     damaged += 1
                     continue
                 damaged = 0
-                yield bgr(frame)
+                yield pixels(frame)
             if damaged > MOST_DAMAGED:
                 return
-
-
-def bgr(frame: av.VideoFrame) -> Image:
-    """Return a decoded picture as height x width x 3, BGR: its own memory, not a copy of it."""
-    plane = frame.reformat(format="bgr24").planes[0]
-    rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-    shape = (frame.height, frame.width, 3)
-    return np.asarray(rows[: frame.height, : 3 * frame.width].reshape(shape), np.uint8)
 
 
 def _in_time(packets: Iterator[av.Packet[Any]], stall_s: float) -> Iterator[av.Packet[Any]]:

@@ -1,33 +1,35 @@
 """Decode video files and folders of pictures: every frame in order, none dropped.
 
-A video is decoded ahead in a thread, so that a disk or network share that hangs is noticed. Frames
-have no times here; `vision.camera.source` gives them.
+A video is decoded ahead in a thread, so that a disk or network share that hangs is noticed; its
+frames stay as they were coded until somebody wants their colours (`vision.planes`). Frames have no
+times here; `vision.camera.source` gives them.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
 import queue
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
-import cv2
+import av
+import av.logging
+from av.container import InputContainer
+from av.error import FFmpegError
 
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import open_picture
-from vision.sight.geometry.frame import Image
+from vision.planes import upright
+from vision.sight.geometry.frame import Image, Pixels
 
-# No chatter of the video library on stderr; it reads this at every opening.
-os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
-cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+av.logging.set_level(av.logging.PANIC)  # no chatter of the video library on stderr
 
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 ISO_VIDEOS = frozenset({".m4v", ".mov", ".mp4"})
 
-# Frames decoded ahead: enough to keep the reader busy, at 6 MB each (1080p) still little memory.
+# Frames decoded ahead: enough to keep the reader busy, at 3 MB each (1080p) little memory.
 AHEAD = 4
 # Frames a second of a video that does not say; what recorders use most. Wrong, and all times are.
 USUAL_FPS = 30.0
@@ -43,51 +45,56 @@ JOIN_S = 2.0
 COUNT_ERROR = 2
 
 
-def open_video(path: Path) -> cv2.VideoCapture:
+def open_video(path: Path) -> InputContainer:
     """Open a video file; ConfigurationError when it is missing or is no video."""
     if not path.exists():
         raise ConfigurationError(
             f"{path}: no such file; give a camera number, an rtsp:// or http:// address, a video "
             "file or a folder of pictures"
         )
-    capture = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
-    if not capture.isOpened() or capture.get(cv2.CAP_PROP_FRAME_WIDTH) == 0:
-        raise ConfigurationError(
-            f"{path}: is not a video that can be read (or it was cut off before its index); "
-            "check it with a player, and copy or record it again"
-        )
-    return capture
+    with contextlib.suppress(FFmpegError):
+        film = av.open(str(path), metadata_errors="ignore")
+        shown = film.streams.video
+        # Of pictures that there is no decoder for not even the width can be asked.
+        if shown and hasattr(shown[0], "width") and shown[0].width:
+            shown[0].thread_type = "AUTO"
+            return film
+    raise ConfigurationError(
+        f"{path}: is not a video that can be read (or it was cut off before its index); "
+        "check it with a player, and copy or record it again"
+    )
 
 
-def fps_of(capture: cv2.VideoCapture) -> float:
+def fps_of(film: InputContainer) -> float:
     """Return the frames a second of an opened video."""
-    return _plausible(capture.get(cv2.CAP_PROP_FPS), USUAL_FPS, least=0.1, most=1000.0)
+    rate = film.streams.video[0].guessed_rate
+    return _plausible(float(rate or 0), USUAL_FPS, least=0.1, most=1000.0)
 
 
-def video(path: Path, capture: cv2.VideoCapture) -> Iterator[Image | None]:
+def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
     """Yield every frame of a video, and `None` for every `STALL_S` in which none can be read.
 
     OutsideError when the video ends early, or after `HANGS_S` without a frame.
     """
-    promised = int(_plausible(capture.get(cv2.CAP_PROP_FRAME_COUNT), 0.0, least=0.0, most=1e9))
-    decoded: queue.Queue[Image | None] = queue.Queue(maxsize=AHEAD)
+    promised = _promised(film)
+    decoded: queue.Queue[Pixels | None] = queue.Queue(maxsize=AHEAD)
     closed = threading.Event()
-    decoder = threading.Thread(target=_decode, args=(capture, decoded, closed), daemon=True)
+    decoder = threading.Thread(target=_decode, args=(film, decoded, closed), daemon=True)
     decoder.start()
     count, waits = 0, 0
     try:
         while True:
             try:
-                image = decoded.get(timeout=STALL_S)
+                pixels = decoded.get(timeout=STALL_S)
             except queue.Empty:
                 waits += 1
                 if waits * STALL_S >= HANGS_S:
                     raise _hangs(path, count) from None
                 yield None
                 continue
-            if image is None:
+            if pixels is None:
                 break
-            yield image
+            yield pixels
             count, waits = count + 1, 0
     finally:
         closed.set()
@@ -98,6 +105,14 @@ def video(path: Path, capture: cv2.VideoCapture) -> Iterator[Image | None]:
             f"{max(promised, count)} frames. Everything up to there was read; copy or record it "
             "again to have the rest"
         )
+
+
+def _promised(film: InputContainer) -> int:
+    """Return how many frames a video says that it has: by count, else by its length."""
+    count: float = film.streams.video[0].frames
+    if not count and film.duration:
+        count = film.duration / av.time_base * fps_of(film)
+    return round(_plausible(count, 0.0, least=0.0, most=1e9))
 
 
 def _plausible(value: float, otherwise: float, *, least: float, most: float) -> float:
@@ -112,23 +127,30 @@ def _hangs(path: Path, count: int) -> OutsideError:
     )
 
 
-def _decode(
-    capture: cv2.VideoCapture, out: queue.Queue[Image | None], closed: threading.Event
-) -> None:
+def _decode(film: InputContainer, out: queue.Queue[Pixels | None], closed: threading.Event) -> None:
     """Decode to the end, or until `closed` is set; `None` marks the end."""
-    image: Image | None
+    with film:
+        for pixels in _frames(film):
+            _put(pixels, out, closed)
+            if closed.is_set():
+                return
+    _put(None, out, closed)
+
+
+def _put(pixels: Pixels | None, out: queue.Queue[Pixels | None], closed: threading.Event) -> None:
+    """Put a frame into the queue once there is room, unless `closed` is set before."""
     while not closed.is_set():
-        good, picture = capture.read()
-        image = cast(Image, picture) if good else None
-        while not closed.is_set():
-            try:
-                out.put(image, timeout=LOOK_S)
-                break
-            except queue.Full:
-                continue
-        if image is None:
-            break
-    capture.release()
+        with contextlib.suppress(queue.Full):
+            out.put(pixels, timeout=LOOK_S)
+            return
+
+
+def _frames(film: InputContainer) -> Iterator[Pixels]:
+    """Yield what can be decoded, as far as the file can be read; what cannot be is left out."""
+    with contextlib.suppress(FFmpegError):
+        for packet in film.demux(film.streams.video[0]):
+            with contextlib.suppress(FFmpegError):
+                yield from map(upright, packet.decode())
 
 
 def picture_files(folder: Path) -> list[Path]:

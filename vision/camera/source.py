@@ -36,8 +36,9 @@ from vision.camera.capture_process import (
 from vision.clock import now_ms
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.planes import byte_count, unpacked
 from vision.secrets import filled, shown
-from vision.sight.geometry.frame import Frame, Image
+from vision.sight.geometry.frame import Frame, Pixels
 
 # Seconds that a new capture process may take for its first report, chosen with room for a slow
 # machine: Python and the video library must be loaded. Lower, and a slow start looks like a hang.
@@ -55,7 +56,7 @@ GRACE_S = 0.5
 BACK_PICTURES = 5
 # Seconds between two new capture processes, by how many came before without a picture.
 RESTART_PAUSES_S = (0.0, 0.5, 1.0)
-# Bytes read from the pipe at once; a report has 25.
+# Bytes read from the pipe at once; a report has 28.
 PIPE_BYTES = 1 << 20
 # Seconds that the end of a killed process is waited for.
 KILL_S = 1.0
@@ -141,7 +142,7 @@ class Pace:
         """Whether frames have a time by the clock at which they are due."""
         return self._speed > 0
 
-    def shot(self, image: Image, index: int) -> Shot:
+    def shot(self, pixels: Pixels, index: int) -> Shot:
         """Wait until the frame is due and return it."""
         if self._began_s is None:
             self._began_s = time.monotonic()
@@ -150,26 +151,26 @@ class Pace:
             # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
             taken_s = self._began_s + index / self._fps / self._speed
             time.sleep(max(0.0, taken_s - time.monotonic()))
-        return Shot(Frame(image, self.at(index), index), taken_s)
+        return Shot(Frame(pixels, self.at(index), index), taken_s)
 
     def at(self, index: int) -> int:
         """Return the time of a frame, Unix ms."""
         return self._start_ms + round(1000 * index / self._fps)
 
 
-def _paced(images: Iterator[Image | None], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
+def _paced(shown: Iterator[Pixels | None], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
     """Yield the frames of a file when they are due; an outage where none could be read in time.
 
     Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
     """
     index = 0
-    for image in images:
-        if image is None and not pace.waits:
+    for pixels in shown:
+        if pixels is None and not pace.waits:
             continue
-        if image is None:
+        if pixels is None:
             yield Outage(pace.at(index), f"{path.name} gives no picture", pace.at(index))
         else:
-            yield pace.shot(image, index)
+            yield pace.shot(pixels, index)
             index += 1
 
 
@@ -221,7 +222,7 @@ class Capture:
             self._process.stdin.write(json.dumps(settings).encode() + b"\n")
             self._process.stdin.flush()
 
-    def newest(self, timeout_s: float) -> tuple[Image, float] | None:
+    def newest(self, timeout_s: float) -> tuple[Pixels, float] | None:
         """Return the newest picture and its monotonic instant, or None when none comes in time."""
         ready, _, _ = select.select([self._pipe_fd], [], [], timeout_s)
         newest = None
@@ -232,8 +233,8 @@ class Capture:
         if newest is not None:
             self.skipped = newest.number - self._number - 1
             self._number = newest.number
-        image = None if newest is None else self._picture(newest)
-        return None if newest is None or image is None else (image, newest.at_s)
+        pixels = None if newest is None else self._picture(newest)
+        return None if newest is None or pixels is None else (pixels, newest.at_s)
 
     def _reports(self) -> Iterator[Report]:
         """Return all reports since the last call; a process that has ended is a lost source."""
@@ -249,17 +250,18 @@ class Capture:
         self._rest = data[whole:]
         yield from map(Report._make, REPORT_FORM.iter_unpack(data[:whole]))
 
-    def _picture(self, report: Report) -> Image | None:
+    def _picture(self, report: Report) -> Pixels | None:
         """Copy a picture out; None when the process has written over it meanwhile."""
         size = memory_size(report.width, report.height)
         if self._memory is None or len(self._memory) < size:
             self._memory = mmap.mmap(self._memory_fd, size, prot=mmap.PROT_READ)
         start = slot_offset(report.number, report.width, report.height)
-        count = report.width * report.height * 3
-        image = np.frombuffer(self._memory, np.uint8, count, start).copy()
+        count = byte_count(report.coding, report.width, report.height)
+        slot = np.frombuffer(self._memory, np.uint8, count, start)
+        pixels = unpacked(slot, report.coding, report.width, report.height)
         mark = 8 * (report.number % SLOTS)
         whole = int.from_bytes(self._memory[mark : mark + 8], "little") == report.number
-        return image.reshape(report.height, report.width, 3) if whole else None
+        return pixels if whole else None
 
     def hangs(self, camera: CameraSection) -> bool:
         """Whether the process will not recover by itself, so that only its end helps."""
@@ -290,17 +292,17 @@ class _Freshness:
     size: tuple[int, int] | None = None
     odd_size: tuple[int, int] | None = None
 
-    def shot(self, image: Image, taken_s: float, index: int) -> Shot | None:
+    def shot(self, pixels: Pixels, taken_s: float, index: int) -> Shot | None:
         """Return the picture, if it has the size of the first one."""
-        height, width = image.shape[:2]
-        self.size = self.size or (width, height)
-        if (width, height) != self.size:
-            self.odd_size = (width, height)
+        seen_s = time.monotonic()
+        frame = Frame(pixels, now_ms() - round(1000 * (seen_s - taken_s)), index)
+        self.size = self.size or frame.size
+        if frame.size != self.size:
+            self.odd_size = frame.size
             return None
         self.odd_size = None
-        self.seen_s = time.monotonic()
-        self.seen_at = now_ms() - round(1000 * (self.seen_s - taken_s))
-        return Shot(Frame(image, self.seen_at, index), taken_s)
+        self.seen_s, self.seen_at = seen_s, frame.at
+        return Shot(frame, taken_s)
 
     def complaint(self, signal: Signal | None, camera: CameraSection) -> str:
         """Return in a short phrase why there is no new picture, "" while it is not late."""

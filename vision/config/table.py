@@ -119,7 +119,7 @@ class CameraSection(Section):
 
     def check_size(self, frame: Frame) -> None:
         """Refuse a frame whose size is not that of the calibration: ConfigurationError."""
-        height, width = frame.image.shape[:2]
+        width, height = frame.size
         if (width, height) != (self.width, self.height):
             raise ConfigurationError(
                 f"the picture is {width} x {height} px, but [camera] width and height say "

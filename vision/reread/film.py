@@ -25,7 +25,8 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.sight.geometry.frame import Image
+from vision.planes import upright
+from vision.sight.geometry.frame import Frame, Image, Pixels
 
 # Bytes read at once to hash a film. Smaller asks an object store more often, larger only takes
 # memory.
@@ -149,7 +150,9 @@ def _number(stream: VideoStream, rate: Fraction, ticks: int) -> int:
     return round(ticks * (stream.time_base or Fraction(1, 1000)) * rate)
 
 
-def frames(url: str, found: Survey, first: int, moved: Moved) -> Iterator[tuple[int, Image | None]]:
+def frames(
+    url: str, found: Survey, first: int, moved: Moved
+) -> Iterator[tuple[int, Pixels | None]]:
     """Yield the frames from a key frame on, each with its number; `None` for a damaged one.
 
     OutsideError where the film cannot be opened or its store fails meanwhile.
@@ -164,8 +167,7 @@ def frames(url: str, found: Survey, first: int, moved: Moved) -> Iterator[tuple[
                 continue
             number = _number(stream, found.rate, frame.pts - base)
             if number >= first:
-                image = None if frame.is_corrupt else frame.to_ndarray(format="bgr24")
-                yield number, cast(Image | None, image)
+                yield number, None if frame.is_corrupt else upright(frame)
 
 
 def _decoded(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
@@ -188,9 +190,9 @@ class Still(NamedTuple):
 def jpeg_of(still: Still) -> bytes:
     """Return a frame of a film as JPEG; b"" where it cannot be decoded; OutsideError."""
     key = max(key for key in still.survey.keys if key <= max(0, still.frame))
-    for number, image in frames(still.url, still.survey, key, Moved()):
-        if number >= still.frame and image is not None:
-            return _jpeg(image)
+    for number, pixels in frames(still.url, still.survey, key, Moved()):
+        if number >= still.frame and pixels is not None:
+            return _jpeg(Frame(pixels, still.survey.at(number), number).image)
     return b""
 
 
@@ -209,7 +211,9 @@ def digest_of(image: Image) -> str:
 def _opened(url: str, moved: Moved) -> Iterator[tuple[InputContainer, VideoStream]]:
     with _reachable(url), fsspec.open(url, "rb") as file:
         try:
-            container = av.open(Counted(cast(IO[bytes], file), moved), "r")
+            container = av.open(
+                Counted(cast(IO[bytes], file), moved), "r", metadata_errors="ignore"
+            )
         except FFmpegError as error:
             raise OutsideError(
                 f"{url}: is not a film that can be opened ({error.strerror}): the recorder did not "

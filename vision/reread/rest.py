@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.sight.detection.detector import Seen
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
 from vision.sight.quality.view import blind_reason
 from vision.sight.tracking.association import sightings_of
@@ -46,16 +46,16 @@ class RestFinder:
         self._step = max(1, round(rate / CHECKS_A_SECOND))
         self._past: deque[tuple[int, Thumbnail]] = deque()
 
-    def is_rest(self, number: int, image: Image) -> bool:
+    def is_rest(self, frame: Frame) -> bool:
         """Take a frame; return whether a piece may begin its count of events with it."""
-        now = thumbnail(image)
+        number, now = frame.index, thumbnail(frame.luma)
         if self._past and (self._past[-1][0] != number - 1 or _moved(now, self._past[-1][1])):
             self._past.clear()
         self._past.append((number, now))
         while number - self._past[0][0] > self.length:
             self._past.popleft()
         is_due = number % self._step == 0 and number - self._past[0][0] == self.length
-        return is_due and not _moved(now, self._past[0][1]) and self._is_empty(image)
+        return is_due and not _moved(now, self._past[0][1]) and self._is_empty(frame.image)
 
     def _is_empty(self, image: Image) -> bool:
         """Whether a picture shows the table with no card and no hand over it."""

@@ -108,8 +108,9 @@ class Drawing:
             self._seen = seen
             self._said += [Said(event.at, words_of(event), WHITE) for event in seen.events]
         self._said += [Said(frame.at, words, colour) for words, colour in said]
-        height = 2 * round(frame.image.shape[0] * WIDTH_PX / frame.image.shape[1] / 2)
-        scale = (WIDTH_PX / frame.image.shape[1], height / frame.image.shape[0])
+        full = frame.size
+        height = 2 * round(full[1] * WIDTH_PX / full[0] / 2)
+        scale = (WIDTH_PX / full[0], height / full[1])
         method = cv2.INTER_AREA if scale[0] < 1 else cv2.INTER_LINEAR
         small = cv2.resize(frame.image, (WIDTH_PX, height), interpolation=method)
         pen = _Pen(np.asarray(small, np.uint8), np.array(scale, np.float32))

@@ -11,7 +11,7 @@ import pytest
 from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection
 from vision.game.events import Event, Noticed, Slot
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import Homography, TableView, polygon
 from vision.sight.quality.camera_position import CameraPosition, ReferenceLayout
 
@@ -113,7 +113,8 @@ def test_layout_without_print_claims_nothing() -> None:
 def shown(position: CameraPosition, way_mm: float, start: int, looks: int) -> list[Event]:
     """Show the table moved by so much for some looks."""
     image = moved(table(), (way_mm / MM_PER_PX, 0.0))
-    return [event for i in range(looks) for event in position.look(image, start + i * EVERY_MS)]
+    frames = [Frame(image, start + i * EVERY_MS, i) for i in range(looks)]
+    return [event for frame in frames for event in position.look(frame)]
 
 
 @pytest.mark.parametrize("layout", [table(), None], ids=["calibrated", "first picture"])
@@ -152,4 +153,4 @@ def test_hand_over_the_layout_claims_nothing() -> None:
     """Where the layout cannot be compared, no motion is claimed."""
     position = CameraPosition(VIEW, LIMITS, table())
     hidden = np.asarray(cv2.GaussianBlur(table(), (0, 0), 40), np.uint8)
-    assert [position.look(hidden, i * EVERY_MS) for i in range(4)] == [()] * 4
+    assert [position.look(Frame(hidden, i * EVERY_MS, i)) for i in range(4)] == [()] * 4

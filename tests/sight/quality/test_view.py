@@ -15,7 +15,7 @@ from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection, load
 from vision.game.conditions import Condition
 from vision.game.events import Event, Noticed, Slot
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
 from vision.sight.quality.view import ViewCheck, blind_reason
 
@@ -48,7 +48,7 @@ def checked(
     events: list[Event] = []
     for i, image in enumerate(images):
         before = check.blind
-        events += check.look(image, i * 100)
+        events += check.look(Frame(image, i * 100, i))
         if check.blind != before:
             changes.append(check.blind)
     return changes, events
@@ -181,4 +181,4 @@ def test_limits_are_what_decides() -> None:
     dim = (TABLE * 0.3).astype(np.uint8)
     check = ViewCheck(STAGE.view, replace(LIMITS, dim_share=0.1))
     shown = [TABLE] * 40 + [dim] * 40
-    assert not any(check.look(noisy(image, i), i * 100) for i, image in enumerate(shown))
+    assert not any(check.look(Frame(noisy(image, i), i * 100, i)) for i, image in enumerate(shown))

@@ -84,12 +84,12 @@ def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
     for shot in open_source(camera, speed=0):
         if not isinstance(shot, Shot):
             continue
-        image, at = shot.frame.image, shot.frame.at
+        at = shot.frame.at
         began = at if began is None else began
         if at - began > minutes * 60_000:
             break
         if due is None or at >= due:
-            due = at + LOOK_EVERY_MS
+            due, image = at + LOOK_EVERY_MS, shot.frame.image
             cards = models.detector(image)
             play.see(image, cards, at - began)
             if kept is None or at >= kept:

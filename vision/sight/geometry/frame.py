@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,51 @@ Image = NDArray[np.uint8]
 Points = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """A picture (height x width x 3, BGR), its Unix time in milliseconds and its running number."""
+class Coded(Protocol):
+    """A picture as its source codes it: the brightness (height x width) is there, BGR is made."""
 
-    image: Image
-    at: int
-    index: int
+    @property
+    def luma(self) -> Image:
+        """The brightness, in the levels of the source."""
+
+    def bgr(self) -> Image:
+        """Return the picture as height x width x 3, BGR."""
+
+
+Pixels = Image | Coded
+
+
+class Frame:
+    """A picture, its Unix time in milliseconds and its running number.
+
+    Any thread may ask for anything; two that need the colours first at once both convert them.
+    """
+
+    __slots__ = ("_image", "_pixels", "at", "index")
+
+    def __init__(self, image: Pixels, at: int, index: int) -> None:
+        self.at = at
+        self.index = index
+        self._pixels = image
+        self._image: Image | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        height, width = self.luma.shape
+        return width, height
+
+    @property
+    def luma(self) -> Image:
+        """The brightness (height x width): the source's own, of a BGR picture its green."""
+        return self._pixels[:, :, 1] if isinstance(self._pixels, np.ndarray) else self._pixels.luma
+
+    @property
+    def image(self) -> Image:
+        """The picture (height x width x 3, BGR); made at the first need and kept."""
+        image = self._image
+        if image is None:
+            pixels = self._pixels
+            image = pixels if isinstance(pixels, np.ndarray) else pixels.bgr()
+            self._image = image
+        return image

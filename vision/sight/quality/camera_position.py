@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vision.game.conditions import Condition
 from vision.game.events import Event, Slot
-from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView
 from vision.sight.quality.view import OVER_SHARE
 
@@ -207,15 +207,16 @@ class CameraPosition:
         """Why nothing can be read from where the camera stands, or `None`."""
         return self._lost.reason
 
-    def look(self, image: Image, at: int) -> tuple[Event, ...]:
-        """Take a picture of a table at rest; return an event if the camera moved or came back."""
+    def look(self, frame: Frame) -> tuple[Event, ...]:
+        """Take a frame of a table at rest; return an event if the camera moved or came back."""
+        at = frame.at
         if self._limits.moved_mm <= 0 or (self._next_at is not None and at < self._next_at):
             return ()
         self._next_at = at + self._limits.every_ms
         if self._layout is None:
-            self._layout = ReferenceLayout(image, self._view)
+            self._layout = ReferenceLayout(frame.image, self._view)
             return ()
-        shift = self._layout.shift(image)
+        shift = self._layout.shift(frame.image)
         return () if shift is None else self._judge(shift.worst_mm, at)
 
     def _judge(self, way_mm: float, at: int) -> tuple[Event, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vision.game.conditions import Condition
 from vision.game.events import Event
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
 
 # The values below were set by judgement and confirmed on drawn films of different tables: each
@@ -130,14 +130,15 @@ class ViewCheck:
         """Why the table cannot be seen, or `None`."""
         return self._lost.reason
 
-    def look(self, image: Image, at: int) -> tuple[Event, ...]:
-        """Take a picture (one in 200 ms is measured); return an event if the light changed.
+    def look(self, frame: Frame) -> tuple[Event, ...]:
+        """Take a frame (one in 200 ms is measured); return an event if the light changed.
 
         Whether the view is lost is kept in `blind`.
         """
+        at = frame.at
         if self._looked_at is not None and 0 <= at - self._looked_at < LOOK_EVERY_MS:
             return ()
-        self._looked_at = at
+        self._looked_at, image = at, frame.image
         now = self._measure(image)
         lost = blind_reason(image) or self._against_usual(now)
         self._lost.take(lost, at)

@@ -1,6 +1,6 @@
 """The motion gate: whether a frame is worth the detector's time.
 
-Works on a thumbnail of the green channel and keeps no full picture. Knows nothing of cards: it
+Works on a thumbnail of the brightness and keeps no full picture. Knows nothing of cards: it
 wakes on any local change about as large as a card's corner, and lets a still table rest.
 """
 
@@ -30,12 +30,12 @@ SAMPLED = np.s_[::4, ::4]
 DRIFT_PER_FRAME = 0.15  # levels by which the still picture follows a slow change of light
 
 
-def thumbnail(image: Image) -> NDArray[np.float32]:
-    """Return the green channel of a picture as a thumbnail 160 cells wide, 0 to 255."""
-    height = max(1, round(WIDTH * image.shape[0] / image.shape[1]))
+def thumbnail(luma: Image) -> NDArray[np.float32]:
+    """Return the brightness of a picture as a thumbnail 160 cells wide, 0 to 255."""
+    height = max(1, round(WIDTH * luma.shape[0] / luma.shape[1]))
     # Two whole rows of each cell: as many samples as every second pixel each way, read in order.
-    green = cv2.extractChannel(image[:: max(1, image.shape[0] // (2 * height))], 1)
-    return np.asarray(cv2.resize(green, (WIDTH, height), interpolation=cv2.INTER_AREA), np.float32)
+    rows = luma[:: max(1, luma.shape[0] // (2 * height))]
+    return np.asarray(cv2.resize(rows, (WIDTH, height), interpolation=cv2.INTER_AREA), np.float32)
 
 
 class MotionGate:
@@ -70,7 +70,7 @@ class MotionGate:
 
     def moving(self, frame: Frame) -> bool:
         """Take the next frame; return whether the detector should look at it."""
-        now = thumbnail(frame.image)
+        now = thumbnail(frame.luma)
         if self._before is None or self._still is None or self._before.shape != now.shape:
             self._still, self._moved_at = now.copy(), frame.at
         elif self._changed(now, self._before, learn=True):

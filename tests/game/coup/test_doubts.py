@@ -477,3 +477,16 @@ def test_card_taken_away_before_another_leaves_is_told_though_the_coup_is_comple
     dealer.tell(CardRemoved(dealer.tick(), 2))
     dealer.deal(B2, "Js")
     assert dealer.raised == ["WRONG_REMOVED"]
+
+
+def test_card_of_which_the_turn_is_not_known_left_after_what_lay_already() -> None:
+    """The second card was followed to the wrong hand; which of the next two is which is open."""
+    dealer = Dealer()
+    dealer.lay(P1)
+    dealer.lay(P2)
+    third, fourth = dealer.out(), dealer.out()
+    dealer.tell(CardPlaced(dealer.tick(), third, B1, unordered=True))
+    dealer.tell(CardPlaced(dealer.tick(), fourth, B2, unordered=True))
+    for order, face in enumerate(("5d", "8d", "Qd", "4c"), start=1):
+        dealer.read(order, face)
+    assert dealer.open == ["WRONG_ORDER_INIT"]

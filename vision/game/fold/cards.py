@@ -140,7 +140,7 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
         return
     coup = _with_changed(coup, card, event.at)
     if card.marks.found:
-        coup = _in_turn(transition, coup, card)
+        coup = _in_turn(transition, coup, card, after=card.out_at if event.unordered else 0)
     running = coup.over_at is None
     if running and coup.cleared_at is not None:
         coup = coup._replace(cleared_at=None)
@@ -157,10 +157,11 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
     _detect_burn(transition)
 
 
-def _in_turn(transition: Transition, coup: Coup, card: DealtCard) -> Coup:
+def _in_turn(transition: Transition, coup: Coup, card: DealtCard, *, after: int) -> Coup:
     """Return the coup with a card that was found in the turn that it would have by the rules.
 
-    Cards that still are to be laid come before it only as far as its turn leaves room for them.
+    Cards that still are to be laid come before it only as far as its turn leaves room for them; one
+    that left the shoe `after` a time (ms) comes after what was followed and laid by then.
     """
     turns = (*transition.rules.deal_order, Slot.PUNTO_3, Slot.BANCO_3)
     others = [other for other in coup.cards if other is not card]
@@ -173,7 +174,13 @@ def _in_turn(transition: Transition, coup: Coup, card: DealtCard) -> Coup:
         room = later
     else:
         room = max([turn, *(index + 1 for index, of in enumerate(laid) if 0 <= of < turn)])
-    others.insert(min(later, room), card)
+    followed = [
+        index + 1
+        for index, other in enumerate(others)
+        if not other.marks.found and other.placed_at is not None and other.placed_at <= after
+    ]
+    first = max(followed, default=0) if transition.table.edition is not Edition.FIRST else 0
+    others.insert(max(first, min(later, room)), card)
     return coup._replace(cards=tuple(others))
 
 

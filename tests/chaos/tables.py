@@ -29,6 +29,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.resources import files
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -49,6 +50,7 @@ from vision.simulator.dealing.scenario import Scenario, with_changes
 from vision.simulator.dealing.table_places import Camera
 from vision.simulator.dealing.video_writer import Encoding, Progress, write_text, write_video
 
+HOUSE = "house.toml"  # the profile of a house that burns no cards, as the films show none
 FILMS = 4  # different ones; more tables than that see the first ones again
 SHOE_COUPS = 10  # coups of a film: more are more different ones, and take longer to draw
 SIZE, FPS = (1920, 1080), 30
@@ -84,7 +86,7 @@ class Listener(Consumer):
         if topic == "result" and payload["coup"] == SHOE_COUPS and payload["revision"] == 0:
             self._shoes[table] += 1
             topic = f"{table}/cmd/new_shoe"
-            order = {"by": "Ann", "role": "inspector", "shoe": f"again {self._shoes[table]}"}
+            order = {"by": "Ann", "role": "inspector", "shoe": f"again-{self._shoes[table]}"}
             signed = self._inspector.sign(topic, order, now_ms())
             client.publish(topic, json.dumps(signed), 1)
 
@@ -133,6 +135,7 @@ def table_file(film: Path, number: int, source: str, port: int, folder: Path) ->
     """Write the file of a table that watches the film at that address; return its path."""
     text = (film / "table.toml").read_text("utf-8")
     text = re.sub(r"(?m)^table = .*", f'table = "{number}"', text)
+    text = re.sub(r"(?m)^profile = .*", f'profile = "{HOUSE}"', text)
     text = re.sub(r"(?m)^source = .*", f'source = "{source}"', text)
     text = re.sub(r"(?ms)^\[(broker|log)\].*?(?=^\[|\Z)", "", text)
     text += f'\n[broker]\nkind = "external"\nport = {port}\n[log]\npath = "{number}.sqlite"\n'
@@ -252,10 +255,13 @@ def measure(films: Sequence[Path], minutes: float) -> str:
         )
         assert cameras.stdout is not None
         assert cameras.stdout.readline() == b"ready\n"
-        files = [
+        paths = [
             table_file(film, n, f"rtsp://127.0.0.1:{port}/{n - 1}", broker.port, folder)
             for n, film in zip(numbers, films, strict=True)
         ]
+        rules = (files("vision.game") / "profiles" / "punto-banco.toml").read_text("utf-8")
+        rules = re.sub(r"(?m)^burn = .*\nburn_ace.*", 'burn = "none"', rules)
+        (folder / HOUSE).write_text(rules, "utf-8")
         inspector = Credential.new("Ann")
         ann = User(roles=("inspector",), key=inspector.public)
         save_users(folder / "users.json", Users(users={"Ann": ann}))
@@ -263,10 +269,10 @@ def measure(films: Sequence[Path], minutes: float) -> str:
         opened.callback(listener.close)
         listener.await_up()
         words = [sys.executable, "-m", "vision.cli"]
-        boards = ["board", *map(str, files), "--http-port", str(board)]
+        boards = ["board", *map(str, paths), "--http-port", str(board)]
         opened.enter_context(process(*words, *boards, stdout=subprocess.DEVNULL))
         service = opened.enter_context(
-            process(*words, "run", *map(str, files), stdout=subprocess.DEVNULL)
+            process(*words, "run", *map(str, paths), stdout=subprocess.DEVNULL)
         )
         await_health(listener, len(films))
         over = threading.Event()
@@ -285,6 +291,8 @@ def measure(films: Sequence[Path], minutes: float) -> str:
         row(str(n), listener, film, weights.get(str(n), (0.0, 0.0)))
         for n, film in zip(numbers, films, strict=True)
     ]
+    refused = [p["why"] for _, topic, p in listener.came if "/cmd/reply" in topic and p["why"]]
+    assert not refused, f"orders for a new shoe were refused: {refused[0]}"
     load = " ".join(f"{each:.1f}" for each in os.getloadavg())
     return "\n".join([f"load average of {os.cpu_count()} cores: {load}", HEAD, *rows])
 

@@ -21,11 +21,11 @@ def test_only_a_card_that_is_gone_has_ended() -> None:
 
 
 def test_a_card_never_laid_is_not_gone_for_being_out_of_sight() -> None:
-    """Only the clearing of the table around it ends it."""
+    """The clearing of the table around it ends it, or that it never was a card."""
     ways = {
         observation
         for state in (Life.FLYING, Life.LOST)
         for observation, after in CARD_LIFE[state].items()
         if after is Life.GONE
     }
-    assert {observation.name for observation in ways} == {"NEVER_LAID"}
+    assert {observation.name for observation in ways} == {"NEVER_LAID", "NEVER_WAS"}

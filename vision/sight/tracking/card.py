@@ -6,6 +6,7 @@ piece of observation about it, and the table says what becomes of it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -45,6 +46,7 @@ class Observation(StrEnum):
     HIDDEN_LONG = "hidden for long"  # the same thing has covered its place, unmoved, for long
     UNSEEN = "unseen"  # never laid down, and not detected
     NEVER_LAID = "never laid"  # the table was cleared around it: it went with the others
+    NEVER_WAS = "never was"  # what was taken for it was no card: it is withdrawn
     DISCARDED = "discarded"  # seen in the discard
 
 
@@ -62,6 +64,7 @@ CARD_LIFE: dict[Life, dict[Observation, Life]] = {
         _O.RESTS: _L.LYING,
         _O.UNSEEN: _L.LOST,
         _O.NEVER_LAID: _L.GONE,
+        _O.NEVER_WAS: _L.GONE,
     },
     # It lies where it was laid.
     _L.LYING: {
@@ -201,6 +204,15 @@ class TrackedCard:
     def take(self, observation: Observation) -> None:
         """Go on in life by what a frame shows; observation that cannot be, changes nothing."""
         self.life = CARD_LIFE[self.life].get(observation, self.life)
+        self.withdrawn |= observation is Observation.NEVER_WAS
+
+    def came_after_all(self, cards: Iterable[TrackedCard]) -> bool:
+        """Whether a card said to be back in the shoe lies on the table, taken for a new one.
+
+        The mouth gave no other card to leave that could be that one.
+        """
+        laid = (card for card in cards if card is not self and not card.signed)
+        return any(card.came_at is not None and card.came_at > self.out_at for card in laid)
 
     def hide_bare(self, at: int) -> None:
         """Note that its place, bare up to a time, is hidden: that lays no card there."""

@@ -118,7 +118,7 @@ class Leaving:
         for card in cards:
             if card.gone:
                 continue
-            if card.return_at is not None and self._came_after_all(card, cards):
+            if card.return_at is not None and card.came_after_all(cards):
                 card.life, card.withdrawn = Life.GONE, True
             elif card.return_at is not None:
                 found += self._settle_return(card, at)
@@ -128,20 +128,6 @@ class Leaving:
                     detail = "a card that left the shoe and was seen nowhere"
                     found.append(Finding(at, "REVIEW", detail))
         return found
-
-    @staticmethod
-    def _came_after_all(card: TrackedCard, cards: Sequence[TrackedCard]) -> bool:
-        """Whether the card that is said to be back lies on the table, taken for a new one.
-
-        The mouth gave no other card to leave that could be that one.
-        """
-        return any(
-            other is not card
-            and not other.signed
-            and other.came_at is not None
-            and other.came_at > card.out_at
-            for other in cards
-        )
 
     def _settle_return(self, card: TrackedCard, at: int) -> list[Finding]:
         back = card.return_at or 0

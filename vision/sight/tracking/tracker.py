@@ -425,8 +425,7 @@ class Tracker:
             card.tracklet.rest = None  # it went on from where it had stopped
         unseen = self._at - card.tracklet.seen_at
         if self._watched and not card.signed and unseen > UNSIGNED_LOST_MS:
-            card.withdrawn = True
-            return Observation.NEVER_LAID
+            return Observation.NEVER_WAS
         alone = all(c.placed is None or c.is_cut for c in self._cards if not c.gone)
         cleared = self._cleared_at > card.tracklet.seen_at
         late = unseen > (BARE_MS if cleared else NEVER_LAID_MS)

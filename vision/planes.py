@@ -20,6 +20,10 @@ Image = NDArray[np.uint8]
 FORMATS = ("bgr24", "yuv420p", "yuvj420p")
 
 
+# The colour spaces that FFmpeg converts, in its numbers; others are taken for one that is not said.
+MATRICES, UNSAID = frozenset({0, 1, 2, 4, 5, 6, 7, 9}), 2
+
+
 class Coding(NamedTuple):
     """Which of the `FORMATS`, and the colour space and range of levels in FFmpeg's numbers."""
 
@@ -54,17 +58,22 @@ class Planes:
 def pixels(frame: VideoFrame) -> Image | Planes:
     """Return a decoded picture: its planes where they can be kept, else BGR."""
     even = frame.width % 2 == 0 and frame.height % 2 == 0
-    return Planes(frame) if even and frame.format.name in FORMATS[1:] else bgr(frame)
+    # Rows may be kept from the bottom up: the line size is then negative.
+    kept = even and frame.format.name in FORMATS[1:] and frame.planes[0].line_size > 0
+    return Planes(frame) if kept else bgr(frame)
 
 
 def upright(frame: VideoFrame) -> Image | Planes:
     """Return a decoded picture, turned as its film says that it is to be shown."""
-    quarters = round(frame.rotation / 90) % 4
+    # A film without a matrix of its display, but with zeros, has no angle.
+    quarters = round(frame.rotation / 90) % 4 if abs(frame.rotation) <= 180 else 0
     return np.ascontiguousarray(np.rot90(bgr(frame), quarters)) if quarters else pixels(frame)
 
 
 def bgr(frame: VideoFrame) -> Image:
     """Return a decoded picture as height x width x 3, BGR: its own memory, not a copy of it."""
+    if frame.colorspace not in MATRICES:
+        frame.colorspace = UNSAID
     # In one thread: to begin others for each picture takes a tenth more of the processor.
     plane = frame.reformat(format="bgr24", threads=1).planes[0]
     return _rows(plane, 3).reshape(frame.height, frame.width, 3)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.game.dealer import B1, INSPECTOR, P1, P2, Dealer
+from tests.game.dealer import B1, B2, INSPECTOR, P1, P2, Dealer
 from vision.game.cards import Card
 from vision.game.commands import Confirm
 from vision.game.coup.state import Table
 from vision.game.editions import Edition, edition_of
-from vision.game.events import CardRead, Noticed, Started
+from vision.game.events import CardPlaced, CardRead, CardRemoved, Noticed, Started
 from vision.game.outputs import AlertState, ResultState
 from vision.game.rules import Rules
 
@@ -104,3 +104,35 @@ def test_program_that_follows_takes_open_doubts_over() -> None:
     alert = dealer.alerts["MISREAD_RISK"]
     assert (alert.state, alert.deadline) == (AlertState.RAISED, "none")
     assert dealer.result_of(1).state is ResultState.HELD
+
+
+def test_count_alone_was_a_fault_in_the_first_edition() -> None:
+    """Under 0.1 a card too many was alleged as it left, whatever was followed before."""
+    for version, raised in (("0.1.0", ["OVER_NATURAL"]), ("0.2.0", [])):
+        dealer = of(version)
+        for slot, face in zip((P1, B1, P2, B2), ("9h", "3c", "Kd", "Kc"), strict=True):
+            order = dealer.out()
+            dealer.tell(CardPlaced(dealer.tick(), order, slot, unordered=slot is P2))
+            dealer.read(order, face)
+        dealer.out()
+        assert dealer.raised == raised
+
+
+def test_card_taken_away_before_the_last_was_no_fault_in_the_first_edition() -> None:
+    """Under 0.1 it was one only while a card was due."""
+    for version, raised in (("0.1.0", []), ("0.2.0", ["WRONG_REMOVED"])):
+        dealer = of(version)
+        for slot, face in ((P1, "7c"), (B1, "7h"), (P2, "Ts")):
+            dealer.deal(slot, face)
+        dealer.tell(CardRemoved(dealer.tick(), 2))
+        dealer.deal(B2, "Js")
+        assert dealer.raised == raised
+
+
+def test_turn_of_a_card_not_followed_was_taken_as_seen_in_the_first_edition() -> None:
+    """Under 0.1 the first card told was the first of the coup, though another was on its way."""
+    for version, raised in (("0.1.0", ["WRONG_ORDER_INIT"]), ("0.2.0", [])):
+        dealer = of(version)
+        dealer.tell(CardPlaced(dealer.tick(), dealer.out(), B1, unordered=True))
+        dealer.out()
+        assert dealer.raised == raised

@@ -89,7 +89,7 @@ PAUSES_S = (0.3, 0.6, 1.0)
 # Every how manyth row and column decides whether two pictures are equal before all are compared:
 # a sample that differs is found at 1/256 of the cost.
 SAMPLE = 16
-av.logging.set_level(av.logging.PANIC)
+av.logging.set_level(None)  # silent; any level has threads wait for the interpreter to log
 cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
 
 # Slots: the parent takes milliseconds to copy one, so with 4 it has three frame times for it.

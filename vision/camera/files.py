@@ -23,7 +23,12 @@ from vision.pictures import open_picture
 from vision.planes import upright
 from vision.sight.geometry.frame import Image, Pixels
 
-av.logging.set_level(av.logging.PANIC)  # no chatter of the video library on stderr
+# No chatter of the video library on stderr, and none in Python: with any level a thread that
+# decodes waits for the interpreter to log an error, and the one that closes the film for it.
+av.logging.set_level(None)
+
+# What the thread that decodes hands on: a frame, the end, or why it came to an end.
+Decoded = Pixels | BaseException | None
 
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
@@ -77,7 +82,7 @@ def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
     OutsideError when the video ends early, or after `HANGS_S` without a frame.
     """
     promised = _promised(film)
-    decoded: queue.Queue[Pixels | None] = queue.Queue(maxsize=AHEAD)
+    decoded: queue.Queue[Decoded] = queue.Queue(maxsize=AHEAD)
     closed = threading.Event()
     decoder = threading.Thread(target=_decode, args=(film, decoded, closed), daemon=True)
     decoder.start()
@@ -94,6 +99,8 @@ def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
                 continue
             if pixels is None:
                 break
+            if isinstance(pixels, BaseException):
+                raise pixels
             yield pixels
             count, waits = count + 1, 0
     finally:
@@ -127,17 +134,21 @@ def _hangs(path: Path, count: int) -> OutsideError:
     )
 
 
-def _decode(film: InputContainer, out: queue.Queue[Pixels | None], closed: threading.Event) -> None:
-    """Decode to the end, or until `closed` is set; `None` marks the end."""
-    with film:
-        for pixels in _frames(film):
-            _put(pixels, out, closed)
-            if closed.is_set():
-                return
-    _put(None, out, closed)
+def _decode(film: InputContainer, out: queue.Queue[Decoded], closed: threading.Event) -> None:
+    """Decode to the end, or until `closed` is set; `None` or an error marks the end."""
+    end: Decoded = None
+    try:
+        with film:
+            for pixels in _frames(film):
+                _put(pixels, out, closed)
+                if closed.is_set():
+                    return
+    except BaseException as error:  # raised again in the thread that waits
+        end = error
+    _put(end, out, closed)
 
 
-def _put(pixels: Pixels | None, out: queue.Queue[Pixels | None], closed: threading.Event) -> None:
+def _put(pixels: Decoded, out: queue.Queue[Decoded], closed: threading.Event) -> None:
     """Put a frame into the queue once there is room, unless `closed` is set before."""
     while not closed.is_set():
         with contextlib.suppress(queue.Full):

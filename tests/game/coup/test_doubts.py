@@ -460,12 +460,11 @@ def test_card_too_many_by_a_count_alone_is_no_fault_until_it_lies() -> None:
 def test_card_whose_turn_is_not_known_accuses_nobody_while_another_is_to_be_laid() -> None:
     """It lies with Banco and left first or second: the other one tells."""
     dealer = Dealer()
-    first, second = dealer.out(), dealer.out()
-    dealer.tell(CardPlaced(dealer.tick(), first, B1, unordered=True))
-    third = dealer.out()
+    dealer.tell(CardPlaced(dealer.tick(), dealer.out(), B1, unordered=True))
+    second = dealer.out()
     assert dealer.raised == []
     dealer.tell(CardPlaced(dealer.tick(), second, P1, unordered=True))
-    dealer.lay(P2, third)
+    dealer.lay(P2)
     assert dealer.raised == []
 
 
@@ -490,3 +489,38 @@ def test_card_of_which_the_turn_is_not_known_left_after_what_lay_already() -> No
     for order, face in enumerate(("5d", "8d", "Qd", "4c"), start=1):
         dealer.read(order, face)
     assert dealer.open == ["WRONG_ORDER_INIT"]
+
+
+def test_card_too_many_that_is_put_aside_is_told_though_one_was_not_followed() -> None:
+    """It lies in no place of a hand, and it lies: that is an over-draw."""
+    dealer = Dealer()
+    for slot, face in zip((P1, B1, P2, B2), ("9h", "3c", "Kd", "Kc"), strict=True):
+        order = dealer.out()
+        dealer.tell(CardPlaced(dealer.tick(), order, slot, unordered=slot is P2))
+        dealer.read(order, face)
+    dealer.lay(None)
+    assert dealer.raised == ["OVER_NATURAL"]
+
+
+def test_order_found_wrong_stays_so_when_the_next_card_leaves() -> None:
+    """All four lie, in another order, one of them not seen all its way: a fifth changes nothing."""
+    dealer = Dealer()
+    for slot, face in zip((P1, P2, B1, B2), ("5d", "8d", "Qd", "4c"), strict=True):
+        order = dealer.out()
+        dealer.tell(CardPlaced(dealer.tick(), order, slot, unordered=slot is B1))
+        dealer.read(order, face)
+    assert dealer.open == ["WRONG_ORDER_INIT"]
+    dealer.out()
+    assert "WRONG_ORDER_INIT" in dealer.open
+
+
+def test_card_keyed_in_after_the_clearing_accuses_nobody() -> None:
+    """Nobody knows when a card left that sight has missed."""
+    dealer = Dealer()
+    for slot, face in ((P1, "7c"), (B1, "7h"), (P2, "Ts")):
+        dealer.deal(slot, face)
+    dealer.clear()
+    order = dealer.out()
+    dealer.tell(CardPlaced(dealer.tick(), order, B2, unordered=True))
+    dealer.read(order, "Js")
+    assert "WRONG_REMOVED" not in dealer.open

@@ -61,8 +61,13 @@ def test_card_whose_supposed_place_is_bare_again_is_the_run_that_lies_elsewhere(
     strayed = run_of(1, dict.fromkeys(range(700, 1200, 70), STRAYED), from_mouth=True)
     card = TrackedCard(1, strayed, 500, life=Life.LIFTED, signed=0.95)
     card.placed, card.placed_at, card.slot = STRAYED, 900, Slot.PUNTO_2
+    card.bare_since = 800
     lying = run_of(2, dict.fromkeys(range(910, 1400, 70), PLACE), from_mouth=False)
     (found,) = weighed([lying], scene(1330, card, sight=Sight.FELT))
     assert likeliest(list(found)).card is card
     (found,) = weighed([lying], scene(1330, card, sight=Sight.COVERED))
     assert likeliest(list(found)).card is None
+    card.bare_since = 1200  # in a hand that turns it
+    (found,) = weighed([lying], scene(1330, card, sight=Sight.FELT))
+    heaviest, others = likeliest(list(found)), sum(each.weight for each in found)
+    assert heaviest.weight < 0.9 * others

@@ -183,7 +183,7 @@ def _first_four(context: FaultContext) -> list[Fault]:
             break
     else:
         return []
-    if not _are_consecutive(context.coup, cards) or _is_turn_open(context, card):
+    if not _are_consecutive(context.coup, cards) or _is_turn_open(context, cards, card):
         return []
     if _can_be_moved(context, cards):
         code, text = "WRONG_HAND", _wrong_hand(f"Card {index + 1}", card, order[index])
@@ -205,9 +205,9 @@ def _are_consecutive(coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
     return len(between) - sum(order in known for order in between) == len(seen)
 
 
-def _is_turn_open(context: FaultContext, card: DealtCard) -> bool:
-    """Whether a card, not seen all its way, may be a later one: another is still to be laid."""
-    to_be_laid = any(other.slot is None for other in context.coup.cards)
+def _is_turn_open(context: FaultContext, cards: tuple[DealtCard, ...], card: DealtCard) -> bool:
+    """Whether a card of these, not seen all its way, may be a later one, still to be laid."""
+    to_be_laid = any(other.placed_at is None for other in cards)
     return context.edition is not Edition.FIRST and card.marks.found and to_be_laid
 
 
@@ -250,10 +250,10 @@ def _is_count_open(context: FaultContext, card: DealtCard) -> bool:
     A drawn card is told of before it is laid; but where others are on their way, or one was not
     seen all its way, a card may have been counted twice.
     """
-    if context.edition is Edition.FIRST or card.slot is not None or card.face is not None:
+    if context.edition is Edition.FIRST or card.placed_at is not None or card.face is not None:
         return False
-    others = (other for other in context.coup.cards if other is not card)
-    return any(other.marks.found or other.slot is None for other in others)
+    others = [c for c in context.coup.cards if c is not card and not c.marks.fate]
+    return any(other.marks.found or other.placed_at is None for other in others)
 
 
 def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:
@@ -328,7 +328,9 @@ def _went_on(context: FaultContext, gone: DealtCard) -> bool:
     """Whether a card left the shoe after that one was taken away: no hand was being cleared."""
     if context.edition is Edition.FIRST:
         return False
-    return any(card.out_at > _removed_at(gone) for card in context.coup.cards)
+    # Of one that was found, or keyed in, nobody knows when it left.
+    later = (card for card in context.coup.cards if card.order > 0 and not card.marks.found)
+    return any(card.placed_at and card.out_at > _removed_at(gone) for card in later)
 
 
 def _removed_at(card: DealtCard) -> int:

@@ -177,7 +177,7 @@ def _in_turn(transition: Transition, coup: Coup, card: DealtCard, *, after: int)
     followed = [
         index + 1
         for index, other in enumerate(others)
-        if not other.marks.found and other.placed_at is not None and other.placed_at <= after
+        if not other.marks.found and other.placed_at is not None and other.placed_at < after
     ]
     first = max(followed, default=0) if transition.table.edition is not Edition.FIRST else 0
     others.insert(max(first, min(later, room)), card)

@@ -45,6 +45,7 @@ WAITS_MM = 25.0  # a card within this distance of the mouth may be waiting there
 LATE_SIGN_MS = 200  # a sign seldom comes later; longer, and a box seen before is the card
 LATEST_SIGN_MS = 600  # and never so late; longer costs nothing but time
 DOUBLE_MM = 100.0  # two boxes of one card in flight begin nearer to each other than this
+TURNED_MS = 500  # in a hand that turns it a card is not so long, where it was laid just before
 # A card last seen so soon, in ms, after it was laid may have been a box on the hand that laid it.
 HARDLY_LAID_MS = 1000
 
@@ -366,7 +367,8 @@ def _seen_at_one_time(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds
     if flying and _began_beside(run, card):
         return odds.double_goes_on
     if _lay_for_a_moment(card) and scene.sight(card) is Sight.FELT:
-        return odds.laid_as_false
+        long = card.bare_since is not None and scene.at - card.bare_since >= TURNED_MS
+        return odds.laid_as_false if long else odds.swapped
     return odds.swapped if flying and scene.signs else 0.0
 
 

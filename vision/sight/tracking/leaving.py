@@ -18,6 +18,9 @@ from vision.sight.tracking.tracklet import Tracklet
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
 # and two quick cards are one, shorter and one card is two.
 SAME_LEAVING_MS = 450
+# A card is drawn out in so long, in ms: what was seen to leave since it began is the one of which
+# the sign comes at last. Longer, and a card that lies already, its sign missed, takes the next one.
+DRAWN_MS = 1500
 # Two signs are two cards, unless nobody could have drawn two so soon one after the other, in ms.
 # Longer, and a sign that came late makes one card of two; shorter, and a stammer makes two of one.
 TWICE_TOLD_MS = 200
@@ -82,18 +85,16 @@ class Leaving:
         cut = event.probability if event.sign is MouthSign.CUT else 0.0
         together = event.sign is MouthSign.TOGETHER and event.probability >= SURE_SIGN
         begun_at, self._begun_at = self._begun_at, None
-        for card in cards:
-            apart = abs(card.out_at - event.at)
-            near = apart <= (TWICE_TOLD_MS if card.signed else SAME_LEAVING_MS)
-            if begun_at is not None and not card.signed:
-                near |= begun_at <= card.out_at <= event.at  # slowly drawn, and seen before
-            if near and not card.gone and not card.unseen_out:
-                card.cut_signed = max(card.cut_signed, cut)
-                if not card.signed and not card.told:
-                    card.out_at = event.at
-                card.signed = max(card.signed, event.probability)
-                card.together |= together
-                return None
+        since = event.at if begun_at is None else max(begun_at, event.at - DRAWN_MS)
+        same = [card for card in cards if _is_left(card, event.at, since)]
+        if same:
+            card = min(same, key=lambda card: abs(card.out_at - event.at))
+            card.cut_signed = max(card.cut_signed, cut)
+            if not card.signed and not card.told:
+                card.out_at = event.at
+            card.signed = max(card.signed, event.probability)
+            card.together |= together
+            return None
         run = Tracklet.unseen(number, self._mouth, event.at, Kind.BACK)
         new = TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
         new.together, new.cut_signed = together, cut
@@ -167,6 +168,16 @@ class Leaving:
                 card.told = True
             elif waited < (ORDER_PATIENCE_MS if since is None else OPEN_PATIENCE_MS):
                 return
+
+
+def _is_left(card: TrackedCard, at: int, since: int) -> bool:
+    """Whether the sign of `at` (ms), of a card that began to leave at `since`, may be of a card."""
+    if card.gone or card.unseen_out:
+        return False
+    apart = abs(card.out_at - at)
+    if card.signed:
+        return apart <= TWICE_TOLD_MS
+    return apart <= SAME_LEAVING_MS or since <= card.out_at <= at
 
 
 def _is_surely_seen(card: TrackedCard) -> bool:

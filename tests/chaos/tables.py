@@ -231,7 +231,20 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
         f"{rates[0]:8.1f}  {rates[1]:7.1f}  {rates[2]:9.1f}  {weight[0]:9.0f}  {weight[1]:4.2f}  "
         f"{told.count('right')}, {told.count('held')}, {told.count('wrong')}, {len(told)}"
     )
-    return "\n".join([line, *(f"       {words}" for words in sorted(overload)[:1])])
+    amiss = [
+        f"coup {coup} of '{shoe}': {_words(p)}; dealt {_words(truth[(coup - 1) % SHOE_COUPS])}"
+        for ((shoe, coup), p), outcome in zip(newest.items(), told, strict=True)
+        if outcome != "right"
+    ]
+    return "\n       ".join([line, *sorted(overload)[:1], *amiss])
+
+
+def _words(coup: dict[str, Any]) -> str:
+    """Return the hands of a coup, dealt or said, and who won or why it is held."""
+    hands = [coup["punto"], coup["banco"]]
+    cards = (hand if isinstance(hand, list) else hand["cards"] for hand in hands)
+    ends = coup["winner"] or f"held ({coup['why']})"
+    return f"{' / '.join(' '.join(map(str, each)) for each in cards)}, {ends}"
 
 
 def _as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:

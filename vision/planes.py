@@ -6,6 +6,7 @@ its own. The conversion is FFmpeg's, so that the colours are those which the str
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class Planes:
 
     def __init__(self, frame: VideoFrame) -> None:
         self._frame = frame
+        self._lock = threading.Lock()
         self.luma = _rows(frame.planes[0])
 
     @property
@@ -51,8 +53,9 @@ class Planes:
         return tuple(_rows(plane) for plane in self._frame.planes)
 
     def bgr(self) -> Image:
-        """Return the picture as height x width x 3, BGR."""
-        return bgr(self._frame)
+        """Return the picture as height x width x 3, BGR; one thread at a time converts a frame."""
+        with self._lock:
+            return bgr(self._frame)
 
 
 def pixels(frame: VideoFrame) -> Image | Planes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Protocol
 
 import numpy as np
@@ -29,17 +28,16 @@ Pixels = Image | Coded
 class Frame:
     """A picture, its Unix time in milliseconds and its running number.
 
-    Any thread may ask for anything.
+    Any thread may ask for anything; two that need the colours first at once both convert them.
     """
 
-    __slots__ = ("_image", "_lock", "_pixels", "at", "index")
+    __slots__ = ("_image", "_pixels", "at", "index")
 
     def __init__(self, image: Pixels, at: int, index: int) -> None:
         self.at = at
         self.index = index
         self._pixels = image
         self._image: Image | None = None
-        self._lock = threading.Lock()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -57,7 +55,7 @@ class Frame:
         """The picture (height x width x 3, BGR); made at the first need and kept."""
         if isinstance(self._pixels, np.ndarray):
             return self._pixels
-        with self._lock:
-            if self._image is None:
-                self._image = self._pixels.bgr()
-            return self._image
+        image = self._image
+        if image is None:
+            image = self._image = self._pixels.bgr()
+        return image

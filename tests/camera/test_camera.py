@@ -249,7 +249,7 @@ def outage_within(shots: Iterator[Shot | Outage], seconds: float) -> Outage:
         ("silent", "no picture for 1.5 s"),
         ("frozen", "frozen for 0.8 s"),
         ("resized", "has become 320 x 240 px"),
-        ("garbled", "no picture for 1.5 s"),
+        ("garbled", "every picture is damaged for 1.5 s"),
     ],
 )
 def test_stream_that_fails_is_named_and_reopened(
@@ -350,7 +350,7 @@ def test_camera_number_goes_through_the_video_library(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(capture_module.cv2, "VideoCapture", Plugged)
     shown = capture_module.pictures({"source": "0", "width": 640, "height": 360, "fps": 25.0})
-    assert next(shown) is None
+    assert next(shown) is capture_module.Signal.OPENED
     assert Plugged.asked == {
         cv2.CAP_PROP_FRAME_WIDTH: 640, cv2.CAP_PROP_FRAME_HEIGHT: 360, cv2.CAP_PROP_FPS: 25.0
     }  # fmt: skip

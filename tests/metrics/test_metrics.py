@@ -65,7 +65,7 @@ def test_health_tells_frames_in_looked_at_and_gated() -> None:
     assert rates[0] == pytest.approx(rates[1] + rates[2], rel=0.01)
     assert rates[1] > 0
     assert told["abstained"] == 0.25
-    metrics._marks.append((metrics._marks[-1][0] - 10, 80, 29, 0))
+    metrics._marks.append((metrics._marks[-1][0] - 10, 80, 29, 0, 0))
     metrics._marks.popleft()
     assert float(str(metrics.health()["fps_in"])) == pytest.approx(1.0, abs=0.2)
 
@@ -73,9 +73,10 @@ def test_health_tells_frames_in_looked_at_and_gated() -> None:
 def test_health_rates_hold_while_sight_is_ahead_of_the_log() -> None:
     """No rate is negative, which a desk would refuse; what a live source skipped is said."""
     metrics = Metrics(SightCounts(looked=5))
-    metrics.take_frame(skipped=3, age_s=0.05)
+    metrics.take_frame(skipped=3, damaged=2, age_s=0.05)
     told = metrics.health()
     assert told["fps_gated"] == 0
+    assert float(str(told["fps_damaged"])) == pytest.approx(2 * float(str(told["fps_in"])), rel=0.1)
     assert float(str(told["fps_skipped"])) == pytest.approx(3 * float(str(told["fps_in"])), rel=0.1)
     assert told["age_ms"] == {"p50": 50.0, "p99": 50.0}
 

@@ -198,7 +198,7 @@ class TableReader:
             self._at = max(self._at, shot.at)
             return
         self._at = shot.frame.at
-        self.metrics.take_frame(skipped=shot.skipped, age_s=seen.age_s)
+        self.metrics.take_frame(skipped=shot.skipped, damaged=shot.damaged, age_s=seen.age_s)
         self._overload.note(shot.skipped, seen.age_s)
 
     def _publish_health(self) -> None:

@@ -23,6 +23,7 @@ grows, as both sides map it.
 | OPENED  | the source answers                                          | PICTURE, REPEAT, LOST |
 | PICTURE | picture `number` is whole in its slot                       | PICTURE, REPEAT, LOST |
 | REPEAT  | a picture came that equals the last one to the bit; dropped | PICTURE, REPEAT, LOST |
+| DAMAGED | a picture came that is not whole; dropped                   | PICTURE, REPEAT, LOST |
 | LOST    | the source failed or ended; it is opened again after a pause | OPENING             |
 
 A report is dropped when the pipe is full: it would be old when it is read.
@@ -49,17 +50,15 @@ import av.logging
 import cv2
 import numpy as np
 
+from vision.camera.losses import WholePictures
 from vision.pictures import MOST_PIXELS
 from vision.planes import Coding, Planes, pixels
 from vision.sight.geometry.frame import Image
 
-# Options of the video library. RTSP by TCP; what is damaged is an error, not a guess. No time is
-# spent on finding out format and rate: what comes meanwhile holds a key frame, and the next may be
-# seconds off.
+# Options of the video library. RTSP by TCP. No time is spent on finding out format and rate: what
+# comes meanwhile holds a key frame, and the next may be seconds off.
 OPTIONS = {
     "rtsp_transport": "tcp",
-    "err_detect": "explode",
-    "fflags": "discardcorrupt",
     "analyzeduration": "500000",
     "fpsprobesize": "0",
 }
@@ -106,6 +105,7 @@ class Signal(IntEnum):
     PICTURE = 2
     REPEAT = 3
     LOST = 4
+    DAMAGED = 5
 
 
 class Report(NamedTuple):
@@ -162,6 +162,7 @@ class Slots:
         if os.fstat(self._fd).st_size < memory_size(width, height):
             os.ftruncate(self._fd, memory_size(width, height))
         self._memory = mmap.mmap(self._fd, memory_size(width, height))
+        self._memory[: 8 * SLOTS] = bytes(8 * SLOTS)  # slots of another size lie elsewhere
         count = _slot_size(width, height)
         self._slots = [
             np.frombuffer(self._memory, np.uint8, count, slot_offset(number, width, height))
@@ -212,8 +213,8 @@ class CaptureLoop:
     def _read(self) -> None:
         with contextlib.closing(pictures(self._settings)) as shown:
             for seen in shown:
-                if seen is None:
-                    self.report(Signal.OPENED)
+                if isinstance(seen, Signal):
+                    self.report(seen)
                 else:
                     self._take(seen)
 
@@ -249,8 +250,8 @@ def _same(layers: Sequence[Image], others: Sequence[Image]) -> bool:
     return True
 
 
-def pictures(settings: dict[str, Any]) -> Generator[Image | Planes | None, None, None]:
-    """Yield `None` once the source is open, then its pictures, until it fails or ends."""
+def pictures(settings: dict[str, Any]) -> Generator[Image | Planes | Signal, None, None]:
+    """Yield OPENED once the source is open, then pictures, or DAMAGED, until it fails or ends."""
     source = str(settings["source"])
     with contextlib.suppress(OSError, ValueError, av.error.FFmpegError):
         yield from (
@@ -258,7 +259,7 @@ def pictures(settings: dict[str, Any]) -> Generator[Image | Planes | None, None,
         )
 
 
-def _camera(number: int, settings: dict[str, Any]) -> Iterator[Image | None]:
+def _camera(number: int, settings: dict[str, Any]) -> Iterator[Image | Signal]:
     capture = cv2.VideoCapture(number)
     capture.set(cv2.CAP_PROP_FRAME_WIDTH, settings["width"])
     capture.set(cv2.CAP_PROP_FRAME_HEIGHT, settings["height"])
@@ -266,7 +267,7 @@ def _camera(number: int, settings: dict[str, Any]) -> Iterator[Image | None]:
     good, image = capture.isOpened(), None
     try:
         while good:
-            yield image if image is None else np.asarray(image, np.uint8)
+            yield Signal.OPENED if image is None else np.asarray(image, np.uint8)
             good, image = capture.read()
     finally:
         capture.release()
@@ -291,8 +292,8 @@ def scheme_of(source: str) -> str:
     return source.partition("://")[0].lower()
 
 
-def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes | None]:
-    """Read a stream; damaged pictures are left out, and a run of them ends it."""
+def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes | Signal]:
+    """Read a stream; pictures that are not whole are left out, and a run of them ends it."""
     open_s, stall_s, began = settings["open_s"], settings["stall_s"] + LATER_S, time.monotonic()
     options = options_of(source, str(settings["tls_ca"]))
     timeout = (open_s, stall_s)
@@ -301,17 +302,13 @@ def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes |
         # The library calls a stream open that fell silent while its format was looked for.
         if time.monotonic() - began > open_s:
             return
-        yield None
-        damaged = 0
+        yield Signal.OPENED
+        whole, damaged = WholePictures(container.streams.video[0]), 0
         for packet in _in_time(container.demux(video=0), stall_s):
-            try:
-                frames = packet.decode()
-            except av.error.InvalidDataError:
-                frames = []
-                damaged += 1
-            for frame in frames:
-                if frame.is_corrupt or frame.width * frame.height > MOST_PIXELS:
+            for frame in whole.decode(packet):
+                if frame is None or frame.width * frame.height > MOST_PIXELS:
                     damaged += 1
+                    yield Signal.DAMAGED
                     continue
                 damaged = 0
                 yield pixels(frame)

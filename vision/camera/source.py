@@ -66,12 +66,14 @@ KILL_S = 1.0
 class Shot:
     """A frame, and the monotonic instant (seconds) at which it could be looked at.
 
-    `skipped` frames of a live source came since the last one and were dropped: nobody took them.
+    Of a live source, `skipped` frames came since the last one and were dropped because nobody took
+    them, and `damaged` ones because they were not whole.
     """
 
     frame: Frame
     taken_s: float
     skipped: int = 0
+    damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,7 @@ class Capture:
         self.signal: Signal | None = None
         self.run = 0
         self.skipped = 0
+        self.damaged = 0
         self._number = 0
         self._process = subprocess.Popen(  # noqa: S603  # our own module
             [
@@ -229,6 +232,7 @@ class Capture:
         for report in self._reports() if ready else ():
             self.signal, self.heard_s = Signal(report.signal), time.monotonic()
             self.run = self.run + 1 if self.signal is Signal.PICTURE else 0
+            self.damaged += self.signal is Signal.DAMAGED
             newest = report if self.signal is Signal.PICTURE else newest
         if newest is not None:
             self.skipped = newest.number - self._number - 1
@@ -313,6 +317,8 @@ class _Freshness:
             return "camera lost"
         if signal is Signal.REPEAT and 0 < camera.frozen_s <= silent:
             return f"the picture is frozen for {camera.frozen_s:g} s"
+        if silent >= camera.stall_s and signal is Signal.DAMAGED:
+            return f"every picture is damaged for {camera.stall_s:g} s"
         if silent >= camera.stall_s:
             return f"no picture for {camera.stall_s:g} s"
         return ""
@@ -334,7 +340,8 @@ def _watched(camera: CameraSection, capture: Capture) -> Iterator[Shot | Outage]
             shot = freshness.shot(*picture, index) if picture is not None and good else None
             if shot is not None:
                 index, restarts, reason = index + 1, 0, ""
-                yield replace(shot, skipped=capture.skipped)
+                yield replace(shot, skipped=capture.skipped, damaged=capture.damaged)
+                capture.damaged = 0
                 continue
             if not reason and (reason := freshness.complaint(capture.signal, camera)):
                 capture.run = 0

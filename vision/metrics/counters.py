@@ -77,12 +77,13 @@ class Metrics:
     """The counts of one run; `frame` and `event` are durations in seconds.
 
     `age` is how old frames were when they were looked at, `skipped` counts those of a live source
-    for which there was no time.
+    for which there was no time, `damaged` those that were not whole.
     """
 
     sight: Sight
     frames: int = 0
     skipped: int = 0
+    damaged: int = 0
     cards_out: int = 0
     cards_read: int = 0
     cards_unread: int = 0
@@ -93,12 +94,13 @@ class Metrics:
     restart_why: str = ""
     _began_s: float = field(default_factory=time.monotonic)
     _began_cpu_s: float = field(default_factory=time.process_time)
-    _marks: deque[tuple[float, int, int, int]] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    _marks: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
-    def take_frame(self, *, skipped: int, age_s: float) -> None:
-        """Count a frame, and those before it that were skipped."""
+    def take_frame(self, *, skipped: int, damaged: int, age_s: float) -> None:
+        """Count a frame, and those before it that were skipped or damaged."""
         self.frames += 1
         self.skipped += skipped
+        self.damaged += damaged
         self.age.add(age_s)
 
     def note_service(self, state: Mapping[str, object]) -> None:
@@ -116,14 +118,14 @@ class Metrics:
 
     def _rates(self) -> dict[str, object]:
         """Return frames that came in, were looked at closely and were gated, a second, of late."""
-        now = (time.monotonic(), self.frames, self.sight.looked, self.skipped)
-        first = self._marks[0] if self._marks else (self._began_s, 0, 0, 0)
+        now = (time.monotonic(), self.frames, self.sight.looked, self.skipped, self.damaged)
+        first = self._marks[0] if self._marks else (self._began_s, 0, 0, 0, 0)
         self._marks.append(now)
         seconds = max(now[0] - first[0], 1e-6)
         came = now[1] - first[1]
         looked = min(now[2] - first[2], came)  # sight may be some frames ahead of the log
         each = {"fps_in": came, "fps_looked": looked, "fps_gated": came - looked}
-        each["fps_skipped"] = now[3] - first[3]
+        each |= {"fps_skipped": now[3] - first[3], "fps_damaged": now[4] - first[4]}
         return {name: round(count / seconds, 1) for name, count in each.items()}
 
     def abstained(self) -> float:

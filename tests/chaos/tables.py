@@ -62,8 +62,8 @@ START_S = 120.0  # seconds in which the readers must be there; a loaded machine 
 EVENTS = ("card", "coup/live", "coup/result", "alert", "shoe", "roads")
 TICKS = os.sysconf("SC_CLK_TCK")  # of /proc, a second
 HEAD = (
-    "table  age p50  p99 ms  to subscriber p50  p99 ms  frames/s  looks/s  skipped/s  memory MB  "
-    "core  coups right, held, wrong, of"
+    "table  age p50  p99 ms  to subscriber p50  p99 ms  frames/s  looks/s  skipped/s  damaged/s  "
+    "memory MB  core  coups right, held, wrong, of"
 )
 
 
@@ -217,7 +217,7 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
     last = health[-1] if health else defaultdict(dict)
     rates = [
         np.mean([p[name] for p in health]) if health else 0.0
-        for name in ("fps_in", "fps_looked", "fps_skipped")
+        for name in ("fps_in", "fps_looked", "fps_skipped", "fps_damaged")
     ]
     p50, p99 = np.percentile(delays, (50, 99)) if delays else (0.0, 0.0)
     age = last["age_ms"]
@@ -228,7 +228,8 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
     overload = {p["overload"] for p in health} - {None}
     line = (
         f"{table:5}  {age.get('p50', 0):7.0f}  {age.get('p99', 0):6.0f}  {p50:17.0f}  {p99:6.0f}  "
-        f"{rates[0]:8.1f}  {rates[1]:7.1f}  {rates[2]:9.1f}  {weight[0]:9.0f}  {weight[1]:4.2f}  "
+        f"{rates[0]:8.1f}  {rates[1]:7.1f}  {rates[2]:9.1f}  {rates[3]:9.1f}  "
+        f"{weight[0]:9.0f}  {weight[1]:4.2f}  "
         f"{told.count('right')}, {told.count('held')}, {told.count('wrong')}, {len(told)}"
     )
     amiss = [
@@ -255,8 +256,11 @@ def _as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
     return "right" if right else "wrong"
 
 
-def measure(films: Sequence[Path], minutes: float) -> str:
-    """Run the service over the films for so long; return the table of figures."""
+def measure(films: Sequence[Path], minutes: float, keep: Path | None = None) -> str:
+    """Run the service over the films for so long; return the table of figures.
+
+    `keep` is a file for everything that a subscriber heard, a line each with when it came.
+    """
     numbers = range(1, len(films) + 1)
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
@@ -300,6 +304,8 @@ def measure(films: Sequence[Path], minutes: float) -> str:
         }
         over.set()
         pages.join()
+    if keep is not None:
+        keep.write_text("".join(json.dumps(each) + "\n" for each in listener.came), "utf-8")
     rows = [
         row(str(n), listener, film, weights.get(str(n), (0.0, 0.0)))
         for n, film in zip(numbers, films, strict=True)
@@ -332,10 +338,11 @@ def main() -> None:
     parser.add_argument(
         "--every", type=float, default=25.0, metavar="S", help="seconds from coup to coup (25)"
     )
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep all messages there")
     arguments = parser.parse_args()
     numbers = range(arguments.tables)
     films = [deal(arguments.films, number % FILMS, arguments.every) for number in numbers]
-    print(measure(films, arguments.minutes))
+    print(measure(films, arguments.minutes, arguments.keep))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import av
 import cv2
@@ -100,7 +101,7 @@ def test_picture_of_odd_width_is_bgr_at_once() -> None:
 def test_film_is_shown_upright(tmp_path: Path, degrees: int) -> None:
     """A film that says it was taken with the camera turned is turned back."""
     path = film(tmp_path / "a.mp4", "yuv420p", 2, 0, turned=degrees)
-    first = next(files.video(path, files.open_video(path)))
+    first: Any = next(files.video(path, files.open_video(path)))
     lying = decoded(path)[0].to_ndarray(format="bgr24")
     assert np.array_equal(first, np.rot90(lying, degrees // 90))
 

@@ -11,6 +11,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 
 import av
@@ -18,6 +19,7 @@ import av.logging
 from av.container import InputContainer
 from av.error import FFmpegError
 
+from vision.camera.losses import WholePictures
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import open_picture
 from vision.planes import upright
@@ -27,8 +29,16 @@ from vision.sight.geometry.frame import Image, Pixels
 # decodes waits for the interpreter to log an error, and the one that closes the film for it.
 av.logging.set_level(None)
 
-# What the thread that decodes hands on: a frame, the end, or why it came to an end.
-Decoded = Pixels | BaseException | None
+
+class Lack(Enum):
+    """Why there is no picture: none can be read for `STALL_S`, or this one is not whole."""
+
+    LATE = 1
+    DAMAGED = 2
+
+
+# What the thread that decodes hands on: a frame or its lack, the end, or why it came to an end.
+Decoded = Pixels | Lack | BaseException | None
 
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
@@ -62,7 +72,6 @@ def open_video(path: Path) -> InputContainer:
         shown = film.streams.video
         # Of pictures that there is no decoder for not even the width can be asked.
         if shown and hasattr(shown[0], "width") and shown[0].width:
-            shown[0].thread_type = "AUTO"
             return film
     raise ConfigurationError(
         f"{path}: is not a video that can be read (or it was cut off before its index); "
@@ -76,8 +85,8 @@ def fps_of(film: InputContainer) -> float:
     return _plausible(float(rate or 0), USUAL_FPS, least=0.1, most=1000.0)
 
 
-def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
-    """Yield every frame of a video, and `None` for every `STALL_S` in which none can be read.
+def video(path: Path, film: InputContainer) -> Iterator[Pixels | Lack]:
+    """Yield every frame of a video or that it is damaged, LATE for every `STALL_S` without one.
 
     OutsideError when the video ends early, or after `HANGS_S` without a frame.
     """
@@ -86,7 +95,7 @@ def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
     closed = threading.Event()
     decoder = threading.Thread(target=_decode, args=(film, decoded, closed), daemon=True)
     decoder.start()
-    count, waits = 0, 0
+    count = whole = waits = 0
     try:
         while True:
             try:
@@ -95,7 +104,7 @@ def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
                 waits += 1
                 if waits * STALL_S >= HANGS_S:
                     raise _hangs(path, count) from None
-                yield None
+                yield Lack.LATE
                 continue
             if pixels is None:
                 break
@@ -103,13 +112,14 @@ def video(path: Path, film: InputContainer) -> Iterator[Pixels | None]:
                 raise pixels
             yield pixels
             count, waits = count + 1, 0
+            whole = count if pixels is not Lack.DAMAGED else whole
     finally:
         closed.set()
         decoder.join(timeout=JOIN_S)
-    if cut_off(path, promised, count):
+    if cut_off(path, promised, whole):
         raise OutsideError(
-            f"{path}: the video is cut off: it ends in the middle of a frame after {count} of "
-            f"{max(promised, count)} frames. Everything up to there was read; copy or record it "
+            f"{path}: the video is cut off: it ends in the middle of a frame after {whole} of "
+            f"{max(promised, whole)} frames. Everything up to there was read; copy or record it "
             "again to have the rest"
         )
 
@@ -156,12 +166,15 @@ def _put(pixels: Decoded, out: queue.Queue[Decoded], closed: threading.Event) ->
             return
 
 
-def _frames(film: InputContainer) -> Iterator[Pixels]:
-    """Yield what can be decoded, as far as the file can be read; what cannot be is left out."""
+def _frames(film: InputContainer) -> Iterator[Pixels | Lack]:
+    """Yield what can be decoded, as far as the file can be read."""
     with contextlib.suppress(FFmpegError):
-        for packet in film.demux(film.streams.video[0]):
+        stream = film.streams.video[0]
+        whole = WholePictures(stream)
+        for packet in film.demux(stream):
             with contextlib.suppress(FFmpegError):
-                yield from map(upright, packet.decode())
+                for frame in whole.decode(packet):
+                    yield Lack.DAMAGED if frame is None else upright(frame)
 
 
 def picture_files(folder: Path) -> list[Path]:

@@ -160,20 +160,24 @@ class Pace:
         return self._start_ms + round(1000 * index / self._fps)
 
 
-def _paced(shown: Iterator[Pixels | None], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
-    """Yield the frames of a file when they are due; an outage where none could be read in time.
+def _paced(shown: Iterator[Pixels | files.Lack], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
+    """Yield the frames of a file when they are due; an outage where there are none for long.
 
     Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
     """
-    index = 0
+    index = good = 0
     for pixels in shown:
-        if pixels is None and not pace.waits:
+        if pixels is files.Lack.LATE:
+            if pace.waits:
+                yield Outage(pace.at(index), f"{path.name} gives no picture", pace.at(index))
             continue
-        if pixels is None:
-            yield Outage(pace.at(index), f"{path.name} gives no picture", pace.at(index))
+        if pixels is files.Lack.DAMAGED:
+            if pace.at(index) - pace.at(good) >= 1000 * files.STALL_S:
+                yield Outage(pace.at(index), f"{path.name} is damaged", pace.at(good))
         else:
+            good = index
             yield pace.shot(pixels, index)
-            index += 1
+        index += 1
 
 
 # --- live sources --------------------------------------------------------------------------------

@@ -16,7 +16,16 @@ OURS = ("vision", "datasets", "models")
 ANY = ("*",)
 
 # Modules at the root of `vision/` that every room may import and that import only one another.
-LEAVES = ("clock", "errors", "files", "logging_setup", "pictures", "planes", "secrets")
+LEAVES = (
+    "clock",
+    "errors",
+    "files",
+    "interrupts",
+    "logging_setup",
+    "pictures",
+    "planes",
+    "secrets",
+)
 PURE_ROOMS = ("game", "record", "wire", "sight")
 OUTSIDE_ROOMS = (
     "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "archive",

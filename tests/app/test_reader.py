@@ -35,6 +35,7 @@ from vision.commands.printing.console import Console
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import parse_cards
+from vision.game.events import ShoeStarted, Started, Stopped
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind, Seen
@@ -43,6 +44,7 @@ from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose
 from vision.sight.tracking.card import Life
 from vision.sight.tracking.regions import Window
+from vision.storage.log import Entry, Store
 
 FPS = 15
 # The fifth card goes to Punto: due with 4 against 7, not due with 7 against 7.
@@ -374,3 +376,27 @@ def test_journal_log_of_another_table_is_refused(config: TableConfig, tmp_path: 
     other = config.model_copy(update={"table": "8"})
     with pytest.raises(ConfigurationError, match="another table"):
         Journal(other, Destinations(tmp_path / "a.sqlite", publish=False))
+
+
+def test_end_that_comes_while_the_log_is_written_loses_nothing(
+    config: TableConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal between the disk and the memory of it: the run ends in order, all is in the log."""
+    written = Store.append
+
+    def append(store: Store, entries: Sequence[Entry]) -> None:
+        written(store, entries)
+        signal.raise_signal(signal.SIGINT)
+
+    path = tmp_path / "a.sqlite"
+    with Journal(config, Destinations(path, publish=False)) as journal:
+        journal.start(1000, "boot", ())
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "append", append)
+            with pytest.raises(KeyboardInterrupt):
+                journal.take([ShoeStarted(2000, "a")])
+        journal.stop(3000)
+        assert journal.table.shoe.name == "a"
+        header = journal._store.header
+    with Store(path, header) as store:
+        assert [type(event) for event in store.events()] == [Started, ShoeStarted, Stopped]

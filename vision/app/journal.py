@@ -34,6 +34,7 @@ from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
+from vision.interrupts import uninterrupted
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
 from vision.record.facts import Fact, Recorded
@@ -236,9 +237,10 @@ class Journal:
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
     ) -> None:
         """Write the entries, after which the table stands as in `after`; `then` says so."""
-        with self._disk.timed():
-            self._store.append(entries)
-        self._session = after
+        with uninterrupted():  # or the end of the run would write the same numbers again
+            with self._disk.timed():
+                self._store.append(entries)
+            self._session = after
         then()
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:

@@ -27,6 +27,7 @@ from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.game.events import Started
+from vision.interrupts import uninterrupted
 from vision.mqtt.house_store import AwayError
 from vision.record.codec import canonical, event_from_json
 from vision.record.facts import Fact, Recorded
@@ -151,8 +152,9 @@ class PairJournal(Journal):
     ) -> None:
         if not self.speaks:
             raise OutsideError("a reader that follows writes nothing of its own; report this")
-        self._session = after
-        self._waiting.append((list(entries), then))
+        with uninterrupted():
+            self._session = after
+            self._waiting.append((list(entries), then))
         self.flush()
 
     def flush(self) -> None:
@@ -160,14 +162,15 @@ class PairJournal(Journal):
         while self._waiting:
             entries, then = self._waiting[0]
             try:
-                with self._disk.timed():
-                    self._store.append(entries, self._pair.confirm)
+                with uninterrupted():
+                    with self._disk.timed():
+                        self._store.append(entries, self._pair.confirm)
+                    self._waiting.popleft()
             except AwayError:
                 return
             except FencedError:
                 self.lease.lost = True
                 raise
-            self._waiting.popleft()
             then()
 
     def _acked(self) -> int:

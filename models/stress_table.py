@@ -149,6 +149,7 @@ def main() -> int:
     parser.add_argument("--coups", type=int, default=500, help="at each level of noise")
     parser.add_argument("--times", type=float, nargs="+", default=TIMES, help="of measured noise")
     parser.add_argument("--styles", choices=("held-out", "tuned"), default="held-out")
+    parser.add_argument("--fps", type=int, help="looks a second (drawn by chance)")
     parser.add_argument("--seed", type=int, default=1, help="of the first session")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--notes", type=int, default=0, help="print so many coups gone amiss")
@@ -158,7 +159,7 @@ def main() -> int:
     if arguments.fit is not None:
         return print_fit(arguments.fit)
     uses = Uses(**dict.fromkeys(arguments.without or (), False))
-    bench = Bench(held_out=arguments.styles == "held-out", uses=uses)
+    bench = Bench(held_out=arguments.styles == "held-out", uses=uses, fps=arguments.fps)
     seeds = range(arguments.seed, arguments.seed + max(1, arguments.coups // bench.coups))
     print(HEAD, flush=True)
     wrong = 0

@@ -66,6 +66,19 @@ def test_outage_is_told_from_the_last_picture_on() -> None:
     assert watch.outages == 1
 
 
+def test_time_without_a_look_is_told_where_pictures_wait_for_nobody() -> None:
+    """A machine that stood still saw nothing meanwhile; a recording waits and misses nothing."""
+    watch = supervisor(Seer(), stall_s=1.5)
+    watch.take(shot(1000))
+    assert blindness(watch.take(shot(2400))) == []
+    words = "no picture was looked at for 1.6 s"
+    assert blindness(watch.take(shot(4000))) == [ViewLost(2400, words), ViewBack(4000)]
+    assert blindness(watch.take(shot(4100))) == []
+    recording = supervisor(Seer())
+    recording.take(shot(1000))
+    assert blindness(recording.take(shot(9000))) == []
+
+
 def test_reasons_overlap_and_only_the_last_end_is_told() -> None:
     """A camera that comes back into the dark does not make a table seen."""
     seer = Seer()

@@ -154,8 +154,18 @@ class SightSupervisor:
             since = max(self._last_at, shot.since)
             self._last_at = max(self._last_at, shot.at)
             return self._reasons.put("camera", shot.reason, since)
+        unseen = self._unseen_until(shot.frame.at)
         self._last_at = max(self._last_at, shot.frame.at)
-        return self._look(shot.frame)
+        return [*unseen, *self._look(shot.frame)]
+
+    def _unseen_until(self, at: int) -> list[Event]:
+        """Return the events of a time without pictures, on a machine that had none to spare."""
+        gap = at - self._last_at
+        if self._stall_s is None or not self._last_at or gap <= 1000 * self._stall_s:
+            return []
+        words = f"no picture was looked at for {gap / 1000:.1f} s"
+        lost = self._reasons.put("machine", words, self._last_at)
+        return [*lost, *self._reasons.put("machine", None, at)]
 
     def _look(self, frame: Frame) -> list[Event]:
         camera = self._reasons.put("camera", None, frame.at)

@@ -48,8 +48,11 @@ class Followed(Protocol):
     def anchor(self) -> Pose | None:
         """Where it is known to have been laid, if it was."""
 
-    def expected(self, at: int) -> tuple[Pose, float, bool]:
-        """Return the pose to expect, how far off (mm) it may be, and whether it was lost."""
+    def expected(self, at: int, looked_at: int) -> tuple[Pose, float, bool]:
+        """Return the pose to expect, how far off (mm) it may be, and whether it was lost.
+
+        `looked_at` is the time (ms) of the look before this one.
+        """
 
 
 def sightings_of(view: TableView, detections: Sequence[Detection]) -> tuple[Sighting, ...]:
@@ -72,11 +75,16 @@ def _same_card(pose: Pose, other: Pose) -> bool:
     return pose.distance(other) < limit
 
 
-def match(followed: Sequence[Followed], sightings: Sequence[Sighting], at: int) -> dict[int, int]:
-    """Pair runs with sightings, nearest first; returns index of run -> index of sighting."""
+def match(
+    followed: Sequence[Followed], sightings: Sequence[Sighting], at: int, looked_at: int
+) -> dict[int, int]:
+    """Pair runs with sightings, nearest first; returns index of run -> index of sighting.
+
+    `at` is the time (ms) of this look, `looked_at` that of the one before.
+    """
     costs: list[tuple[float, int, int]] = []
     for i, run in enumerate(followed):
-        pose, reach, lost = run.expected(at)
+        pose, reach, lost = run.expected(at, looked_at)
         for j, sighting in enumerate(sightings):
             distance = pose.distance(sighting.pose)
             if run.rest is not None:

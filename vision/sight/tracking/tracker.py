@@ -207,12 +207,12 @@ class Tracker:
         for sighting in found:
             (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
         runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
-        pairs = match(runs, on_table, at)
+        pairs = match(runs, on_table, at, self._before)
         for i, j in pairs.items():
             runs[i].see(on_table[j], at)
         # Only a card that lay on the layout ends in the discard; one in flight passes over it.
         cleared = [c.tracklet for c in self._cards if c.placed and c.tracklet.seen_at != at]
-        for i, j in match(cleared, discarded, at).items():
+        for i, j in match(cleared, discarded, at, self._before).items():
             cleared[i].see(discarded[j], at)
         for j in sorted(set(range(len(on_table))) - set(pairs.values())):
             self._number += 1

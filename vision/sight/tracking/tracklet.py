@@ -18,7 +18,7 @@ from vision.sight.tracking.association import Sighting
 # Sightings of a card that lies still spread less than this (outlines jitter by about 2 mm).
 REST_SPREAD_MM = 8.0
 REST_MS = 180  # it lies still when it has for this long: three looks at 15 a second
-MEMORY_MS = 600  # poses are kept this long, to judge motion by
+MEMORY_MS = 600  # poses are kept this long, and the last two, to judge motion by
 AT_REST_REACH_MM = 40.0  # a card at rest is looked for within half its length
 MOVING_REACH_MM = 60.0  # a moving card's next sighting lies within this of where it should be,
 SPEED_LIMIT_MM_S = 1500.0  # and this much further for each second unseen: a quick dealer's hand
@@ -85,17 +85,22 @@ class Tracklet:
         kinds = Counter({kind: 1})
         return cls(number, pose, pose, at, at, True, kind, kinds, deque([kind]), sightings=0)
 
-    def expected(self, at: int) -> tuple[Pose, float, bool]:
-        """Return the pose to expect, how far off (mm) it may be, and whether it was lost."""
-        unseen = at - self.seen_at
-        if self.rest is not None and (not self.strays or unseen > LOST_MS):
-            return self.rest, AT_REST_REACH_MM, unseen > LOST_MS
-        if unseen > LOST_MS:
+    def expected(self, at: int, looked_at: int) -> tuple[Pose, float, bool]:
+        """Return the pose to expect, how far off (mm) it may be, and whether it was lost.
+
+        `looked_at` is the look before this one: where looks are rare, what was seen then was not
+        lost, however long ago that is.
+        """
+        long = at - self.seen_at > LOST_MS
+        missed = self.seen_at < looked_at
+        if self.rest is not None and (not self.strays or long):
+            return self.rest, AT_REST_REACH_MM, long and missed
+        if long:
             if self.anchor is not None:
-                return self.anchor, AT_REST_REACH_MM, True
+                return self.anchor, AT_REST_REACH_MM, missed
             # The next card comes from the mouth over the same spot.
-            return self.pose, 0.0 if self.from_mouth else STAYED_MM, True
-        ahead = unseen / 1000
+            return self.pose, 0.0 if self.from_mouth and missed else STAYED_MM, missed
+        ahead = (at - self.seen_at) / 1000
         x, y = self.pose.x + self.velocity[0] * ahead, self.pose.y + self.velocity[1] * ahead
         reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(ahead, 0.1)
         return Pose(x, y, self.pose.angle), reach, False
@@ -116,7 +121,7 @@ class Tracklet:
         self.sightings += 1
         self.score += (sighting.score - self.score) / VOTES
         self.recent.append((at, sighting.pose))
-        while at - self.recent[0][0] > MEMORY_MS:
+        while len(self.recent) > 2 and at - self.recent[0][0] > MEMORY_MS:
             self.recent.popleft()
         self._settle(at)
 
@@ -127,6 +132,8 @@ class Tracklet:
             self.rest = blend(self.rest, self.pose, 0.15)
             return
         window = [(t, pose) for t, pose in self.recent if at - t <= 1.5 * REST_MS]
+        if len(window) < 2:
+            window = list(self.recent)[-2:]  # the looks are rare
         mean = mean_pose([pose for _, pose in window])
         spread = max(mean.distance(pose) for _, pose in window)
         if len(window) >= 2 and at - window[0][0] >= REST_MS and spread <= REST_SPREAD_MM:

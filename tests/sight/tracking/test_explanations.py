@@ -20,7 +20,7 @@ def run_of(number: int, poses: dict[int, Pose], *, from_mouth: bool) -> Tracklet
     (born, first), *later = poses.items()
     run = Tracklet.begin(number, Sighting(first, Kind.BACK, 0.9), born, from_mouth=from_mouth)
     for at, pose in later:
-        run.see(Sighting(pose, Kind.BACK, 0.9), at)
+        run.see(Sighting(pose, Kind.BACK, 0.9), at, run.seen_at)
     return run
 
 

@@ -209,11 +209,11 @@ class Tracker:
         runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
         pairs = match(runs, on_table, at, self._before)
         for i, j in pairs.items():
-            runs[i].see(on_table[j], at)
+            runs[i].see(on_table[j], at, self._before)
         # Only a card that lay on the layout ends in the discard; one in flight passes over it.
         cleared = [c.tracklet for c in self._cards if c.placed and c.tracklet.seen_at != at]
         for i, j in match(cleared, discarded, at, self._before).items():
-            cleared[i].see(discarded[j], at)
+            cleared[i].see(discarded[j], at, self._before)
         for j in sorted(set(range(len(on_table))) - set(pairs.values())):
             self._number += 1
             mouth = self._view.in_mouth(on_table[j].pose, margin)

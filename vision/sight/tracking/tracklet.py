@@ -23,6 +23,7 @@ AT_REST_REACH_MM = 40.0  # a card at rest is looked for within half its length
 MOVING_REACH_MM = 60.0  # a moving card's next sighting lies within this of where it should be,
 SPEED_LIMIT_MM_S = 1500.0  # and this much further for each second unseen: a quick dealer's hand
 LOST_MS = 200  # unseen for longer: lost (a look or two may miss a card)
+PAUSE_MS = 1000  # no look for longer: the table stood still, and then somebody reached out
 # One lost on its way is looked for only where it was last seen: what is seen elsewhere may be the
 # next card, or a box on a sleeve, and has to be explained. Larger, and it is taken for this one.
 STAYED_MM = 20.0
@@ -92,7 +93,7 @@ class Tracklet:
         lost, however long ago that is.
         """
         long = at - self.seen_at > LOST_MS
-        missed = self.seen_at < looked_at
+        missed = not self._in_a_row(at, looked_at)
         if self.rest is not None and (not self.strays or long):
             return self.rest, AT_REST_REACH_MM, long and missed
         if long:
@@ -105,8 +106,13 @@ class Tracklet:
         reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(ahead, 0.1)
         return Pose(x, y, self.pose.angle), reach, False
 
-    def see(self, sighting: Sighting, at: int) -> None:
-        """Take the sighting of this frame."""
+    def _in_a_row(self, at: int, looked_at: int) -> bool:
+        """Whether it was seen at the look before this one, and that was not long ago."""
+        return self.seen_at >= looked_at and at - looked_at <= PAUSE_MS
+
+    def see(self, sighting: Sighting, at: int, looked_at: int) -> None:
+        """Take the sighting of this frame; `looked_at` is the look before."""
+        in_a_row = self._in_a_row(at, looked_at)
         elapsed = max(at - self.seen_at, 1) / 1000
         if elapsed < 0.5:
             x = (sighting.pose.x - self.pose.x) / elapsed
@@ -121,19 +127,20 @@ class Tracklet:
         self.sightings += 1
         self.score += (sighting.score - self.score) / VOTES
         self.recent.append((at, sighting.pose))
-        while len(self.recent) > 2 and at - self.recent[0][0] > MEMORY_MS:
+        least = 2 if in_a_row else 1
+        while len(self.recent) > least and at - self.recent[0][0] > MEMORY_MS:
             self.recent.popleft()
-        self._settle(at)
+        self._settle(at, least)
 
-    def _settle(self, at: int) -> None:
+    def _settle(self, at: int, least: int) -> None:
         """Find out whether it rests, and keep the mean of where it does."""
         if self.rest is not None and self.rest.distance(self.pose) <= REST_SPREAD_MM:
             self.strays = 0
             self.rest = blend(self.rest, self.pose, 0.15)
             return
         window = [(t, pose) for t, pose in self.recent if at - t <= 1.5 * REST_MS]
-        if len(window) < 2:
-            window = list(self.recent)[-2:]  # the looks are rare
+        if len(window) < least:
+            window = list(self.recent)[-least:]  # the looks are rare
         mean = mean_pose([pose for _, pose in window])
         spread = max(mean.distance(pose) for _, pose in window)
         if len(window) >= 2 and at - window[0][0] >= REST_MS and spread <= REST_SPREAD_MM:

@@ -66,15 +66,18 @@ def test_outage_is_told_from_the_last_picture_on() -> None:
     assert watch.outages == 1
 
 
-def test_time_without_a_look_is_told_where_pictures_wait_for_nobody() -> None:
-    """A machine that stood still saw nothing meanwhile; a recording waits and misses nothing."""
-    watch = supervisor(Seer(), stall_s=1.5)
-    watch.take(shot(1000))
-    assert blindness(watch.take(shot(2400))) == []
-    words = "no picture was looked at for 1.6 s"
-    assert blindness(watch.take(shot(4000))) == [ViewLost(2400, words), ViewBack(4000)]
-    assert blindness(watch.take(shot(4100))) == []
-    recording = supervisor(Seer())
+def test_machine_that_looks_too_seldom_is_blind_until_it_keeps_up() -> None:
+    """Between looks more than a second apart cards come and go; a recording waits for its looks."""
+    watch = supervisor(Seer(looked=2), stall_s=1.5)
+    assert blindness([event for at in (1000, 1500, 2400) for event in watch.take(shot(at))]) == []
+    words = "the machine is too slow: nothing was looked at for 1.6 s"
+    assert blindness(watch.take(shot(4000))) == [ViewLost(2400, words)]
+    later = [event for at in range(4500, 9001, 500) for event in watch.take(shot(at))]
+    assert blindness(later) == []
+    assert watch.blind
+    assert blindness(watch.take(shot(9500))) == [ViewBack(9500)]
+    assert not watch.blind
+    recording = supervisor(Seer(looked=2))
     recording.take(shot(1000))
     assert blindness(recording.take(shot(9000))) == []
 

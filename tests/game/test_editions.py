@@ -9,7 +9,7 @@ from vision.game.cards import Card
 from vision.game.commands import Confirm
 from vision.game.coup.state import Table
 from vision.game.editions import Edition, edition_of
-from vision.game.events import CardPlaced, CardRead, CardRemoved, Noticed, Started
+from vision.game.events import CardPlaced, CardRead, CardRemoved, Noticed, Started, ViewLost
 from vision.game.outputs import AlertState, ResultState
 from vision.game.rules import Rules
 
@@ -136,3 +136,15 @@ def test_turn_of_a_card_not_followed_was_taken_as_seen_in_the_first_edition() ->
         dealer.tell(CardPlaced(dealer.tick(), dealer.out(), B1, unordered=True))
         dealer.out()
         assert dealer.raised == raised
+
+
+def test_card_missing_while_the_view_was_lost_was_an_under_draw_in_the_first_edition() -> None:
+    """Of a coup that begins then, what is missing may only not have been seen."""
+    raised = {}
+    for version in ("0.1.0", "0.2.0"):
+        dealer = of(version)
+        dealer.tell(ViewLost(dealer.tick(), "dark"))
+        dealer.hand("2h 4c Kd Kc")
+        dealer.clear()
+        raised[version] = dealer.raised
+    assert raised == {"0.1.0": ["VIEW_LOST", "UNDER_P3"], "0.2.0": ["VIEW_LOST"]}

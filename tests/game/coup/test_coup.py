@@ -31,6 +31,7 @@ from vision.game.outputs import (
     AlertState,
     CardSeen,
     CoupLive,
+    CoupResult,
     CoupsChanged,
     Ignored,
     ResultState,
@@ -283,6 +284,18 @@ def test_view_lost_between_coups_holds_nothing() -> None:
     dealer.clear()
     dealer.hand(STANDS)
     assert dealer.result.state is ResultState.FINAL
+
+
+def test_coup_that_begins_while_the_view_is_lost_is_held_if_a_card_is_not_there() -> None:
+    """Cards are seen now and then, as by a machine that is too slow: a gap is no under-draw."""
+    dealer = Dealer().start()
+    dealer.tell(ViewLost(dealer.tick(), "the machine is too slow"))
+    dealer.hand(DRAWS)
+    dealer.clear()
+    assert (dealer.result.state, dealer.result.why) == (ResultState.HELD, "view")
+    dealer.hand(STANDS)
+    assert dealer.raised == ["VIEW_LOST"]
+    assert [r.state for r in dealer.all(CoupResult)] == [ResultState.HELD, ResultState.FINAL]
 
 
 def test_coup_seen_whole_after_a_loss_of_view_is_final() -> None:

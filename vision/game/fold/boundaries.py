@@ -83,7 +83,8 @@ def _part(transition: Transition, coup: Coup) -> None:
 def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault) -> Coup:
     """Begin the next coup with those cards; the one before is over, and its time limits pass.
 
-    Without cards it is one that nobody saw: its result is held until its cards are keyed in.
+    Without cards it is one that nobody saw: its result is held until its cards are keyed in. Of one
+    that begins while the view is lost, what is not there may only not have been seen.
     """
     old = transition.coup
     if old is not None:
@@ -96,7 +97,7 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
         started_at=cards[0].out_at if cards else transition.at,
         changed_at=transition.at,
         cards=cards,
-        unseen=not cards,
+        unseen=not cards or (table.blind_since is not None and table.edition is not Edition.FIRST),
         free=table.free_next,
         noticed=faults,
         first=cards[0].order if cards else transition.shoe.last + 1,

@@ -26,8 +26,8 @@ from vision.sight.geometry.frame import Frame
 CANARY_AGAIN_MS = 5_000
 
 # Four pictures of a live source that are looked at take longer than this: then they are too few. A
-# card is told of when it was seen to lie three times, and the last of a coup may lie for two seconds
-# only. With looks 0.5 to 0.9 s apart two films were read right; with 0.8 to 1.0 s four coups of
+# card is told of when it was seen to lie three times, and the last of a coup may lie for only two
+# seconds. With looks 0.5 to 0.9 s apart two films were read right; with 0.8 to 1.0 s four coups of
 # twenty had a card that was not read, and one lacked a card.
 LOOKS, SELDOM_MS = 4, 1_500
 REGULAR_MS = 5_000  # when they were enough for so long, the table is seen again

@@ -224,7 +224,7 @@ def row(table: str, listener: Listener, film: Path, weight: tuple[float, float])
     truth = json.loads((film / "truth.json").read_text("utf-8"))["coups"]
     said = [p for _, topic, p in of_it if topic.endswith("coup/result")]
     newest = {(p["shoe"], p["coup"]): p for p in said}
-    told = [_as_dealt(truth[(coup - 1) % SHOE_COUPS], p) for (_, coup), p in newest.items()]
+    told = [as_dealt(truth[(coup - 1) % SHOE_COUPS], p) for (_, coup), p in newest.items()]
     overload = {p["overload"] for p in health} - {None}
     line = (
         f"{table:5}  {age.get('p50', 0):7.0f}  {age.get('p99', 0):6.0f}  {p50:17.0f}  {p99:6.0f}  "
@@ -248,7 +248,8 @@ def _words(coup: dict[str, Any]) -> str:
     return f"{' / '.join(' '.join(map(str, each)) for each in cards)}, {ends}"
 
 
-def _as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
+def as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
+    """Return whether a coup was said as it was dealt: right, held or wrong."""
     if said["winner"] is None:
         return "held"
     hands = [said["punto"]["cards"], said["banco"]["cards"]]

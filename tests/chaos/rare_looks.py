@@ -1,0 +1,125 @@
+"""Reads films as a machine sees them that is too slow: `python -m tests.chaos.rare_looks`.
+
+The films of `tests.chaos.tables` (dealt first, if they are not there) are read without waiting, but
+only pictures that are as far apart as `--apart` says, by chance, as where many tables share two
+cores. Prints how many coups came out as dealt, were held, or were wrong; exit status 1 if one was
+wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from unittest.mock import patch
+
+from tests.chaos.tables import FILMS, FPS, as_dealt, deal
+from vision import cli
+from vision.app import reader
+from vision.app.pipeline import SightPipeline
+from vision.app.supervisor import SightSupervisor
+from vision.camera import source
+from vision.camera.files import Lack
+from vision.camera.source import Pace, Shot
+from vision.config.table import TableConfig
+from vision.inference.load import ModelSet
+from vision.sight.geometry.frame import Frame, Pixels
+
+APART_S = ((0.2, 0.42), (0.5, 0.9), (0.8, 1.0), (0.9, 1.45))
+EVERY_S = 25.0  # of the films: a coup begins so often
+FOR_EVER_S = 1e6
+
+
+def thinned(
+    rng: Random, apart: tuple[float, float]
+) -> Callable[[Iterator[Pixels | Lack], Path, Pace], Iterator[Shot]]:
+    """Return what gives only pictures of a film that are so far apart, in seconds."""
+
+    def paced(shown: Iterator[Pixels | Lack], _path: Path, pace: Pace) -> Iterator[Shot]:
+        free_s, skipped = 0.0, 0
+        for index, pixels in enumerate(shown):
+            if index / FPS < free_s or isinstance(pixels, Lack):
+                skipped += 1
+                continue
+            free_s = index / FPS + rng.uniform(*apart)
+            yield Shot(Frame(pixels, pace.at(index), index), time.monotonic(), skipped)
+            skipped = 0
+
+    return paced
+
+
+def as_live(
+    config: TableConfig, models: ModelSet, pipeline: SightPipeline, *, live: bool
+) -> SightSupervisor:
+    """Return what supervises a live camera, though it is a film and may take as long as it does."""
+    assert not live
+    every_s = config.watch.canary_every_s
+    return SightSupervisor(
+        pipeline,
+        models.self_test,
+        canary_every_s=every_s,
+        stall_s=FOR_EVER_S,
+        give_up_s=FOR_EVER_S,
+    )
+
+
+def read(film: Path, apart: tuple[float, float], seed: int) -> Counter[str]:
+    """Read a film with pictures so far apart; return how its coups came out."""
+    text = (film / "table.toml").read_text("utf-8")
+    text = re.sub(r"(?m)^source = .*", f'source = "{(film / "deal.mp4").resolve()}"', text)
+    with tempfile.TemporaryDirectory() as name:
+        path, said = Path(name) / "table.toml", Path(name) / "messages.jsonl"
+        path.write_text(text, "utf-8")
+        with (
+            patch.object(source, "_paced", thinned(Random(seed), apart)),
+            patch.object(reader, "_supervisor", as_live),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            status = cli.main(["run", str(path), "--fast", "--no-broker", "--messages", str(said)])
+        assert status == 0
+        lines = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
+    results = [each["payload"] for each in lines if each["topic"].endswith("coup/result")]
+    newest = {each["coup"]: each for each in results}
+    truth = json.loads((film / "truth.json").read_text("utf-8"))["coups"]
+    told = Counter(
+        as_dealt(coup, newest[number]) if number in newest else "absent"
+        for number, coup in enumerate(truth, 1)
+    )
+    return told + Counter(extra=len(newest.keys() - range(1, len(truth) + 1)))
+
+
+def main() -> int:
+    """Read the films at each distance, and print a row."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--films", type=Path, default=Path("out/films"), metavar="DIR", help="kept (out/films)"
+    )
+    parser.add_argument(
+        "--apart", type=float, nargs=2, action="append", metavar=("FROM", "TO"), help="seconds"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the chance (1)")
+    arguments = parser.parse_args()
+    films = [deal(arguments.films, number, EVERY_S) for number in range(FILMS)]
+    wrong = 0
+    print("looks apart s  right  held  wrong  absent  extra", flush=True)
+    for low, high in arguments.apart or APART_S:
+        told: Counter[str] = Counter()
+        for film in films:
+            told += read(film, (low, high), arguments.seed)
+        counts = [told[word] for word in ("right", "held", "wrong", "absent", "extra")]
+        print(f"{low:5.2f} to {high:4.2f}  {counts[0]:5}  {counts[1]:4}  {counts[2]:5}  ", end="")
+        print(f"{counts[3]:6}  {counts[4]:5}", flush=True)
+        wrong += told["wrong"]
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -14,19 +14,23 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def uninterrupted() -> Iterator[None]:
     """Do what is within to its end; a signal that comes meanwhile acts after it.
 
-    Only the main thread is interrupted, so that in others nothing is changed.
+    Only the main thread is interrupted, so that in others nothing is changed. What is within deals
+    with its own errors: where a signal came too, that is what is raised.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    handlers = {each: signal.getsignal(each) for each in SIGNALS}
-    try:
+
+    def act() -> None:
+        if came:
+            signal.raise_signal(came[0])
+
+    with ExitStack() as restoring:
+        restoring.callback(act)
         for each in SIGNALS:
-            signal.signal(each, lambda number, _frame: came.append(number))
+            handler = signal.getsignal(each)
+            if handler is not None:  # one that Python did not set cannot be set again
+                restoring.callback(signal.signal, each, handler)
+                signal.signal(each, lambda number, _frame: came.append(number))
         yield
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-        for number in came[:1]:
-            signal.raise_signal(number)

@@ -388,8 +388,8 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
         written(store, entries)
         signal.raise_signal(signal.SIGINT)
 
-    path = tmp_path / "a.sqlite"
-    with Journal(config, Destinations(path, publish=False)) as journal:
+    path, said = tmp_path / "a.sqlite", tmp_path / "messages.jsonl"
+    with Journal(config, Destinations(path, said, publish=False)) as journal:
         journal.start(1000, "boot", ())
         with monkeypatch.context() as patch:
             patch.setattr(Store, "append", append)
@@ -397,6 +397,7 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
                 journal.take([ShoeStarted(2000, "a")])
         journal.stop(3000)
         assert journal.table.shoe.name == "a"
+        assert "/shoe" in said.read_text("utf-8")
         header = journal._store.header
     with Store(path, header) as store:
         assert [type(event) for event in store.events()] == [Started, ShoeStarted, Stopped]

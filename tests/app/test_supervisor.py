@@ -46,9 +46,9 @@ def supervisor(
     return SightSupervisor(seer, canary, canary_every_s=10.0, stall_s=stall_s, give_up_s=30.0)
 
 
-def shot(at: int) -> Shot:
-    """Return a picture of that moment, numbered by it."""
-    return Shot(Frame(IMAGE, at, at), 0.0)
+def shot(at: int, skipped: int = 0) -> Shot:
+    """Return a picture of that moment, numbered by it, before which others were skipped."""
+    return Shot(Frame(IMAGE, at, at), 0.0, skipped)
 
 
 def blindness(events: list[Event]) -> list[Event]:
@@ -66,20 +66,38 @@ def test_outage_is_told_from_the_last_picture_on() -> None:
     assert watch.outages == 1
 
 
+def takes(watch: SightSupervisor, *times: int, skipped: int) -> list[Event]:
+    """Return what is said of being blind while pictures of these moments are taken."""
+    return blindness([event for at in times for event in watch.take(shot(at, skipped))])
+
+
 def test_machine_that_looks_too_seldom_is_blind_until_it_keeps_up() -> None:
     """Between looks half a second apart a card may come and go; a recording waits for its looks."""
     watch = supervisor(Seer(looked=2), stall_s=1.5)
-    assert (
-        blindness([event for at in (1000, 2000, 2200, 2400) for event in watch.take(shot(at))])
-        == []
-    )
+    assert takes(watch, 1000, 2000, 2200, 2400, skipped=9) == []
     words = "only 4 pictures were looked at in 2.0 s"
-    assert blindness(watch.take(shot(4000))) == [ViewLost(2400, words)]
-    later = [event for at in range(4400, 10_401, 400) for event in watch.take(shot(at))]
-    assert blindness(later) == [ViewBack(10_000)]
+    assert takes(watch, 4000, skipped=9) == [ViewLost(2400, words)]
+    assert takes(watch, *range(4400, 10_401, 400), skipped=9) == [ViewBack(10_000)]
     recording = supervisor(Seer(looked=2))
-    told = [event for at in range(1000, 20_000, 2000) for event in recording.take(shot(at))]
-    assert blindness(told) == []
+    assert takes(recording, *range(1000, 20_000, 2000), skipped=9) == []
+
+
+def test_camera_that_sends_few_pictures_or_pauses_is_no_slow_machine() -> None:
+    """What did not come is not missed by the machine: a pause is for [camera] stall_s to judge."""
+    watch = supervisor(Seer(looked=2), stall_s=1.5)
+    assert takes(watch, *range(1000, 20_000, 700), skipped=0) == []
+    assert takes(watch, 20_100, 20_200, 20_300, skipped=2) == []
+    assert takes(watch, 21_750, skipped=0) == []
+    assert takes(watch, 21_850, 21_950, skipped=2) == []
+
+
+def test_outage_does_not_count_as_time_without_a_look() -> None:
+    """The looks before it and those after it are not four in a row."""
+    watch = supervisor(Seer(looked=2), stall_s=1.5)
+    takes(watch, 1000, 1100, 1200, skipped=2)
+    told = blindness([*watch.take(Outage(2600, "camera lost")), *watch.take(shot(4000, 2))])
+    assert [type(event) for event in told] == [ViewLost, ViewBack]
+    assert takes(watch, 4100, 4200, 4300, skipped=2) == []
 
 
 def test_reasons_overlap_and_only_the_last_end_is_told() -> None:

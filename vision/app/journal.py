@@ -241,7 +241,7 @@ class Journal:
             with self._disk.timed():
                 self._store.append(entries)
             self._session = after
-        then()
+            then()
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
         """Pass on what is on the disk now."""
@@ -275,16 +275,23 @@ class Journal:
     def prune(self, now: int) -> None:
         """Delete what is too old or too much, a little at a time; `now` in Unix ms."""
         for _ in range(SEGMENTS_AT_ONCE):
-            signer, seal = self._signer, None
-            if signer is not None:
-                seal = PruningSeal(signer, self._store.hash_of(0), self._session)
-            if not self._retention.prune(self._session, now, seal):
-                return
-            if signer and seal and seal.anchor and seal.step:
-                self._session = seal.step.session
-                signer.note(seal.anchor)
-                if self._file:
-                    self._file.write(seal.step.messages)
+            with uninterrupted():
+                if not self._prune_one(now):
+                    return
+
+    def _prune_one(self, now: int) -> bool:
+        """Delete one segment of the log, if there is one to go."""
+        signer, seal = self._signer, None
+        if signer is not None:
+            seal = PruningSeal(signer, self._store.hash_of(0), self._session)
+        if not self._retention.prune(self._session, now, seal):
+            return False
+        if signer and seal and seal.anchor and seal.step:
+            self._session = seal.step.session
+            signer.note(seal.anchor)
+            if self._file:
+                self._file.write(seal.step.messages)
+        return True
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk and on bursts of refusals since the last call."""

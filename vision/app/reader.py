@@ -196,6 +196,7 @@ class TableReader:
         shot = seen.shot
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
+            self.metrics.damaged += shot.damaged
             return
         self._at = shot.frame.at
         self.metrics.take_frame(skipped=shot.skipped, damaged=shot.damaged, age_s=seen.age_s)

@@ -109,8 +109,9 @@ class PairJournal(Journal):
             elif "desk" in content and entries:
                 mark = Checkpoint(session.table.clock, session.stream.seq, content["desk"])
                 entries[-1] = replace(entries[-1], checkpoint=mark)
-        self._store.append(entries, self._pair.fitting(batch))
-        self._session = session
+        with uninterrupted():
+            self._store.append(entries, self._pair.fitting(batch))
+            self._session = session
         return steps
 
     # --- speaking -------------------------------------------------------------------------------
@@ -160,18 +161,22 @@ class PairJournal(Journal):
     def flush(self) -> None:
         """Write what waits for the house's store, in order; the rest waits on. FencedError."""
         while self._waiting:
-            entries, then = self._waiting[0]
-            try:
-                with uninterrupted():
-                    with self._disk.timed():
-                        self._store.append(entries, self._pair.confirm)
-                    self._waiting.popleft()
-            except AwayError:
-                return
-            except FencedError:
-                self.lease.lost = True
-                raise
-            then()
+            with uninterrupted():
+                if not self._flush_one(*self._waiting[0]):
+                    return
+
+    def _flush_one(self, entries: list[Entry], then: Callable[[], None]) -> bool:
+        try:
+            with self._disk.timed():
+                self._store.append(entries, self._pair.confirm)
+        except AwayError:
+            return False
+        except FencedError:
+            self.lease.lost = True
+            raise
+        self._waiting.popleft()
+        then()
+        return True
 
     def _acked(self) -> int:
         """Return the number up to which the broker has every message."""

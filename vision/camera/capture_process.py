@@ -20,10 +20,10 @@ grows, as both sides map it.
 | signal  | meaning                                                     | followed by          |
 |---------|-------------------------------------------------------------|----------------------|
 | OPENING | it begins to open the source                                | OPENED, LOST         |
-| OPENED  | the source answers                                          | PICTURE, REPEAT, LOST |
-| PICTURE | picture `number` is whole in its slot                       | PICTURE, REPEAT, LOST |
-| REPEAT  | a picture came that equals the last one to the bit; dropped | PICTURE, REPEAT, LOST |
-| DAMAGED | a picture came that is not whole; dropped                   | PICTURE, REPEAT, LOST |
+| OPENED  | the source answers                                          | any of those below   |
+| PICTURE | picture `number` is whole in its slot                       | the same             |
+| REPEAT  | a picture came that equals the last one to the bit; dropped | the same             |
+| DAMAGED | a picture came that is not whole; dropped                   | the same             |
 | LOST    | the source failed or ended; it is opened again after a pause | OPENING             |
 
 A report is dropped when the pipe is full: it would be old when it is read.
@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import mmap
 import os
 import ssl
@@ -76,9 +77,9 @@ PROTOCOLS = {
     "udp": "udp",
     "tcp": "tcp",
 }
-# Damaged packets in a row after which a stream is opened again: 3 s at 30 frames a second, longer
-# than a key frame is away with usual encoders. Lower, and a stream that recovers is torn down.
-MOST_DAMAGED = 90
+# Seconds of damaged pictures after which a stream is opened again: longer than a key frame is away
+# with usual encoders. Lower, and a stream that recovers is torn down.
+DAMAGED_S = 3.0
 # Seconds that the library waits longer than [camera] stall_s, so that the parent, whose clock
 # counts, is the first to report a stall.
 LATER_S = 0.2
@@ -303,16 +304,16 @@ def _address(source: str, settings: dict[str, Any]) -> Iterator[Image | Planes |
         if time.monotonic() - began > open_s:
             return
         yield Signal.OPENED
-        whole, damaged = WholePictures(container.streams.video[0]), 0
+        whole, damaged_s = WholePictures(container.streams.video[0]), math.inf
         for packet in _in_time(container.demux(video=0), stall_s):
             for frame in whole.decode(packet):
                 if frame is None or frame.width * frame.height > MOST_PIXELS:
-                    damaged += 1
+                    damaged_s = min(damaged_s, time.monotonic())
                     yield Signal.DAMAGED
                     continue
-                damaged = 0
+                damaged_s = math.inf
                 yield pixels(frame)
-            if damaged > MOST_DAMAGED:
+            if time.monotonic() - damaged_s > DAMAGED_S:
                 return
 
 

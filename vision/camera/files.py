@@ -116,7 +116,7 @@ def video(path: Path, film: InputContainer) -> Iterator[Pixels | Lack]:
     finally:
         closed.set()
         decoder.join(timeout=JOIN_S)
-    if cut_off(path, promised, whole):
+    if cut_off(path, promised, count):
         raise OutsideError(
             f"{path}: the video is cut off: it ends in the middle of a frame after {whole} of "
             f"{max(promised, whole)} frames. Everything up to there was read; copy or record it "

@@ -13,6 +13,7 @@ between were shown before. Decoders of H.265 leave such pictures out by themselv
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from av import Packet
 from av.error import InvalidDataError
@@ -23,7 +24,8 @@ from av.video.stream import VideoStream
 # shorter, and of a slice only the beginning is needed.
 HEAD_BYTES = 600
 START = b"\0\0\1"  # of a unit
-SLICE, KEY_SLICE, PARAMETERS = 1, 5, 7  # kinds of units
+SLICE, KEY_SLICE, OF_SEQUENCE, OF_PICTURE = 1, 5, 7, 8  # kinds of units
+MOST_BITS, MOST_CYCLE = 16, 255  # of a number, and of an order that is told ahead (7.4.2.1.1)
 # Profiles whose parameters say more of colours and scaling (7.3.2.1.1).
 HIGH = frozenset({44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244})
 SEPARATE = 3  # the kind of colours that may lie in planes of their own
@@ -33,14 +35,12 @@ class WholePictures:
     """Decodes the packets of a stream; a picture that cannot be trusted is `None`."""
 
     def __init__(self, stream: VideoStream) -> None:
-        """Decode with `stream`; what is damaged is an error to its decoder, not a guess."""
+        """Decode with `stream`, in one thread: several do not mark a picture that lacks a part."""
         self._context = context = stream.codec_context
-        context.options = {"err_detect": "explode"}
-        context.thread_type = "NONE"  # several threads do not mark a picture that lacks a part
+        context.thread_type = "NONE"
         self._numbers = PictureNumbers(context.extradata or b"") if context.name == "h264" else None
         self._whole = True
-        self._key_at: int | None = None
-        self._key_came = False
+        self._keys: list[int | None] = []  # times of the key packets since the last loss
 
     def decode(self, packet: Packet[VideoStream]) -> Iterator[VideoFrame | None]:
         """Yield the pictures that a packet completes, `None` for each that is not whole."""
@@ -48,7 +48,7 @@ class WholePictures:
         if missing or packet.is_corrupt:
             self._lose(packet.pts)
         elif packet.is_keyframe and not self._whole:
-            self._key_came, self._key_at = True, packet.pts
+            self._keys.append(packet.pts)
         try:
             frames = self._context.decode(packet)
         except InvalidDataError:
@@ -59,7 +59,8 @@ class WholePictures:
             if frame.is_corrupt:
                 self._lose(frame.pts)
             elif not self._whole and self._renews(frame):
-                self._whole, self._key_came = True, False
+                self._whole = True
+                self._keys.clear()
             yield frame if self._whole else None
 
     def _lose(self, at: int | None) -> None:
@@ -68,81 +69,119 @@ class WholePictures:
         Pictures that come after it and are shown before it may be damaged: they are told from
         earlier ones as well.
         """
-        key_at = self._key_at if self._key_came else None
+        key_at = self._keys[0] if self._keys else None
         if at is None or key_at is None or at >= key_at:
-            self._whole = self._key_came = False
+            self._whole = False
+            self._keys.clear()
 
     def _renews(self, frame: VideoFrame) -> bool:
-        """Whether it is the key frame that came after the loss, and not one still on its way."""
-        late = frame.pts is None or self._key_at is None or frame.pts >= self._key_at
-        return self._key_came and bool(frame.key_frame) and late
+        """Whether it is a key frame that came after the loss, and not one still on its way.
+
+        A stream without key frames renews every picture little by little, from one packet that is
+        called a key to the next; then the picture of the second is whole.
+        """
+        needed = 1 if frame.key_frame else 2
+        if len(self._keys) < needed:
+            return False
+        key_at = self._keys[needed - 1]
+        return frame.pts is None or key_at is None or frame.pts >= key_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What the parameters of a sequence (7.3.2.1.1) say of the numbers of its pictures."""
+
+    bits: int
+    separate: bool
+    gaps_allowed: bool
 
 
 class PictureNumbers:
-    """Follows the numbers of the pictures of an H.264 stream, in either of its two framings."""
+    """Follows the numbers of the pictures of an H.264 stream, in either of its two framings.
+
+    Where the stream says that numbers may be left out, as with layers of several frame rates,
+    nothing can be told. A picture that begins the numbers anew without being a key frame (memory
+    management operation 5, which cameras do not use) counts as a loss.
+    """
 
     def __init__(self, parameters: bytes) -> None:
         """Take what the stream says of itself ahead, if it does."""
-        # Framed by lengths (as in MP4 and RTMP), the parameters begin with a version, 1.
-        framed = parameters[:1] == b"\1" and len(parameters) > 8
+        # Framed by lengths (as in MP4 and RTMP), the parameters are a record of version 1.
+        framed = parameters[:1] == b"\1" and len(parameters) > len(START) + 3
         self._length_bytes = (parameters[4] & 3) + 1 if framed else 0
-        self._number_bits = 0
-        self._gaps_allowed = self._separate = False
+        self._sequences: dict[int, _Parameters] = {}
+        self._sequence_of: dict[int, int] = {}  # by the number of the parameters of a picture
         self._last: int | None = None
-        units = [parameters[8 : 8 + HEAD_BYTES]] if framed else _units(parameters, 0)
-        for unit in units:
-            if unit and unit[0] & 31 == PARAMETERS:
-                self._learn(unit)
+        for unit in _record(parameters) if framed else _units(parameters, 0):
+            self._learn(unit)
 
     def missing(self, data: bytes) -> bool:
         """Whether a picture that others are told from is missing before the one in a packet."""
         for unit in _units(data, self._length_bytes):
             kind = unit[0] & 31
-            if kind == PARAMETERS:
-                self._learn(unit)
-            elif kind in (SLICE, KEY_SLICE) and self._number_bits:
+            if kind in (SLICE, KEY_SLICE):
                 return self._follow(unit, key=kind == KEY_SLICE)
+            self._learn(unit)
         return False
 
     def _follow(self, unit: bytes, *, key: bool) -> bool:
         bits = _Bits(unit)
-        for _ in range(3):  # first macroblock, kind of slice, parameters of the picture
-            bits.exponential()
-        bits.take(2 if self._separate else 0)
-        number, last = bits.take(self._number_bits), self._last
-        expected = (last, (last + 1) % (1 << self._number_bits)) if last is not None else (number,)
+        bits.exponential()  # the first macroblock
+        bits.exponential()  # the kind of slice
+        sequence = self._sequences.get(self._sequence_of.get(bits.exponential(), -1))
+        if sequence is None:
+            return False
+        bits.take(2 if sequence.separate else 0)
+        number, last = bits.take(sequence.bits), self._last
+        expected = (last, (last + 1) % (1 << sequence.bits)) if last is not None else (number,)
         if key or unit[0] >> 5:  # others are told from it
             self._last = number
-        return not key and not self._gaps_allowed and number not in expected
+        return not key and not sequence.gaps_allowed and number not in expected
 
     def _learn(self, unit: bytes) -> None:
-        """Take from the parameters how long a number is and whether some may be left out."""
+        """Take in the parameters of a sequence or of a picture."""
         bits = _Bits(unit)
+        if unit[0] & 31 == OF_PICTURE:
+            self._sequence_of[bits.exponential()] = bits.exponential()
+        if unit[0] & 31 != OF_SEQUENCE:
+            return
         profile = bits.take(8)
         bits.take(16)
-        bits.exponential()
-        self._separate = False
+        name, separate = bits.exponential(), False
         if profile in HIGH:
             colours = bits.exponential()
-            self._separate = colours == SEPARATE and bool(bits.take(1))
+            separate = colours == SEPARATE and bool(bits.take(1))
             bits.exponential()
             bits.exponential()
             bits.take(1)
             if bits.take(1):
                 for index in range(12 if colours == SEPARATE else 8):
                     _skip_scaling_list(bits, 16 if index < 6 else 64)
-        self._number_bits = bits.exponential() + 4
-        order = bits.exponential()
+        length, order = bits.exponential() + 4, bits.exponential()
         if order == 0:
             bits.exponential()
         elif order == 1:
             bits.take(1)
-            for _ in range(2):
-                bits.exponential()
-            for _ in range(bits.exponential()):
+            bits.exponential()
+            bits.exponential()
+            for _ in range(min(bits.exponential(), MOST_CYCLE)):
                 bits.exponential()
         bits.exponential()
-        self._gaps_allowed = bool(bits.take(1))
+        if length <= MOST_BITS:  # more are no parameters, but what came in their place
+            self._sequences[name] = _Parameters(length, separate, bool(bits.take(1)))
+
+
+def _record(parameters: bytes) -> Iterator[bytes]:
+    """Yield the units of a record of parameters (ISO/IEC 14496-15, 5.3.3.1)."""
+    at = 5
+    for mask in (31, 255):  # of the bits that say how many sets of sequences, of pictures, follow
+        count = parameters[at] & mask if at < len(parameters) else 0
+        at += 1
+        for _ in range(count):
+            length = int.from_bytes(parameters[at : at + 2])
+            at += 2
+            yield parameters[at : at + length] or b"\0"
+            at += length
 
 
 def _skip_scaling_list(bits: _Bits, size: int) -> None:

@@ -80,12 +80,14 @@ class Shot:
 class Outage:
     """There is no picture at Unix time `at` (ms), for `reason`, a short phrase; yielded repeatedly.
 
-    `since` is the Unix time (ms) of the last picture that was good.
+    `since` is the Unix time (ms) of the last picture that was good; `damaged` pictures of a live
+    source came since then, or since the outage before, and were not whole.
     """
 
     at: int
     reason: str
     since: int = 0
+    damaged: int = 0
 
 
 def open_source(
@@ -235,8 +237,10 @@ class Capture:
         newest = None
         for report in self._reports() if ready else ():
             self.signal, self.heard_s = Signal(report.signal), time.monotonic()
+            if self.signal is Signal.DAMAGED:
+                self.damaged += 1
+                continue
             self.run = self.run + 1 if self.signal is Signal.PICTURE else 0
-            self.damaged += self.signal is Signal.DAMAGED
             newest = report if self.signal is Signal.PICTURE else newest
         if newest is not None:
             self.skipped = newest.number - self._number - 1
@@ -352,7 +356,8 @@ def _watched(camera: CameraSection, capture: Capture) -> Iterator[Shot | Outage]
             now = time.monotonic()
             if reason and now - yielded_s >= OUTAGE_EVERY_S:
                 yielded_s = now
-                yield Outage(now_ms(), reason, freshness.seen_at)
+                yield Outage(now_ms(), reason, freshness.seen_at, capture.damaged)
+                capture.damaged = 0
             pause = RESTART_PAUSES_S[min(restarts, len(RESTART_PAUSES_S) - 1)]
             useless = freshness.odd_size is not None or capture.signal is Signal.REPEAT
             if reason and (capture.hangs(camera) or useless) and now - restarted_s >= pause:
@@ -368,7 +373,7 @@ def _await_opening(camera: CameraSection, capture: Capture) -> None:
     deadline = time.monotonic() + camera.open_s + START_S
     while time.monotonic() < deadline and capture.signal is not Signal.LOST:
         capture.newest(POLL_S)
-        if capture.signal in (Signal.OPENED, Signal.PICTURE, Signal.REPEAT):
+        if capture.signal in (Signal.OPENED, Signal.PICTURE, Signal.REPEAT, Signal.DAMAGED):
             return
     capture.close()
     source = camera.source

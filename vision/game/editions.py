@@ -20,7 +20,8 @@ class Edition(IntEnum):
     # comes first makes that coup the last is the house's rule (`Rules.cut_first_is_last`). A card
     # that was found comes before those still to be laid for which its turn leaves no room. What is
     # known by a count only, of cards not all followed, is no fault until the card lies. A card
-    # taken away before another leaves the shoe is a fault, though the coup is then complete.
+    # taken away before another leaves the shoe is a fault, though the coup is then complete. Of a
+    # coup that begins while the view is lost, too, a card that is not there is no fault.
     SECOND = 2
 
 

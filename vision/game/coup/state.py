@@ -104,10 +104,11 @@ class Coup(NamedTuple):
     """One round: its cards in the order in which they left the shoe, and the orders about it.
 
     `changed_at`: when a card was last out, at rest or read. `cleared_at`: when the last card was
-    removed. `over_at`: when the next coup began. `unseen`: the view was lost during it. `noticed`:
-    faults that its cards do not show. `shown`: the last result that was not held. `first`: the
-    order of its first card, or of the next card to leave the shoe where nobody saw its cards.
-    `back`: orders of cards that were taken for its own and are in the shoe again, or were none.
+    removed. `over_at`: when the next coup began. `unseen`: the view was lost during it, or when it
+    began. `noticed`: faults that its cards do not show. `shown`: the last result that was not held.
+    `first`: the order of its first card, or of the next card to leave the shoe where nobody saw its
+    cards. `back`: orders of cards that were taken for its own and are in the shoe again, or were
+    none.
     """
 
     number: int

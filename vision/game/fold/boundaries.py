@@ -184,7 +184,11 @@ def split(transition: Transition, coup: Coup, index: int) -> Coup:
     transition.set_coup(coup._replace(cards=before, cleared_at=cleared))
     text = words_of("EARLY_DEAL", before="before the hands were cleared")
     early = Fault("early", "EARLY_DEAL", text, order=after[0].order)
-    return begin(transition, after, *((early,) if after[0].out_at < cleared else ()))
+    begun = begin(transition, after, *((early,) if after[0].out_at < cleared else ()))
+    if not coup.unseen or transition.table.edition is Edition.FIRST:
+        return begun
+    transition.coup = begun._replace(unseen=True)  # its first cards came when the other's did
+    return transition.coup
 
 
 def begin_burn(transition: Transition, coup: Coup) -> None:

@@ -24,7 +24,7 @@ from vision.game.commands import Command
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import Coup, Table
 from vision.game.coup.transition import Transition, without
-from vision.game.editions import edition_of
+from vision.game.editions import Edition, edition_of
 from vision.game.events import (
     BetsClosed,
     CardFound,
@@ -157,6 +157,9 @@ def _view_back(transition: Transition, event: ViewBack) -> None:
     transition.table = transition.table._replace(blind_since=None)
     transition.report_status("online")
     coup = transition.coup
+    came = coup is not None and any(card.out_at >= since for card in coup.cards)
+    if coup is not None and came and transition.table.edition is not Edition.FIRST:
+        coup = coup._replace(unseen=True)
     missed = "no coup was in progress, any dealt since was not seen"
     if coup is not None and coup.unseen:
         missed = f"coup {coup.number} was in progress, cards may have passed unseen"

@@ -48,10 +48,10 @@ class Followed(Protocol):
     def anchor(self) -> Pose | None:
         """Where it is known to have been laid, if it was."""
 
-    def expected(self, at: int, looked_at: int) -> tuple[Pose, float, bool]:
+    def expected(self, at: int, since: int) -> tuple[Pose, float, bool]:
         """Return the pose to expect, how far off (mm) it may be, and whether it was lost.
 
-        `looked_at` is the time (ms) of the look before this one.
+        What was seen at `since` (ms) or later was seen at the look before this one.
         """
 
 
@@ -76,15 +76,15 @@ def _same_card(pose: Pose, other: Pose) -> bool:
 
 
 def match(
-    followed: Sequence[Followed], sightings: Sequence[Sighting], at: int, looked_at: int
+    followed: Sequence[Followed], sightings: Sequence[Sighting], at: int, since: int
 ) -> dict[int, int]:
     """Pair runs with sightings, nearest first; returns index of run -> index of sighting.
 
-    `at` is the time (ms) of this look, `looked_at` that of the one before.
+    `at` is the time (ms) of this look; what was seen since `since` was seen at the one before.
     """
     costs: list[tuple[float, int, int]] = []
     for i, run in enumerate(followed):
-        pose, reach, lost = run.expected(at, looked_at)
+        pose, reach, lost = run.expected(at, since)
         for j, sighting in enumerate(sightings):
             distance = pose.distance(sighting.pose)
             if run.rest is not None:

@@ -28,6 +28,7 @@ from vision.sight.tracking.explanations import (
     weighed,
 )
 from vision.sight.tracking.leaving import Finding, Leaving
+from vision.sight.tracking.rhythm import Rhythm
 from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.still_table import StillTable
 from vision.sight.tracking.tracklet import Tracklet
@@ -89,6 +90,7 @@ class Tracker:
         self._hands: Sequence[Points] = ()
         self._findings: list[Finding] = []
         self._before = self._at = 0
+        self._rhythm = Rhythm()
         self._face_in_mouth = False
         self._exposed_at = NEVER
 
@@ -201,19 +203,18 @@ class Tracker:
 
     def _link(self, found: Sequence[Sighting], at: int) -> None:
         margin = min(MOUTH_MARGIN_MM + LEAVING_MM_MS * (at - self._at), MAX_MOUTH_MARGIN_MM)
+        since = self._rhythm.since(at)
         self._before, self._at = self._at, at
-        on_table: list[Sighting] = []
-        discarded: list[Sighting] = []
-        for sighting in found:
-            (discarded if self._view.in_discard(sighting.pose) else on_table).append(sighting)
+        discarded = [sighting for sighting in found if self._view.in_discard(sighting.pose)]
+        on_table = [sighting for sighting in found if sighting not in discarded]
         runs = [*(card.tracklet for card in self._cards if card.is_seen), *self._runs]
-        pairs = match(runs, on_table, at, self._before)
+        pairs = match(runs, on_table, at, since)
         for i, j in pairs.items():
-            runs[i].see(on_table[j], at, self._before)
+            runs[i].see(on_table[j], at, since)
         # Only a card that lay on the layout ends in the discard; one in flight passes over it.
         cleared = [c.tracklet for c in self._cards if c.placed and c.tracklet.seen_at != at]
-        for i, j in match(cleared, discarded, at, self._before).items():
-            cleared[i].see(discarded[j], at, self._before)
+        for i, j in match(cleared, discarded, at, since).items():
+            cleared[i].see(discarded[j], at, since)
         for j in sorted(set(range(len(on_table))) - set(pairs.values())):
             self._number += 1
             mouth = self._view.in_mouth(on_table[j].pose, margin)

@@ -23,7 +23,6 @@ AT_REST_REACH_MM = 40.0  # a card at rest is looked for within half its length
 MOVING_REACH_MM = 60.0  # a moving card's next sighting lies within this of where it should be,
 SPEED_LIMIT_MM_S = 1500.0  # and this much further for each second unseen: a quick dealer's hand
 LOST_MS = 200  # unseen for longer: lost (a look or two may miss a card)
-PAUSE_MS = 1000  # no look for longer: the table stood still, and then somebody reached out
 # One lost on its way is looked for only where it was last seen: what is seen elsewhere may be the
 # next card, or a box on a sleeve, and has to be explained. Larger, and it is taken for this one.
 STAYED_MM = 20.0
@@ -86,14 +85,13 @@ class Tracklet:
         kinds = Counter({kind: 1})
         return cls(number, pose, pose, at, at, True, kind, kinds, deque([kind]), sightings=0)
 
-    def expected(self, at: int, looked_at: int) -> tuple[Pose, float, bool]:
+    def expected(self, at: int, since: int) -> tuple[Pose, float, bool]:
         """Return the pose to expect, how far off (mm) it may be, and whether it was lost.
 
-        `looked_at` is the look before this one: where looks are rare, what was seen then was not
-        lost, however long ago that is.
+        What was seen at `since` or later was seen at the look before this one.
         """
         long = at - self.seen_at > LOST_MS
-        missed = not self._in_a_row(at, looked_at)
+        missed = self.seen_at < since
         if self.rest is not None and (not self.strays or long):
             return self.rest, AT_REST_REACH_MM, long and missed
         if long:
@@ -106,13 +104,9 @@ class Tracklet:
         reach = MOVING_REACH_MM + SPEED_LIMIT_MM_S * min(ahead, 0.1)
         return Pose(x, y, self.pose.angle), reach, False
 
-    def _in_a_row(self, at: int, looked_at: int) -> bool:
-        """Whether it was seen at the look before this one, and that was not long ago."""
-        return self.seen_at >= looked_at and at - looked_at <= PAUSE_MS
-
-    def see(self, sighting: Sighting, at: int, looked_at: int) -> None:
-        """Take the sighting of this frame; `looked_at` is the look before."""
-        in_a_row = self._in_a_row(at, looked_at)
+    def see(self, sighting: Sighting, at: int, since: int) -> None:
+        """Take the sighting of this frame; it goes on in a row if it was last seen at `since`."""
+        in_a_row = self.seen_at >= since
         elapsed = max(at - self.seen_at, 1) / 1000
         if elapsed < 0.5:
             x = (sighting.pose.x - self.pose.x) / elapsed

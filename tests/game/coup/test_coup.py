@@ -298,6 +298,29 @@ def test_coup_that_begins_while_the_view_is_lost_is_held_if_a_card_is_not_there(
     assert [r.state for r in dealer.all(CoupResult)] == [ResultState.HELD, ResultState.FINAL]
 
 
+@pytest.mark.parametrize("early", [True, False], ids=["then the coup is told apart", "before"])
+def test_coup_whose_first_card_came_while_the_view_was_lost_is_held_too(early: bool) -> None:
+    """Its card was taken for one more of the hands before, whose clearing nobody saw."""
+    dealer = Dealer().start()
+    first = dealer.hand(STANDS)
+    dealer.tell(ViewLost(dealer.tick(), "dark"))
+    fifth = dealer.out()
+    if early:
+        dealer.tell(ViewBack(dealer.tick()))
+    for order in first:
+        dealer.tell(CardRemoved(dealer.tick(), order))
+    dealer.lying = []
+    dealer.lay(P1, fifth)
+    dealer.read(fifth, "2h")
+    for slot, face in ((P2, "Kd"), (B1, "4c"), (B2, "Kc")):
+        dealer.deal(slot, face)
+    if not early:
+        dealer.tell(ViewBack(dealer.tick()))
+    dealer.clear()
+    assert dealer.result_of(2).why == "view"
+    assert "UNDER_P3" not in dealer.raised
+
+
 def test_coup_seen_whole_after_a_loss_of_view_is_final() -> None:
     """When the cards still lie there and all is as it should be, the result is told."""
     dealer = Dealer().start()

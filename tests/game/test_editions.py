@@ -9,7 +9,15 @@ from vision.game.cards import Card
 from vision.game.commands import Confirm
 from vision.game.coup.state import Table
 from vision.game.editions import Edition, edition_of
-from vision.game.events import CardPlaced, CardRead, CardRemoved, Noticed, Started, ViewLost
+from vision.game.events import (
+    CardPlaced,
+    CardRead,
+    CardRemoved,
+    Noticed,
+    ShoeStarted,
+    Started,
+    ViewLost,
+)
 from vision.game.outputs import AlertState, ResultState
 from vision.game.rules import Rules
 
@@ -148,3 +156,16 @@ def test_card_missing_while_the_view_was_lost_was_an_under_draw_in_the_first_edi
         dealer.clear()
         raised[version] = dealer.raised
     assert raised == {"0.1.0": ["VIEW_LOST", "UNDER_P3"], "0.2.0": ["VIEW_LOST"]}
+
+
+def test_card_gone_that_never_came_was_a_card_in_the_first_edition() -> None:
+    """The hands of the last coup may be cleared after a new shoe was ordered."""
+    coups = {}
+    for version in ("0.1.0", "0.2.0"):
+        dealer = of(version)
+        lying = dealer.hand("9h 4c Kd Kc")
+        dealer.tell(ShoeStarted(dealer.tick(), "next"))
+        for order in lying:
+            dealer.tell(CardRemoved(dealer.tick(), order))
+        coups[version] = len(dealer.table.coups)
+    assert coups == {"0.1.0": 1, "0.2.0": 0}

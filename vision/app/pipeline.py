@@ -7,7 +7,7 @@ and the trend of reading are checked, which gives events when the table is seen 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -128,9 +128,12 @@ class SightPipeline:
         """From now on keep in `view` what was made of the frame looked at last."""
         self._keeps_view = True
 
-    def begin_shoe(self, order: int, read: Iterable[Card] = ()) -> None:
-        """Begin a run of cards; after a restart with the next order and the faces read so far."""
-        self._reader.begin_shoe(order=order, read=read)
+    def begin_shoe(self, order: int, read: Iterable[Card] = (), past: Container[int] = ()) -> None:
+        """Begin a run of cards; after a restart with the next order and the faces read so far.
+
+        Nothing more is told of cards with the orders in `past`: they lie there of the shoe before.
+        """
+        self._reader.begin_shoe(order=order, read=read, past=past)
         self._trend.begin_shoe()
 
     def restore(self, resume: ResumeState) -> None:

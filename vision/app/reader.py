@@ -14,7 +14,7 @@ from vision.app.identify import identify
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch
 from vision.app.pipeline import SightPipeline
-from vision.app.restore import read_cards, resume_state_of
+from vision.app.restore import ended_cards, read_cards, resume_state_of
 from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
 from vision.app.watchdog import Watchdog
@@ -224,11 +224,13 @@ class TableReader:
         if not events:
             return
         self._count(events)
+        before = self._journal.table
         self._report(self._journal.take(events))
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
-            self._sight.call(partial(self._pipeline.begin_shoe, table.next_order))
+            begin = partial(self._pipeline.begin_shoe, table.next_order, past=ended_cards(before))
+            self._sight.call(begin)
 
     def _count(self, events: Sequence[Input]) -> None:
         for event in events:

@@ -11,7 +11,7 @@ from vision.audit.said import compare
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
-from vision.game.coup.state import Table
+from vision.game.coup.state import Table, lay_out
 from vision.game.outputs import AlertState
 from vision.record.codec import event_from_json
 from vision.sight.reading.resume import ExpectedCard, ResumeState
@@ -116,6 +116,14 @@ def _refolded(start: TableSession, store: Store) -> TableSession:
             "new log with shoe-reader log begin"
         )
     return folded(start, store.contents(), trust=False)
+
+
+def ended_cards(table: Table) -> frozenset[int]:
+    """Return the orders of the cards that count of a coup that has a result and may still lie."""
+    coup = table.coup
+    if coup is None or coup.result is None:
+        return frozenset()
+    return frozenset(card.order for card in lay_out(coup, table.rules).cards)
 
 
 def read_cards(table: Table) -> list[Card]:

@@ -270,6 +270,17 @@ def test_copy_too_many_is_not_read_lightly_and_a_new_shoe_forgets() -> None:
     assert reads(events) == [SIX_CARDS[0]]
 
 
+@pytest.mark.parametrize("past", [(1,), ()], ids=["of the coup that ended", "of a new one"])
+def test_card_that_still_lies_when_a_shoe_begins_is_told_of_no_more(past: tuple[int, ...]) -> None:
+    """The hands of the last coup are cleared after the order; a card already drawn goes on."""
+    desk = Desk()
+    assert isinstance(desk.show(60)[0], CardOut)
+    desk.reader.begin_shoe(order=1, past=past)
+    told = desk.show(1, gone=True)
+    assert [type(event) for event in told] == ([] if past else [CardRemoved])
+    assert not desk.reader.names()
+
+
 def test_cut_card_is_told_once_and_takes_no_order() -> None:
     """The cut card is an event of its own; the next card keeps the next order."""
     log = Log(Stage(seed=5, faults=BAD))

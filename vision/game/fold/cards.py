@@ -98,10 +98,11 @@ def _find(
 ) -> tuple[Coup | None, DealtCard] | None:
     """Return the card and its coup (`None`: burned); None, reported, where there is no such card.
 
-    A card whose leaving was missed, being beyond the last one out, is taken as out now.
+    A card whose leaving was missed, being beyond the last one out, is taken as out now; but what is
+    only told to be gone lay there of the shoe before.
     """
-    order = event.order
-    if order > transition.shoe.last:
+    order, first = event.order, transition.table.edition is Edition.FIRST
+    if order > transition.shoe.last and (first or not isinstance(event, CardRemoved)):
         card_out(transition, CardOut(event.at, order))
     coup = transition.table.coup_of(order)
     cards = ensure_shoe(transition).burned if coup is None else coup.cards

@@ -10,7 +10,7 @@ at; one that was hidden and then shows another face is checked by `switching`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -173,11 +173,21 @@ class CardReader:
         self._open: dict[int, _OpenCard] = {}
         self._cut: set[int] = set()
         self._resume: ResumeState | None = None
+        self._past: set[int] = set()  # tracks of cards of the shoe before
         self.begin_shoe()
 
-    def begin_shoe(self, *, order: int = 1, read: Iterable[Card] = ()) -> None:
-        """Begin a run of cards; after a restart, with the next `order` and the cards read."""
+    def begin_shoe(
+        self, *, order: int = 1, read: Iterable[Card] = (), past: Container[int] = ()
+    ) -> None:
+        """Begin a run of cards; after a restart, with the next `order` and the cards read.
+
+        Nothing more is told of cards with the orders in `past`: they lie there of the shoe before.
+        """
         self._order = order
+        ended = [number for number, card in self._open.items() if card.order in past]
+        for number in ended:
+            del self._open[number]
+        self._past.update(ended)
         self._left = np.full(FACES, float(self._decks))
         for card in read:
             self._left[card.index] -= 1
@@ -209,6 +219,8 @@ class CardReader:
 
     def update(self, tracks: Sequence[Track], frame: Frame) -> ReaderUpdate:
         """Take the tracks of a frame, in the order they left the shoe."""
+        self._past.intersection_update(track.id for track in tracks)
+        tracks = [track for track in tracks if track.id not in self._past]
         events: list[Event] = []
         # What was cleared goes before the next card comes, or that would be one more of its coup.
         for track in sorted(tracks, key=lambda track: not track.gone):

@@ -7,9 +7,11 @@ names them, and the log is on the disk before anything is sent.
 from __future__ import annotations
 
 import json
+import signal
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +36,6 @@ from vision.game.coup.state import Table
 from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
-from vision.interrupts import uninterrupted
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
 from vision.record.facts import Fact, Recorded
@@ -67,6 +68,33 @@ def order_of(item: Input) -> Mapping[str, object] | None:
 
 
 SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never waits for long
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # arrive as exceptions, anywhere
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Do what is within to its end; a signal that comes meanwhile acts after it.
+
+    Only the main thread is interrupted, so that in others nothing is changed. What is within deals
+    with its own errors: where a signal came too, that is what is raised.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def act() -> None:
+        if came:
+            signal.raise_signal(came[0])
+
+    with ExitStack() as restoring:
+        restoring.callback(act)
+        for each in SIGNALS:
+            handler = signal.getsignal(each)
+            if handler is not None:  # one that Python did not set cannot be set again
+                restoring.callback(signal.signal, each, handler)
+                signal.signal(each, lambda number, _frame: came.append(number))
+        yield
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from vision import __version__
 from vision.app.evidence import EvidenceRecorder
-from vision.app.journal import Destinations, Journal, header_of
+from vision.app.journal import Destinations, Journal, header_of, uninterrupted
 from vision.app.lease import Lease, LeaseStore
 from vision.app.own_sight import OwnSight
 from vision.app.pair import Batch, FencedError, Pair, RecordStore
@@ -27,7 +27,6 @@ from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.game.events import Started
-from vision.interrupts import uninterrupted
 from vision.mqtt.house_store import AwayError
 from vision.record.codec import canonical, event_from_json
 from vision.record.facts import Fact, Recorded

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vision.sight.tracking.rhythm import Rhythm
+from vision.sight.tracking.tracklet import Rhythm
 
 
 def in_a_row(gaps: Sequence[int]) -> list[bool]:

@@ -28,10 +28,9 @@ from vision.sight.tracking.explanations import (
     weighed,
 )
 from vision.sight.tracking.leaving import Finding, Leaving
-from vision.sight.tracking.rhythm import Rhythm
 from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.still_table import StillTable
-from vision.sight.tracking.tracklet import Tracklet
+from vision.sight.tracking.tracklet import Rhythm, Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
 # table was last looked at: a card leaves at up to 0.6 m/s.

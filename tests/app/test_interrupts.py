@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vision.interrupts import uninterrupted
+from vision.app.journal import uninterrupted
 
 
 @pytest.fixture(autouse=True)

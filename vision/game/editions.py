@@ -21,7 +21,8 @@ class Edition(IntEnum):
     # that was found comes before those still to be laid for which its turn leaves no room. What is
     # known by a count only, of cards not all followed, is no fault until the card lies. A card
     # taken away before another leaves the shoe is a fault, though the coup is then complete. Of a
-    # coup that begins while the view is lost, too, a card that is not there is no fault.
+    # coup that begins while the view is lost, too, a card that is not there is no fault. A card
+    # that is only told to be gone makes no card: it lay there of the shoe before.
     SECOND = 2
 
 

@@ -332,3 +332,45 @@ def test_order_is_not_alleged_of_cards_whose_order_was_not_seen(*, unordered: bo
         dealer.tell(CardPlaced(dealer.tick(), order, slot, unordered))
     dealer.deal(B2, "3c")
     assert dealer.open == ([] if unordered else ["WRONG_ORDER_INIT"])
+
+
+def test_order_is_not_alleged_of_cards_past_one_that_was_laid_nowhere() -> None:
+    """A sign of the mouth that was no card takes a turn until it is withdrawn."""
+    dealer = Dealer().start()
+    dealer.deal(P1, "4h")
+    phantom = dealer.out()
+    for slot, face in ((B1, "4c"), (P2, "As"), (B2, "3c")):
+        dealer.deal(slot, face)
+        assert dealer.open == []
+    dealer.tell(CardWithdrawn(dealer.tick(), phantom))
+    dealer.deal(P3, "Ts")
+    assert dealer.raised == []
+
+
+def test_overdraw_is_alleged_once_the_card_before_it_lies() -> None:
+    """A natural stands; a card lies too many, and one that left before it is under a hand."""
+    dealer = Dealer().start()
+    for slot, face in ((P1, "4h"), (B1, "9c"), (P2, "3d")):
+        dealer.deal(slot, face)
+    hidden = dealer.out()
+    dealer.deal(P3, "Ts")
+    assert "OVER_NATURAL" not in dealer.open
+    dealer.lay(B2, hidden)
+    dealer.read(hidden, "Th")
+    assert dealer.open == ["OVER_NATURAL"]
+
+
+def test_card_that_never_lay_is_no_coup_of_its_own() -> None:
+    """A card pushed back unseen, or a false sign, comes before the first card of a coup."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.clear()
+    phantom = dealer.out()
+    dealer.deal(P1, "9h")
+    assert [result.coup for result in dealer.results] == [1]
+    dealer.deal(B1, "8d")
+    dealer.tell(CardWithdrawn(dealer.tick(), phantom))
+    dealer.deal(P2, "Ts")
+    dealer.deal(B2, "Kc")
+    assert dealer.raised == []
+    assert (dealer.result.coup, dealer.result.state) == (2, ResultState.FINAL)

@@ -12,6 +12,7 @@ from vision.sight.tracking.card import Life, TrackedCard
 from vision.sight.tracking.explanations import Explanation, Scene, weighed
 from vision.sight.tracking.tracklet import Tracklet
 
+SECOND_BOX = Pose(MOUTH.x - 400, MOUTH.y + 300, 60)
 PLACE, STRAYED = PLACES[Slot.PUNTO_1], PLACES[Slot.PUNTO_2]
 
 
@@ -71,3 +72,16 @@ def test_card_whose_supposed_place_is_bare_again_is_the_run_that_lies_elsewhere(
     (found,) = weighed([lying], scene(1330, card, sight=Sight.FELT))
     heaviest, others = likeliest(list(found)), sum(each.weight for each in found)
     assert heaviest.weight < 0.9 * others
+
+
+def test_box_that_leaves_the_mouth_right_after_a_card_is_rarely_another() -> None:
+    """Its own sign may still come, but the sign that came is of the card beside it."""
+    poses = {
+        1000 + 70 * step: Pose(MOUTH.x - 35 * step, MOUTH.y + 25 * step, 60) for step in range(4)
+    }
+    run = run_of(2, poses, from_mouth=True)
+    for signed, expected in ((0.97, False), (0.0, True)):
+        beside = Tracklet.begin(1, Sighting(SECOND_BOX, Kind.BACK, 0.9), 900, from_mouth=True)
+        card = TrackedCard(1, beside, 1050, life=Life.LOST, signed=signed)
+        (found,) = weighed([run], scene(1210, card))
+        assert likeliest(list(found)).new is expected

@@ -207,8 +207,20 @@ def _are_consecutive(coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
 
 def _is_turn_open(context: FaultContext, cards: tuple[DealtCard, ...], card: DealtCard) -> bool:
     """Whether a card of these, not seen all its way, may be a later one, still to be laid."""
+    if context.edition is Edition.FIRST:
+        return False
     to_be_laid = any(other.placed_at is None for other in cards)
-    return context.edition is not Edition.FIRST and card.marks.found and to_be_laid
+    return (card.marks.found and to_be_laid) or _is_overtaken(context, card)
+
+
+def _is_overtaken(context: FaultContext, card: DealtCard) -> bool:
+    """Whether a card lies though one that left the shoe before it was laid nowhere so far.
+
+    One dealer lays cards as they leave, so that the earlier one may be none.
+    """
+    cards = context.coup.cards
+    earlier = (c for c in cards[: cards.index(card)] if not c.marks.fate and c.face is None)
+    return card.placed_at is not None and any(c.placed_at is None for c in earlier)
 
 
 def _can_be_moved(context: FaultContext, cards: tuple[DealtCard, ...]) -> bool:
@@ -250,8 +262,10 @@ def _is_count_open(context: FaultContext, card: DealtCard) -> bool:
     A drawn card is told of before it is laid; but where others are on their way, or one was not
     seen all its way, a card may have been counted twice.
     """
-    if context.edition is Edition.FIRST or card.placed_at is not None or card.face is not None:
+    if context.edition is Edition.FIRST:
         return False
+    if card.placed_at is not None or card.face is not None:
+        return _is_overtaken(context, card)
     others = [c for c in context.coup.cards if c is not card and not c.marks.fate]
     return any(other.marks.found or other.placed_at is None for other in others)
 

@@ -198,12 +198,24 @@ def _is_first(transition: Transition, coup: Coup, index: int) -> bool:
     if index == 0 or coup.cards[index].slot is not transition.rules.deal_order[0]:
         return False
     before = coup.cards[:index]
+    if _were_nowhere(transition, coup, before):
+        return False
     doubted = cards_in_review(coup)
     gone = all(
         card.removed_at is not None or card.placed_at is None or card.order in doubted
         for card in before
     )
     return gone or (coup.unseen and transition.lay_out(coup._replace(cards=before)).complete)
+
+
+def _were_nowhere(transition: Transition, coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
+    """Whether none of these was ever laid: they make no coup (before the first, they may be burned).
+
+    One that went back into the shoe, or that was none, is told to be out for a while.
+    """
+    if transition.table.edition is Edition.FIRST or (coup.number == 1 and burns(transition)):
+        return False
+    return not any(card.placed_at is not None or card.card is not None for card in cards)
 
 
 def card_read(transition: Transition, event: CardRead) -> None:

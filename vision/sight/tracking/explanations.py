@@ -309,13 +309,13 @@ def _new_card(run: Tracklet, scene: Scene, odds: Odds) -> float:
         lying = [card for card in scene.cards if slot is not None and card.slot is slot]
         weight *= odds.second_in_slot if lying else 1.0
         weight *= odds.another_lifted ** sum(card.life is Life.LIFTED for card in scene.cards)
-    elif _left_beside_card(run, scene):
+    came = _left_at(run, scene.view) if left or run.rest is None else run.rest_since
+    near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
+    if (scene.signs and near) or _left_beside_card(run, scene):
         weight *= odds.two_at_once
     if scene.signs:
-        came = _left_at(run, scene.view) if left or run.rest is None else run.rest_since
-        near = any(c.signed and abs(came - c.out_at) < TOGETHER_MS for c in scene.cards)
         overdue = max(scene.at - came - SIGN_DUE_MS, 0) / odds.sign_late_ms
-        missed = odds.sign_missed * (odds.two_at_once if near else 1.0)
+        missed = odds.sign_missed
         given = any(not c.is_seen and c.out_at >= run.born_at for c in scene.cards)
         waits = left and not given  # its own sign may be still to come
         weight *= missed + (1.0 - missed) * math.exp(-overdue) if waits else missed

@@ -13,6 +13,8 @@ from vision.sight.detection.detector import Kind
 from vision.sight.geometry.plane import Pose, TableView, distance_inside
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 from vision.sight.tracking.card import SURE_SIGN, Life, TrackedCard
+from vision.sight.tracking.explanations import TOGETHER_MS
+from vision.sight.tracking.odds import ODDS
 from vision.sight.tracking.tracklet import Tracklet
 
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
@@ -28,9 +30,9 @@ TWICE_TOLD_MS = 200
 # ms. Longer delays every card after a false sign, shorter gives the wrong order.
 ORDER_PATIENCE_MS = 1200
 OPEN_PATIENCE_MS = 3500  # the same while something lies in a place that may be the card
-# From this probability on the mouth's word is enough, so long in ms after it: the card is under a
-# hand. Lower, and false signs become cards; higher, and a card slid under a flat hand is late.
-SIGN_ALONE, SIGN_ALONE_MS = 0.985, 200
+# From this probability on the mouth's word is enough: the card is under a hand. Lower, and false
+# signs become cards; higher, and a card slid under a flat hand is late.
+SIGN_ALONE = 0.95
 # One that was seen on its way and of which the mouth said nothing is told when it lies, or has been
 # in sight for so long, in ms: boxes that go astray last less. Longer delays cards whose sign was
 # missed, shorter tells of cards that are none.
@@ -39,7 +41,8 @@ FLOWN_MS = 500
 # resting hand is lost; longer, and a false box may come to be taken for it.
 NEVER_CAME_MS = 5000
 # Signs that a card went back count for one last seen within so many mm of the mouth, and are
-# believed after so many ms without sight of it elsewhere: one under a hand has been laid by then.
+# believed after so many ms without sight of it elsewhere: one under a hand has been laid by then,
+# or its place is still hidden.
 RETURN_REACH_MM, RETURN_MS = 220.0, 1500
 # ... and only so long, in ms, after it left: nobody carries a card about before he returns it.
 RETURN_WITHIN_MS = 6000
@@ -96,7 +99,8 @@ class Leaving:
             card.together |= together
             return None
         run = Tracklet.unseen(number, self._mouth, event.at, Kind.BACK)
-        new = TrackedCard(number, run, event.at, life=Life.LOST, signed=event.probability)
+        signed = _alone_or_second(event, cards)
+        new = TrackedCard(number, run, event.at, life=Life.LOST, signed=signed)
         new.together, new.cut_signed = together, cut
         return new
 
@@ -113,8 +117,10 @@ class Leaving:
             card = max(near, key=lambda card: card.out_at)
             card.return_at, card.went_back = event.at, event.probability
 
-    def settle(self, cards: Sequence[TrackedCard], at: int) -> list[Finding]:
-        """End the cards that went back and those that never came."""
+    def settle(
+        self, cards: Sequence[TrackedCard], at: int, open_since: Callable[[], int | None]
+    ) -> list[Finding]:
+        """End the cards that went back and those that never came; `open_since` as in `tell`."""
         found: list[Finding] = []
         for card in cards:
             if card.gone:
@@ -122,20 +128,23 @@ class Leaving:
             if card.return_at is not None and card.came_after_all(cards):
                 card.life, card.withdrawn = Life.GONE, True
             elif card.return_at is not None:
-                found += self._settle_return(card, at)
+                found += self._settle_return(card, at, open_since)
             elif not card.is_seen and at - card.out_at >= NEVER_CAME_MS:
                 card.life, card.withdrawn = Life.GONE, True
-                if not card.told and card.signed >= SURE_SIGN and not card.is_cut:
+                if card.signed >= SURE_SIGN and not card.is_cut:
                     detail = "a card that left the shoe and was seen nowhere"
                     found.append(Finding(at, "REVIEW", detail))
         return found
 
-    def _settle_return(self, card: TrackedCard, at: int) -> list[Finding]:
+    def _settle_return(
+        self, card: TrackedCard, at: int, open_since: Callable[[], int | None]
+    ) -> list[Finding]:
         back = card.return_at or 0
+        waited = at - back
         away = card.tracklet.seen_at > back and not self._view.in_mouth(card.tracklet.pose, 40)
         if away or card.placed is not None:
             card.return_at, card.went_back = None, 0.0  # it is on the table: the sign was false
-        elif at - back >= RETURN_MS:
+        elif waited >= NEVER_CAME_MS or (waited >= RETURN_MS and open_since() is None):
             card.life, card.returned = Life.GONE, True
             # Where the card was told of, its track says so.
             return [] if card.told else [Finding(at, "RETURNED_TO_SHOE")]
@@ -161,8 +170,7 @@ class Leaving:
                 continue  # by the mouth alone: it is another if it comes to lie in a slot
             if since is not None and since < card.out_at and waited < OPEN_PATIENCE_MS:
                 return  # what lies there and is not explained yet may have left before
-            hidden = card.signed >= SIGN_ALONE and waited >= SIGN_ALONE_MS
-            if card.is_cut or hidden or _is_surely_seen(card):
+            if card.is_cut or card.signed >= SIGN_ALONE or _is_surely_seen(card):
                 # One that comes to light after a later card was told has lost its place.
                 card.found |= any(c.told and c.out_at > card.out_at for c in cards)
                 card.told = True
@@ -178,6 +186,21 @@ def _is_left(card: TrackedCard, at: int, since: int) -> bool:
     if card.signed:
         return apart <= TWICE_TOLD_MS
     return apart <= SAME_LEAVING_MS or since <= card.out_at <= at
+
+
+def _alone_or_second(event: MouthEvent, cards: Sequence[TrackedCard]) -> float:
+    """Return the probability that a sign is of a card of its own, and no echo of another sign.
+
+    Rarely do two cards leave so soon one after the other; then it is asked which of the two signs
+    was false.
+    """
+    second = event.probability
+    before = [c.signed for c in cards if c.signed and abs(event.at - c.out_at) < TOGETHER_MS]
+    if not before:
+        return second
+    first = max(before)
+    both = ODDS.two_at_once * first * second
+    return both / (both + first * (1.0 - second) + (1.0 - first) * second)
 
 
 def _is_surely_seen(card: TrackedCard) -> bool:

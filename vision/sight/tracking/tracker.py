@@ -52,8 +52,8 @@ NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table w
 # sight: longer, and it takes the place of the next card; shorter, and a card whose sign was missed
 # and that is under a hand is told of twice.
 UNSIGNED_LOST_MS = 2000
-# Of the detector (0 to 1): below it a sighting of a card that lies is checked against the bare
-# table. Lower, and print keeps a cleared card alive; higher costs a comparison for each card.
+# Of the detector (0 to 1): below it a sighting is checked against the bare table, and in the mouth
+# shows nothing. Lower, and print keeps a cleared card alive; higher costs a look for each card.
 DUBIOUS_SCORE = 0.75
 PATCH_MS = 200  # how often the look of a card's place is renewed
 EXPOSED_MS = 400  # a card turned over as it is drawn shows its face in the mouth for less
@@ -137,7 +137,7 @@ class Tracker:
         self._explain()
         for card in self._cards:
             self._live(card)
-        self._findings += self._leaving.settle(self._cards, at)
+        self._findings += self._leaving.settle(self._cards, at, self._open_since)
         if self._uses.still_table:
             self._still.compare(self._cards, self._hands, at)
         self._tell_together()
@@ -160,9 +160,9 @@ class Tracker:
         return self._at - before > EXPOSED_AGAIN_MS
 
     def _lies_exposed(self, run: Tracklet) -> bool:
-        if run.seen_at != self._at or run.kind is not Kind.FACE or run.rest is None:
+        if run.kind is not Kind.FACE or run.score < DUBIOUS_SCORE or run.rest is None:
             return False
-        lies = self._view.in_mouth(run.rest) and run.rested_ms(self._at) >= EXPOSED_MS
+        lies = self._view.in_mouth(run.rest) and run.shown_ms(self._at) >= EXPOSED_MS
         return lies and not on_hand(run.rest, self._hands)
 
     def _shows_face(self, run: Tracklet) -> bool:

@@ -40,10 +40,10 @@ UNEVEN, REMEMBERED = 2.0, 4
 class Tracklet:
     """A run of sightings; times in ms, poses in mm.
 
-    `score` is the detector's, the mean of the last few; `anchor` is where a card that was laid is
-    looked for once it was lost; `bare_at` is when the bare table last showed where it rests, in
-    `bare_looks` looks;
-    `believed` is the id of the card that it was believed to be at the last look, 0 of a new one.
+    `score` is the detector's, the mean of the last few; since `row_since` every look has seen it;
+    `anchor` is where a card that was laid is looked for once it was lost; `bare_at` is when the
+    bare table last showed where it rests, in `bare_looks` looks; `believed` is the id of the
+    card that it was believed to be at the last look, 0 of a new one.
     """
 
     number: int
@@ -56,6 +56,7 @@ class Tracklet:
     kinds: Counter[Kind]
     votes: deque[Kind]
     sightings: int = 1
+    row_since: int = 0
     recent: deque[tuple[int, Pose]] = field(default_factory=deque)
     rest: Pose | None = None
     rest_since: int = 0
@@ -76,6 +77,7 @@ class Tracklet:
             first=sighting.pose,
             born_at=at,
             seen_at=at,
+            row_since=at,
             from_mouth=from_mouth,
             kind=sighting.kind,
             kinds=Counter({sighting.kind: 1}),
@@ -113,6 +115,7 @@ class Tracklet:
     def see(self, sighting: Sighting, at: int, since: int) -> None:
         """Take the sighting of this frame; it goes on in a row if it was last seen at `since`."""
         in_a_row = self.seen_at >= since
+        self.row_since = self.row_since if in_a_row else at
         elapsed = max(at - self.seen_at, 1) / 1000
         if elapsed < 0.5:
             x = (sighting.pose.x - self.pose.x) / elapsed
@@ -153,6 +156,11 @@ class Tracklet:
     def rested_ms(self, at: int) -> int:
         """Return for how long it has lain still, 0 while it moves."""
         return 0 if self.rest is None else at - self.rest_since
+
+    def shown_ms(self, at: int) -> int:
+        """Return for how long it has lain still in sight of every look, 0 if it does not now."""
+        still = self.rest is not None and self.seen_at == at
+        return at - max(self.rest_since, self.row_since) if still else 0
 
     @property
     def lies_at(self) -> Pose:

@@ -209,9 +209,10 @@ def _is_first(transition: Transition, coup: Coup, index: int) -> bool:
 
 
 def _were_nowhere(transition: Transition, coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
-    """Whether none of these was ever laid: they make no coup (before the first, they may be burned).
+    """Whether none of these was ever laid, so that they make no coup of their own.
 
-    One that went back into the shoe, or that was none, is told to be out for a while.
+    One that went back into the shoe, or that was none, is told to be out for a while. Before the
+    first coup they may have been burned.
     """
     if transition.table.edition is Edition.FIRST or (coup.number == 1 and burns(transition)):
         return False

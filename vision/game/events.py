@@ -73,9 +73,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CardOut(Event):
-    """A card left the shoe."""
+    """A card left the shoe; `unseen`: only the mouth of the shoe says so until now."""
 
     order: int
+    unseen: Annotated[bool, AddedLater] = False
 
 
 @dataclass(frozen=True, slots=True)

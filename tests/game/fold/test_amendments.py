@@ -374,3 +374,15 @@ def test_card_that_never_lay_is_no_coup_of_its_own() -> None:
     dealer.deal(B2, "Kc")
     assert dealer.raised == []
     assert (dealer.result.coup, dealer.result.state) == (2, ResultState.FINAL)
+
+
+@pytest.mark.parametrize("unseen", [True, False])
+def test_card_too_many_by_the_mouth_alone_is_alleged_when_it_lies(*, unseen: bool) -> None:
+    """A false sign after the last card of a coup is no over-draw; a card that is laid is one."""
+    dealer = Dealer().start()
+    dealer.hand(STANDS)
+    dealer.order = dealer.table.next_order
+    dealer.tell(CardOut(dealer.tick(), dealer.order, unseen))
+    assert bool(dealer.open) is not unseen
+    dealer.lay(P3, dealer.order)
+    assert dealer.open == ["OVER_P3_STAND"]

@@ -260,14 +260,14 @@ def _is_count_open(context: FaultContext, card: DealtCard) -> bool:
     """Whether a card that is one too many is known by a count only, of cards not all followed.
 
     A drawn card is told of before it is laid; but where others are on their way, or one was not
-    seen all its way, a card may have been counted twice.
+    seen all its way, a card may have been counted twice, and a sign of the mouth alone may be none.
     """
     if context.edition is Edition.FIRST:
         return False
     if card.placed_at is not None or card.face is not None:
         return _is_overtaken(context, card)
     others = [c for c in context.coup.cards if c is not card and not c.marks.fate]
-    return any(other.marks.found or other.placed_at is None for other in others)
+    return card.marks.unseen or any(c.marks.found or c.placed_at is None for c in others)
 
 
 def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:

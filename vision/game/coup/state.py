@@ -39,7 +39,7 @@ class Marks(NamedTuple):
     `fate`: "burned" or "carried". `declined`: the face lies open and was not read. `early`: exposed
     before its time. `clash`: a different earlier reading. `switched`: the face read after the
     result, or after the card was hidden. `found`: nobody saw it leave the shoe, or which of
-    those that left it is.
+    those that left it is. `unseen`: the mouth of the shoe alone gave it to leave.
     """
 
     keyed: Card | None = None
@@ -51,6 +51,7 @@ class Marks(NamedTuple):
     clash: Card | None = None
     switched: Card | None = None
     found: bool = False
+    unseen: bool = False
 
 
 NO_MARKS = Marks()

@@ -11,7 +11,7 @@ from collections import Counter
 from vision.game.cards import Card, Rank
 from vision.game.coup.doubts import cards_in_review
 from vision.game.coup.fault_table import Fault, words_of
-from vision.game.coup.state import Coup, DealtCard, Shoe, Table
+from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Shoe, Table
 from vision.game.coup.transition import Transition, without
 from vision.game.editions import Edition
 from vision.game.events import CardFound, CardOut, CardPlaced, CardRead, CardRemoved, Slot
@@ -38,7 +38,8 @@ RUN_ENOUGH = 8
 
 def card_out(transition: Transition, event: CardOut) -> None:
     """Take a card that left the shoe as one of the running coup, of the next, or as burned."""
-    take_out(transition, event, DealtCard(event.order, event.at))
+    marks = NO_MARKS._replace(unseen=True) if event.unseen else NO_MARKS
+    take_out(transition, event, DealtCard(event.order, event.at, marks=marks))
 
 
 def take_out(transition: Transition, event: CardOut | CardFound, card: DealtCard) -> None:
@@ -129,8 +130,9 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
     if found is None:
         return
     coup, card = found
-    if event.unordered:
-        card = card.marked(card.marks._replace(found=True))
+    if event.unordered or card.marks.unseen:
+        found_so = event.unordered or card.marks.found
+        card = card.marked(card.marks._replace(found=found_so, unseen=False))
     card = card._replace(
         placed_at=event.at if card.placed_at is None else card.placed_at,
         slot=card.slot if event.slot is None else event.slot,

@@ -254,7 +254,8 @@ class CardReader:
             return []
         card = self._open[track.id] = _OpenCard(self._order)
         self._order += 1
-        return [CardFound(at, card.order) if track.found else CardOut(at, card.order)]
+        out = CardOut(at, card.order, unseen=track.unseen)
+        return [CardFound(at, card.order) if track.found else out]
 
     def _cut_out(self, track: Track, at: int) -> list[Event]:
         """Give the cut card once; it was no card of the game if it was given as one before."""

@@ -114,7 +114,8 @@ class Track:
     `found`: it came to light after cards that left later, or may have: nobody saw when it left.
     `doubt`: why sight is not sure of it, for people. `returned`: gone because it went back into
     the shoe. `withdrawn`: gone because there was none. `unordered`: which it is of several cards
-    that were on their way at one time was not seen.
+    that were on their way at one time was not seen. `unseen`: only the mouth of the shoe has
+    shown it so far.
     """
 
     id: int
@@ -133,6 +134,7 @@ class Track:
     returned: bool = False
     withdrawn: bool = False
     unordered: bool = False
+    unseen: bool = False
 
 
 @dataclass(slots=True, eq=False)

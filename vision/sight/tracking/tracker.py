@@ -496,4 +496,5 @@ class Tracker:
             returned=card.returned,
             withdrawn=card.withdrawn,
             unordered=card.unordered,
+            unseen=not card.is_seen,
         )

@@ -286,6 +286,21 @@ def test_card_taken_alone_is_in_a_hand() -> None:
     assert len(log.ids) == 2
 
 
+@pytest.mark.parametrize(("side", "ids"), [(Kind.BACK, 2), (Kind.FACE, 3)])
+def test_card_that_a_player_squeezes_comes_back_as_itself(side: Kind, ids: int) -> None:
+    """One whose face nobody saw is away for as long as he likes; one that was read is taken off."""
+    log = quiet()
+    squeezed = Prop(MOUTH, side, ACE)
+    log.play(log.stage.deal(squeezed, PLACES[Slot.PUNTO_1]))
+    log.play(log.stage.deal(Prop(MOUTH, Kind.BACK, ACE), PLACES[Slot.BANCO_1]))
+    log.stage.props.remove(squeezed)
+    log.play(log.stage.wait(12_000))
+    squeezed.kind = Kind.FACE
+    log.stage.props.append(squeezed)
+    log.play(log.stage.wait(3000))
+    assert len(log.ids) == ids
+
+
 def test_next_card_does_not_end_one_whose_place_seemed_bare() -> None:
     """A hand like the felt passes over a card as the next one leaves: the coup goes on."""
     log = two_dealt()

@@ -34,8 +34,7 @@ from vision.sight.tracking.tracklet import Rhythm, Tracklet
 
 # A run counts as begun in the mouth within this distance of it, and further off the longer ago the
 # table was last looked at: a card leaves at up to 0.6 m/s.
-MOUTH_MARGIN_MM = 25.0
-LEAVING_MM_MS = 0.6
+MOUTH_MARGIN_MM, LEAVING_MM_MS = 25.0, 0.6
 MAX_MOUTH_MARGIN_MM = 120.0
 FORGOTTEN_MS = 600  # a run that was not explained is forgotten after this long out of sight
 LEAST_SIGHTINGS = 3  # of a run before it is explained: single boxes are often false
@@ -44,7 +43,8 @@ PLACED_MS = 200  # a card that lies still in a slot for this long is laid there
 PLACED_DOUBTFUL_MS = 1000  # and in another slot, in none, or on a hand: hands stop on their way
 MOVED_MM = 20.0  # a card that lies this far from where it lay has been laid again
 BARE_MS = 500  # a card taken with others is gone when its place has been bare for this long
-BARE_IN_HAND_MS = 4000  # one taken alone may be in a hand: turned, looked at, or switched
+BARE_IN_HAND_MS = 4000  # one taken alone may be in a hand: looked at again, or switched
+SQUEEZED_MS = 60_000  # one whose face nobody saw yet is with a player, who takes his time
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
 NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table went off it
@@ -233,8 +233,7 @@ class Tracker:
             return
         for run in ripe:
             if run.rest is not None and self._is_bare(run.rest):
-                run.bare_at = self._at
-                run.bare_looks += 1
+                run.show_bare(self._at)
         believed = explain([*ripe, *self._unripe()], self._scene(), joint=self._uses.joint)
         taken: list[TrackedCard] = []
         for run, explanation in zip(ripe, believed, strict=False):
@@ -434,7 +433,8 @@ class Tracker:
     def _observed_bare(self, card: TrackedCard) -> Observation:
         if card.bare_since is None:
             card.bare_since = self._at
-        patience = BARE_MS if self._is_cleared(card) else BARE_IN_HAND_MS
+        in_hand = BARE_IN_HAND_MS if card.face_seen else SQUEEZED_MS
+        patience = BARE_MS if self._is_cleared(card) else in_hand
         bare = card.bare_ms + self._at - card.bare_since
         return Observation.BARE_LONG if bare >= patience else Observation.BARE
 
@@ -455,7 +455,7 @@ class Tracker:
         if not self._sees_ground:
             gone = self._at - card.tracklet.seen_at > UNSEEN_GONE_MS
             if gone:
-                card.bare_since = card.bare_since or self._at - BARE_IN_HAND_MS
+                card.bare_since = card.bare_since or NEVER
             return Sight.FELT if gone else Sight.COVERED
         return self._ground.sight(self._view.rectangle(card.lies_at), card.patch)
 

@@ -153,6 +153,10 @@ class Tracklet:
         if self.strays >= STRAYS:
             self.rest = None
 
+    def show_bare(self, at: int) -> None:
+        """Note that the bare table shows where it rests."""
+        self.bare_at, self.bare_looks = at, self.bare_looks + 1
+
     def rested_ms(self, at: int) -> int:
         """Return for how long it has lain still, 0 while it moves."""
         return 0 if self.rest is None else at - self.rest_since

@@ -92,6 +92,14 @@ STORIES = {
         [pulled(0.5, 0.8, 1.1, 1.4, 0.1, 0.3, 0.5, *[0.5] * 20, 0.8, 1.2, 0.1, 0.5, *[0.5] * 9)],
         ["leaving", "left"] * 2,
     ),
+    "goes-back-to-wait-half-out": (
+        [pulled(0.5, 0.8, 1.1, 1.6, 1.2, 0.8, 0.5, hand=0.9), pulled(*[0.5] * 6)],
+        ["leaving", "left", "returned"],
+    ),
+    "next-waits-half-out-under-the-hand": (
+        [pulled(0.5, 0.8, 1.1, 1.6, 0.8, 0.5, hand=0.9), pulled(*[0.5] * 6)],
+        ["leaving", "left", "leaving"],
+    ),
     "next-comes-by-and-by-and-waits": (
         [pulled(*OUT, 0.9, 0.5), pulled(*[0.5] * 4, 0.8, 1.2)],
         ["leaving", "left", "leaving", "left"],

@@ -3,7 +3,7 @@
 How it works. Each picture is measured by itself (`MouthMeter`): is nothing out, a card partly out,
 or wholly out, and how far. Pictures that follow one another say nearly the same, so a filter over
 time (`Belief`) adds their evidence up and needs more than one bad picture to change its mind. What
-it is sure of is one of five things seen, and moves a state machine, which is the table `TURNS`.
+it is sure of is one of the things `Seen`, and moves a state machine, which is the table `TURNS`.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ HAND_NEAR = 0.3
 # A card goes back by a hand: without a picture that shows one so surely (0 to 1), none did. Lower,
 # and the next card that slides to rest is a returned one; higher, and a hand at the edge is missed.
 PUSHED = 0.5
+# A card is seen to come back if, still wholly out, it is so much nearer than it was, in depths of a
+# card. Smaller, and a card that is turned over before the shoe comes back; larger, and a card
+# pushed back quickly is seen in too few pictures.
+NEARER = 0.25
 # A card that seemed to be pushed back has left after all if it comes so far, in depths of a card.
 # Nearer to 1, and a hand that draws back from a returned card is a departure.
 CLEARLY = 1.05
@@ -99,6 +103,7 @@ class Seen(Enum):
     WHOLLY = 4  # a card is wholly out, or carried past
     SETTLED = 5  # and has been for a moment
     WAITING = 6  # a card is partly out, and for a moment no hand has been near
+    LEFT_THERE = 7  # the same of one that came back before: it waits where the next one does
 
 
 class Stage(Enum):
@@ -155,6 +160,7 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     (Stage.AT_LIP, Seen.HALF): (Stage.PUSHED_BACK, None),
     (Stage.PUSHED_BACK, Seen.REST): (Stage.RESTING, MouthSign.RETURNED),
     (Stage.PUSHED_BACK, Seen.SETTLED): (Stage.AWAY, MouthSign.LEFT),
+    (Stage.PUSHED_BACK, Seen.LEFT_THERE): (Stage.EMERGING, MouthSign.RETURNED),
     # Nobody pushes it: the next one lies there, as it does in shoes that show half of it.
     (Stage.AWAY, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
     (Stage.AT_LIP, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
@@ -312,6 +318,7 @@ class MouthWatcher:
     _colours: KnownColours = field(default_factory=KnownColours)
     _wholly_ms: float = 0.0
     _farthest: float = 0.0
+    _nearer: float = 0.0
     _free_ms: float = 0.0
     _shift_before: float = 0.0
     _at: int | None = None
@@ -333,6 +340,8 @@ class MouthWatcher:
         wholly = was_wholly and self.belief.phases.wholly > SURE
         self._wholly_ms = self._wholly_ms + elapsed if wholly else 0.0
         self._farthest = max(self._farthest if wholly else 0.0, found.shift)
+        if found.phases.wholly > SURE:
+            self._nearer = self._farthest - found.shift
         free = self.belief.phases.partly > SURE and found.hand < HAND_NEAR
         self._free_ms = self._free_ms + elapsed if free else 0.0
         events = []
@@ -393,7 +402,8 @@ class MouthWatcher:
         """Return how far a card is out that is surely partly out."""
         told = self.stage in {Stage.AWAY, Stage.AT_LIP, Stage.PUSHED_BACK}
         if told and self._free_ms >= WAITING_MS:
-            return Seen.WAITING
+            came_back = self.stage is Stage.PUSHED_BACK and self._nearer > NEARER
+            return Seen.LEFT_THERE if came_back else Seen.WAITING
         if found.shift < LITTLE:
             return Seen.LITTLE
         return Seen.NEARLY if found.shift > NEARLY else Seen.HALF

@@ -367,9 +367,11 @@ def test_card_that_never_lay_is_no_coup_of_its_own() -> None:
     dealer.clear()
     phantom = dealer.out()
     dealer.deal(P1, "9h")
+    began = dealer.table.coup.cards[1].out_at  # type: ignore[union-attr]
     assert [result.coup for result in dealer.results] == [1]
     dealer.deal(B1, "8d")
     dealer.tell(CardWithdrawn(dealer.tick(), phantom))
+    assert dealer.table.coup.started_at == began  # type: ignore[union-attr]
     dealer.deal(P2, "Ts")
     dealer.deal(B2, "Kc")
     assert dealer.raised == []

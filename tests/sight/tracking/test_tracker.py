@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from tests.sight.film import DISCARD, MOUTH, PLACES, Faults, Prop, Stage, play
+from tests.sight.film import DISCARD, MOUTH, PLACES, Faults, Prop, Stage, play, table_view
 from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
@@ -307,7 +307,7 @@ def test_next_card_does_not_end_one_whose_place_seemed_bare() -> None:
     hidden = log.stage.props.pop(0)
     log.play(log.stage.wait(100))
     frame = log.stage.picture()
-    left = [MouthEvent(frame.at, MouthSign.LEFT, 0.93)]
+    left = [MouthEvent(frame.at, MouthSign.LEFT, 0.8)]
     tracks = log.tracker.update(log.stage.detections(), frame.at, frame.image, mouth=left)
     log.stage.props.append(hidden)
     log.play(log.stage.wait(500))
@@ -409,6 +409,24 @@ def test_card_moved_to_another_slot_is_placed_again() -> None:
     assert len(log.ids) == 1
     assert log.tracks[0].slot is Slot.BANCO_1
     assert log.tracks[0].placed_at != first
+
+
+def test_card_laid_aside_keeps_its_place() -> None:
+    """Turned beside its place and left there for a moment, it comes back as itself."""
+    log = quiet()
+    prop = Prop(MOUTH, Kind.BACK, ACE)
+    place = PLACES[Slot.BANCO_2]
+    aside = Pose(place.x + 10, place.y - 130, place.angle)
+    assert table_view().slot_of(aside) is None
+    log.play(log.stage.deal(prop, place))
+    for pose, kind in ((aside, Kind.FACE), (place, Kind.FACE)):
+        log.stage.props.remove(prop)
+        log.play(log.stage.wait(500))
+        prop.pose, prop.kind = pose, kind
+        log.stage.props.append(prop)
+        log.play(log.stage.wait(4000))
+        assert [track.slot for track in log.history[-1]] == [Slot.BANCO_2]
+    assert len(log.ids) == 1
 
 
 def test_card_held_over_another_slot_is_not_laid_there() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from vision.game.coup.state import Coup, DealtCard, Marks
 from vision.game.coup.transition import Transition
+from vision.game.editions import Edition
 from vision.game.events import CardFound, CardWithdrawn
 from vision.game.fold.boundaries import burn_due, ensure_shoe
 from vision.game.fold.cards import clear_if_gone, recount, take_out
@@ -33,7 +34,8 @@ def withdraw(transition: Transition, coup: Coup, order: int) -> None:
     """Take the card of that order out of the coup, as if it had never been in it."""
     (card,) = (card for card in coup.cards if card.order == order)
     left = tuple(other for other in coup.cards if other.order != order)
-    coup = coup._replace(cards=left, back=(*coup.back, order))
+    began = left[0].out_at if left and transition.table.edition is not Edition.FIRST else None
+    coup = coup._replace(cards=left, back=(*coup.back, order), started_at=began or coup.started_at)
     transition.set_coup(coup)
     _give_back(transition)
     transition.report_card("withdrawn", coup.number, card)

@@ -90,8 +90,7 @@ class Tracker:
         self._findings: list[Finding] = []
         self._before = self._at = 0
         self._rhythm = Rhythm()
-        self._face_in_mouth = False
-        self._exposed_at = NEVER
+        self._face_in_mouth, self._exposed_at = False, NEVER
 
     def update(
         self,
@@ -461,7 +460,8 @@ class Tracker:
 
     def _lay(self, card: TrackedCard, rest: Pose, *, seen: bool) -> None:
         if card.placed is None or card.placed.distance(rest) > MOVED_MM:
-            slot = self._view.slot_of(rest)
+            lies = self._view.slot_of(rest)
+            slot = card.slot if lies is None else lies  # laid aside, it keeps its place
             if card.placed is None or slot is not card.slot:
                 card.placed_at, card.slot = self._at, slot
                 card.came_at = card.came_at or card.tracklet.rest_since

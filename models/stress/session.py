@@ -223,8 +223,10 @@ class Session:
         began: dict[int, int] = {}
         results: dict[int, CoupResult] = {}
         raised: dict[int, set[str]] = {}
+        seen = [output for output in self.outputs if isinstance(output, CardSeen)]
+        none = {card.order for card in seen if card.event == "withdrawn"}
         for output in self.outputs:
-            if isinstance(output, CardSeen) and output.event == "out":
+            if isinstance(output, CardSeen) and output.event == "out" and output.order not in none:
                 began.setdefault(output.coup, output.at)
             elif isinstance(output, CoupResult):
                 results[output.coup] = output

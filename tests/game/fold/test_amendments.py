@@ -12,6 +12,7 @@ from vision.game.events import (
     CardOut,
     CardPlaced,
     CardRead,
+    CardRemoved,
     CardWithdrawn,
     Noticed,
     ShoeEnded,
@@ -358,6 +359,17 @@ def test_overdraw_is_alleged_once_the_card_before_it_lies() -> None:
     dealer.lay(B2, hidden)
     dealer.read(hidden, "Th")
     assert dealer.open == ["OVER_NATURAL"]
+
+
+def test_order_is_alleged_though_a_card_before_was_carried_off_unseen() -> None:
+    """What is known to be gone is no longer on its way."""
+    dealer = Dealer().start()
+    carried = dealer.out()
+    dealer.deal(B1, "9c")
+    assert dealer.open == []
+    dealer.tell(CardRemoved(dealer.tick(), carried))
+    dealer.deal(B2, "3d")
+    assert "WRONG_HAND" in dealer.raised
 
 
 def test_card_that_never_lay_is_no_coup_of_its_own() -> None:

@@ -218,9 +218,11 @@ def _is_overtaken(context: FaultContext, card: DealtCard) -> bool:
 
     One dealer lays cards as they leave, so that the earlier one may be none.
     """
+    if card.placed_at is None:
+        return False
     cards = context.coup.cards
-    earlier = (c for c in cards[: cards.index(card)] if not c.marks.fate and c.face is None)
-    return card.placed_at is not None and any(c.placed_at is None for c in earlier)
+    unread = (c for c in cards[: cards.index(card)] if not c.marks.fate and c.face is None)
+    return any(c.placed_at is None and c.removed_at is None for c in unread)
 
 
 def _can_be_moved(context: FaultContext, cards: tuple[DealtCard, ...]) -> bool:

@@ -400,3 +400,21 @@ def test_card_too_many_by_the_mouth_alone_is_alleged_when_it_lies(*, unseen: boo
     assert bool(dealer.open) is not unseen
     dealer.lay(P3, dealer.order)
     assert dealer.open == ["OVER_P3_STAND"]
+
+
+def test_card_that_lay_nowhere_in_its_coup_decides_no_later_result() -> None:
+    """A card of the next coup, told too early, is laid when its own coup is dealt."""
+    dealer = Dealer().start()
+    for slot, face in ((P1, "4h"), (B1, "4c"), (P2, "As")):
+        dealer.deal(slot, face)
+    early = dealer.out()
+    dealer.deal(B2, "3c")
+    dealer.clear()
+    for slot, face in zip(DEALT, ("4h", "4c", "3d", "3s"), strict=True):
+        dealer.deal(slot, face)
+    held = dealer.result_of(1)
+    assert held.state is ResultState.HELD
+    dealer.lay(P3, early)
+    dealer.read(early, "9d")
+    assert dealer.result_of(1) == held
+    assert isinstance(dealer.said[-1], Ignored)

@@ -85,3 +85,17 @@ def test_box_that_leaves_the_mouth_right_after_a_card_is_rarely_another() -> Non
         card = TrackedCard(1, beside, 1050, life=Life.LOST, signed=signed)
         (found,) = weighed([run], scene(1210, card))
         assert likeliest(list(found)).new is expected
+
+
+def test_card_that_waited_half_out_is_the_one_of_the_sign() -> None:
+    """It has been in sight for half a minute when it is drawn."""
+    waits = dict.fromkeys(range(0, 30_000, 70), MOUTH)
+    drawn = {
+        30_000 + 70 * step: Pose(MOUTH.x - 35 * step, MOUTH.y + 25 * step, 60)
+        for step in range(1, 5)
+    }
+    run = run_of(2, waits | drawn, from_mouth=True)
+    unseen = Tracklet.unseen(1, MOUTH, 30_100, Kind.BACK)
+    card = TrackedCard(1, unseen, 30_100, life=Life.LOST, signed=0.95)
+    (found,) = weighed([run], scene(30_280, card))
+    assert likeliest(list(found)).card is card

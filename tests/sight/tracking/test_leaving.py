@@ -216,6 +216,16 @@ def test_box_near_the_mouth_of_which_the_mouth_says_nothing_is_not_told() -> Non
     assert watch.codes == []
 
 
+def test_card_that_waits_in_the_mouth_was_none() -> None:
+    """A box astray carried its run out and back: the mouth said nothing, and it waits there."""
+    watch, waits = Watch(), Pose(MOUTH.x, MOUTH.y, 60)
+    watch.see(waits, frames=3)
+    for far in (30, 60, 90, 120, 90, 60, 30):
+        watch.see(Pose(MOUTH.x - far, MOUTH.y + 0.7 * far, 60))
+    watch.see(waits, frames=60)
+    assert watch.tracks == ()
+
+
 def test_card_whose_sign_was_missed_is_told_when_it_lies() -> None:
     """A card that was seen all the way is one, though the mouth said nothing of it."""
     watch = Watch()

@@ -109,9 +109,21 @@ def _find(
     cards = ensure_shoe(transition).burned if coup is None else coup.cards
     for card in cards:
         if card.order == order:
+            lies = not isinstance(event, CardRemoved)
+            if coup is not None and lies and not first and _is_of_another(coup, card):
+                break
             return coup, card
-    transition.ignore(event, f"card {order} was not seen to leave the shoe")
+    transition.ignore(event, f"card {order} was not seen to leave the shoe, or in an earlier coup")
     return None
+
+
+def _is_of_another(coup: Coup, card: DealtCard) -> bool:
+    """Whether a card lay nowhere while its coup was dealt: what lies now is no card of that coup.
+
+    It must not make a result that is held final.
+    """
+    lay = card.placed_at is not None or card.removed_at is not None or card.face is not None
+    return coup.over_at is not None and not lay
 
 
 def _with_changed(coup: Coup, card: DealtCard, at: int) -> Coup:

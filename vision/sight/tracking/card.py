@@ -57,6 +57,7 @@ CARD_LIFE: dict[Life, dict[Observation, Life]] = {
         _O.MOVES: _L.FLYING,
         _O.RESTS: _L.LYING,
         _O.UNSEEN: _L.LOST,
+        _O.NEVER_WAS: _L.GONE,
     },
     # The same, out of sight, under the hand that deals it: it must come down somewhere.
     _L.LOST: {

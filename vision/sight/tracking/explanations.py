@@ -393,7 +393,9 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
     if scene.view.in_mouth(run.pose):
         return 0.0  # what has left is no longer there
     weight = card.signed * odds.lost_comes_down
-    since, far = run.born_at - card.out_at, card.lies_at.distance(run.first)
+    # A card that waits half out of the shoe may have been in sight for long before it is drawn.
+    began = _left_at(run, scene.view) if run.from_mouth else run.born_at
+    since, far = began - card.out_at, card.lies_at.distance(run.first)
     slot = scene.view.slot_of(run.lies_at)
     if slot is not None:
         weight *= 1.0 - card.cut_signed  # the cut card is put aside

@@ -48,9 +48,8 @@ SQUEEZED_MS = 60_000  # one whose face nobody saw yet is with a player, who take
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
 NEVER_LAID_MS = 5000  # a card lost in flight while no other lies on the table went off it
-# One lost in flight of which the mouth, being watched, said nothing was none, after so long out of
-# sight: longer, and it takes the place of the next card; shorter, and a card whose sign was missed
-# and that is under a hand is told of twice.
+# One of which the mouth, being watched, said nothing was none after so long out of sight or waiting
+# in the mouth: longer, and it is taken for the next card; shorter, and one under a hand is two.
 UNSIGNED_LOST_MS = 2000
 # Of the detector (0 to 1): below it a sighting is checked against the bare table, and in the mouth
 # shows nothing. Lower, and print keeps a cleared card alive; higher costs a look for each card.
@@ -84,8 +83,7 @@ class Tracker:
         self._runs: list[Tracklet] = []  # not explained yet
         self._number = 0
         self._cleared_at = NEVER
-        self._sees_ground = False
-        self._watched = False
+        self._sees_ground = self._watched = False
         self._hands: Sequence[Points] = ()
         self._findings: list[Finding] = []
         self._before = self._at = 0
@@ -381,7 +379,9 @@ class Tracker:
         if self._view.in_discard(run.pose):
             return Observation.DISCARDED
         if run.rest is None or self._view.in_mouth(run.rest):
-            return Observation.MOVES
+            unsigned = self._watched and not card.signed and card.placed is None
+            waits = unsigned and run.rested_ms(self._at) > UNSIGNED_LOST_MS
+            return Observation.NEVER_WAS if waits else Observation.MOVES
         if card.placed is not None and card.placed.distance(run.rest) <= MOVED_MM:
             return Observation.RESTS
         patience = self._patience(card, run.rest)

@@ -143,8 +143,8 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
         return
     coup, card = found
     if event.unordered or card.marks.unseen:
-        found_so = event.unordered or card.marks.found
-        card = card.marked(card.marks._replace(found=found_so, unseen=False))
+        found_late = event.unordered or card.marks.found
+        card = card.marked(card.marks._replace(found=found_late, unseen=False))
     card = card._replace(
         placed_at=event.at if card.placed_at is None else card.placed_at,
         slot=card.slot if event.slot is None else event.slot,

@@ -405,8 +405,7 @@ def _signed_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> 
         reach = odds.begins_mm + REACH_MM_MS * max(since + LATE_SIGN_MS, 0)
         weight *= max(math.exp(-((far / reach) ** 2) / 2), odds.elsewhere)
         # Cards leave one by one: what begins at the mouth is the last that left, not one before it.
-        left_by = _left_at(run, scene.view) + LATE_SIGN_MS
-        later = any(card.out_at < c.out_at <= left_by for c in scene.cards)
+        later = any(card.out_at < c.out_at <= began + LATE_SIGN_MS for c in scene.cards)
         weight *= odds.lost_to_mouth if later else 1.0
     else:
         late = since - far / THROWN_MM_MS

@@ -142,17 +142,21 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
     """Count every coup of the truth against the last result published for it, and its alerts."""
     results: dict[int, Json] = {}
     alerts: dict[int, set[str]] = {}
+    cut_in: int | None = None  # the coup in which the cut card was said to have come
     for message in messages:
         payload = message["payload"]
         if message["topic"].endswith("/coup/result"):
             results[payload["coup"]] = payload
         elif message["topic"].endswith("/alert") and payload["severity"] != "info":
             alerts.setdefault(payload["coup"], set()).add(payload["code"])
+        elif message["topic"].endswith("/shoe") and payload["cut_card_seen"] and cut_in is None:
+            cut_in = payload["coups"]
     for dealt, published in aligned(truth["coups"], list(results.values())):
         if dealt is not None:
             codes = alerts.get(published["coup"], set()) if published else set()
             outcome = judge(dealt, published, tally)
-            faults(dealt, codes, tally)
+            cut = cut_in is not None and published is not None and cut_in == published["coup"]
+            faults(dealt, codes | ({"CUT_CARD"} if cut else set()), tally)
             if outcome != "right" or codes or dealt["fault"]:
                 tally.notes.append(
                     f"{name} coup {dealt['coup']} ({dealt['fault'] or 'clean'}): {outcome}, "

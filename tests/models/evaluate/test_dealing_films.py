@@ -57,3 +57,21 @@ def test_counts_of_a_film() -> None:
     assert (tally.right, tally.held, tally.wrong, tally.missing) == (1, 1, 1, 0)
     assert (tally.raised, tally.incidents) == (1, 1)
     assert (tally.alleged, tally.clean) == (1, 2)
+
+
+def test_cut_card_counts_where_the_shoe_says_that_it_came() -> None:
+    """No alert goes with the cut card: the state of the shoe tells of it, in one coup only."""
+    cut = {"coups": [dealt(1, "9c 2s", "5h 4d"), dealt(2, "Kd 8h", "3c Js", fault="CUT_CARD")]}
+
+    def shoe(coup: int, *, seen: bool) -> dict[str, Any]:
+        return {"topic": "t/shoe", "payload": {"coups": coup, "cut_card_seen": seen}}
+
+    results = [result(1, "9c 2s", "5h 4d"), result(2, "Kd 8h", "3c Js")]
+    for said, raised in (
+        ([shoe(1, seen=False), shoe(2, seen=True)], 1),
+        ([shoe(1, seen=True), shoe(2, seen=True)], 0),
+        ([shoe(2, seen=False)], 0),
+    ):
+        tally = Tally()
+        compare(cut, [*results, *said], tally, "film")
+        assert (tally.raised, tally.incidents) == (raised, 1)

@@ -148,10 +148,10 @@ class _Dealer:
             mistakes = self._mistakes()
             chosen = mistakes[int(self.rng.integers(len(mistakes)))]
             plan = Plan(chosen, plan.cards, plan.dealing)
-        if plan.slip is Slip.EXPOSED_EARLY and self._may_be_face_up(plan):
+        if plan.slip is Slip.EXPOSED_EARLY and not self._have_a_turn(plan):
             raise ConfigurationError(
-                f"coup {number}: the fault '{plan.slip}' needs cards that are dealt face down; set "
-                "dealing to face-down or punto-first"
+                f"coup {number}: the fault '{plan.slip}' needs faces that have their turn; set "
+                "dealing to punto-first"
             )
         return plan
 
@@ -159,11 +159,12 @@ class _Dealer:
         """Return the mistakes that chance may choose from."""
         if not self.scenario.from_sight:
             return BY_CHANCE
-        early = self._may_be_face_up(Plan())
-        return BY_CHANCE + tuple(s for s in FROM_SIGHT if not (early and s is Slip.EXPOSED_EARLY))
+        early = self._have_a_turn(Plan())
+        return BY_CHANCE + tuple(s for s in FROM_SIGHT if early or s is not Slip.EXPOSED_EARLY)
 
-    def _may_be_face_up(self, plan: Plan) -> bool:
-        return (plan.dealing or self.scenario.dealing) in {Dealing.FACE_UP, Dealing.MIXED}
+    def _have_a_turn(self, plan: Plan) -> bool:
+        """Whether no card may be turned before all four lie: face down alone, they are at once."""
+        return (plan.dealing or self.scenario.dealing) is Dealing.PUNTO_FIRST
 
     def _dealing(self, plan: Plan) -> Dealing:
         dealing = plan.dealing or self.scenario.dealing

@@ -151,7 +151,12 @@ class Session:
         view = self.world.layout.view()
         sensor = Sensor(self.world, self.bench.noise, self.rng)
         tracker = Tracker(view, TrueTable(sensor), self.bench.uses)
-        reader = CardReader(view, self._classify(sensor), error_bound=1e-5, decks=8)
+        reader = CardReader(
+            self._classify(sensor),
+            error_bound=1e-5,
+            decks=8,
+            face_down=self.style.four_down,
+        )
         signs = [s for dealt in self.dealt for s in dealt.signs]
         mouth = mouth_signs(signs, self.bench.noise, self.rng)
         dealing = RuleDealing.PUNTO_FIRST if self.style.four_down else RuleDealing.FACE_DOWN

@@ -109,11 +109,11 @@ class SightPipeline:
         self._tracker = Tracker(view)
         self._face_check = FaceCheck(models.classifier, view)
         self._reader = CardReader(
-            view,
             models.classifier,
             error_bound=config.reader.error_bound,
             decks=decks,
             strange_backs=_strange_backs(models),
+            face_down=config.dealing == "punto-first",
         )
         view_limits, position_limits, trend_limits = limits_of(config.watch)
         self._view_check = ViewCheck(view, view_limits)

@@ -220,6 +220,24 @@ def switched(face: str) -> Scene:
     return play
 
 
+def flash(order: int) -> Scene:
+    """See a card's face while it is carried."""
+    return notice("EXPOSED_EARLY", order)
+
+
+def flashed(order: int) -> Scene:
+    """Show the face of one of the first four on its way, and lay all of them face down."""
+
+    def play(dealer: Dealer) -> None:
+        for number, slot in enumerate((P1, B1, P2, B2), start=1):
+            dealer.out()
+            if number == order:
+                flash(order)(dealer)
+            dealer.lay(slot, number)
+
+    return play
+
+
 def early(count: int) -> Scene:
     """Turn Punto's first card when that many are out, then the others."""
 
@@ -313,6 +331,7 @@ CASES = (
     Case("TWO_CARDS_OUT", then(orders(P1), notice("TWO_CARDS_OUT")), orders(P1), W, next_card),
     Case("EXPOSED_IN_SHOE", then(orders(P1), notice("EXPOSED_IN_SHOE")), orders(P1), W, next_card),
     Case("EXPOSED_EARLY", early(3), early(4), I, settle, EARLY),
+    Case("EXPOSED_EARLY", flashed(4), then(flashed(0), flash(4)), W, settle, EARLY),
     Case("EXCESS_CARRIED", carried, hands(STANDS), I),
     Case("EARLY_DEAL", over_hands, then(hands(STANDS), settle, orders(P1)), A, next_card),
     Case("EARLY_DEAL", lambda d: bets(d, closed=False), lambda d: bets(d, closed=True), A,

@@ -56,7 +56,7 @@ class Log:
 
     def __post_init__(self) -> None:
         self.tracker = Tracker(self.stage.view)
-        self.reader = CardReader(self.stage.view, self.stage.classify, error_bound=1e-5, decks=8)
+        self.reader = CardReader(self.stage.classify, error_bound=1e-5, decks=8)
 
     def see(self, detections: tuple[Detection, ...], frame: Frame) -> None:
         """Take one frame."""
@@ -115,6 +115,26 @@ def test_hand_that_hides_the_flight_loses_no_card() -> None:
     check_coup(log.events, SIX_CARDS, 1)
 
 
+@pytest.mark.parametrize("face_down", [False, True])
+def test_face_that_shows_on_its_way_is_told_where_cards_are_dealt_face_down(
+    face_down: bool,
+) -> None:
+    """Once, after three looks; not of a card that is laid, nor of two looks."""
+    reader = CardReader(lambda _, __: [], error_bound=1e-5, decks=8, face_down=face_down)
+    image = np.zeros((720, 1280, 3), np.uint8)
+
+    def see(at: int, kind: Kind, *, placed: bool = False) -> list[str]:
+        lies = track(at, kind=kind)
+        flies = replace(lies, resting=False, placed_at=at if placed else None, slot=None)
+        found = reader.update([flies], Frame(image, at, at)).events
+        return [event.code for event in found if isinstance(event, Noticed)]
+
+    kinds = [Kind.BACK, Kind.FACE, Kind.FACE, Kind.FACE, Kind.FACE, Kind.BACK]
+    told = [see(100 * number, kind) for number, kind in enumerate(kinds)]
+    assert told == [[], [], [], ["EXPOSED_EARLY"] if face_down else [], [], []]
+    assert see(600, Kind.FACE, placed=True) == []
+
+
 # --- the reader alone, on tracks made by hand ----------------------------------------------------
 
 STAGE = Stage()
@@ -135,7 +155,6 @@ class Desk:
     def __init__(self, decks: int = 8) -> None:
         self.strange, self.strange_back = 0.0, 0.0
         self.reader = CardReader(
-            STAGE.view,
             self.classify,
             error_bound=1e-5,
             decks=decks,

@@ -26,7 +26,7 @@ from vision.game.fold.boundaries import (
     take_ahead,
 )
 from vision.game.outputs import Deadline
-from vision.game.rules import Dealing
+from vision.game.rules import Dealing, Rules
 
 # The first cards of a shoe that are compared with the order of a new deck, and how many of their 19
 # pairs may follow one another as in a new deck. Of a shuffled shoe fewer than one pair does, on
@@ -265,9 +265,17 @@ def _read(transition: Transition, coup: Coup | None, card: DealtCard, event: Car
     sure = card.confidence >= gate and event.confidence >= gate
     if card.card is not None and card.card != event.card and sure:
         card = _contradicted(transition, card)
-    if rules.dealing is Dealing.PUNTO_FIRST and coup is not None and len(coup.cards) < 4:
+    if coup is not None and is_early(rules, coup, card):
         card = card.marked(card.marks._replace(early=True))
     return card.read_as(event.card, event.confidence, event.second)
+
+
+def is_early(rules: Rules, coup: Coup, card: DealtCard) -> bool:
+    """Whether a face that shows now does so before its time: the first four all lie before it."""
+    if rules.dealing is not Dealing.PUNTO_FIRST or len(coup.cards) > 4:
+        return False
+    last = card.placed_at is None and card.order == coup.cards[-1].order
+    return len(coup.cards) < 4 or (last and all(other.face is None for other in coup.cards))
 
 
 def _switched(coup: Coup, card: DealtCard, event: CardRead, key: str) -> tuple[Coup, DealtCard]:

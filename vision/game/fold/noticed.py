@@ -16,8 +16,9 @@ from vision.game.coup.transition import Transition, without
 from vision.game.editions import Edition
 from vision.game.events import Noticed
 from vision.game.fold.amendments import withdraw
+from vision.game.fold.cards import is_early
 
-RETURNED, EXPOSED = "RETURNED_TO_SHOE", "EXPOSED_IN_SHOE"
+RETURNED, EXPOSED, EARLY = "RETURNED_TO_SHOE", "EXPOSED_IN_SHOE", "EXPOSED_EARLY"
 
 
 def noticed(transition: Transition, event: Noticed) -> None:
@@ -79,6 +80,9 @@ def _notice_of_coup(transition: Transition, coup: Coup, event: Noticed, fault: F
         left = (old for old in coup.noticed if old.key.split("@")[0] != fault.key)
         transition.evaluate(coup._replace(noticed=tuple(left)))
         return
+    if fault.code == EARLY and transition.table.edition is not Edition.FIRST:
+        _notice_early(transition, coup, event)
+        return
     doubt = fault.kind.of_reader and fault.kind.holds
     if doubt and transition.table.edition is not Edition.FIRST:
         fault = _after_rulings(coup, fault, event.at)
@@ -88,6 +92,16 @@ def _notice_of_coup(transition: Transition, coup: Coup, event: Noticed, fault: F
         withdraw(transition, coup, fault.order)
     else:
         transition.evaluate(coup)
+
+
+def _notice_early(transition: Transition, coup: Coup, event: Noticed) -> None:
+    """Take a face that showed on its way like one that was read there, but for its name."""
+    shown = [card for card in coup.cards if card.order == event.order]
+    if not shown or not is_early(transition.rules, coup, shown[0]):
+        transition.ignore(event, "a face may lie open by now")
+        return
+    (card,) = shown
+    transition.evaluate(coup.with_card(card.marked(card.marks._replace(early=True))))
 
 
 def _after_rulings(coup: Coup, fault: Fault, at: int) -> Fault:

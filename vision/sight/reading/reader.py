@@ -35,7 +35,7 @@ from vision.game.events import (
 from vision.sight.detection.classifier import Classify, Look
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import Pose, TableView, rectify
+from vision.sight.geometry.plane import Pose, rectify
 from vision.sight.reading.fusion import FACES, LookFusion, Opinion
 from vision.sight.reading.resume import ExpectedCard, ResumeState
 from vision.sight.reading.switching import SwitchCheck
@@ -69,6 +69,11 @@ STRANGE_FOR_LONG = 3.0
 # How many looks that median needs at least, and over how many of the last it is taken. Fewer let
 # single poor looks decide; more notice a foreign card later.
 LEAST_LOOKS, RECENT_LOOKS = 5, 15
+
+
+# In so many looks at a card on its way a face shows before it is told. Fewer, and a back in motion
+# that is taken for a face is an exposed card; more, and a quick flash is missed.
+SHOWN_LOOKS = 3
 
 
 class ForeignCards:
@@ -143,6 +148,7 @@ class _OpenCard:
     pose: Pose | None = None  # of the last look that differed from the one before it
     patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
     doubted: bool = False  # sight has told of a doubt about it
+    shown: int = 0  # looks in which it showed its face on its way
     check: SwitchCheck = field(default_factory=SwitchCheck)
 
 
@@ -152,19 +158,20 @@ class CardReader:
     `classify` looks at quads (4 x 2 pixels) of a picture; a read is given only when the
     probability of error is at most `error_bound` (0 to 1). `decks` sets the copies of a face in
     the shoe. `strange_backs` says how far the backs of cards are from the enrolled deck's, in
-    spreads; `None` without one.
+    spreads; `None` without one. `face_down`: cards come to lie on their faces, so that a face seen
+    on its way is told (`EXPOSED_EARLY`; whether it was too early is the game's matter).
     """
 
     def __init__(
         self,
-        view: TableView,
         classify: Classify,
         *,
         error_bound: float,
         decks: int,
         strange_backs: StrangeBacks | None = None,
+        face_down: bool = False,
     ) -> None:
-        self._view = view
+        self._face_down = face_down
         self._classify = classify
         self._strange_backs = strange_backs
         self._foreign = ForeignCards()
@@ -227,6 +234,7 @@ class CardReader:
             events += self._out(track, frame.at)
             events += self._placed(track, frame.at)
             events += self._settle(track, frame.at) if track.gone else []
+            events += self._shown_on_its_way(track, frame.at)
         wanted, looks = self._look(tracks, frame)
         for track, look in zip(wanted, looks, strict=True):
             events += self._take_look(track, look, frame)
@@ -279,6 +287,16 @@ class CardReader:
             return []
         card.placed_at = track.placed_at
         return [CardPlaced(at, card.order, track.slot, track.unordered)]
+
+    def _shown_on_its_way(self, track: Track, at: int) -> list[Event]:
+        """Tell once of a card that shows its face before it is laid down."""
+        card = self._open.get(track.id)
+        on_its_way = track.seen and track.placed_at is None and not track.gone
+        if not self._face_down or card is None or not on_its_way or track.kind is not Kind.FACE:
+            return []
+        card.shown += 1
+        told = card.shown == SHOWN_LOOKS
+        return [Noticed(at, "EXPOSED_EARLY", card.order)] if told else []
 
     # --- looking at faces ------------------------------------------------------------------------
 

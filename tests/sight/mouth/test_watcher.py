@@ -68,6 +68,7 @@ def signs(*parts: list[Measurement]) -> list[MouthSign]:
 OUT = (0.2, 0.5, 0.8, 1.1, 1.4)
 
 
+UNCLEAR = seen(Phases(0.31, 0.41, 0.28), 0.57, hand=0.01)
 WAITING = (0.3, 0.5, *[0.5] * 60, 0.8, 1.2)
 STORIES = {
     "drawn": ([pulled(*OUT)], ["leaving", "left"]),
@@ -103,6 +104,26 @@ STORIES = {
     "next-comes-by-and-by-and-waits": (
         [pulled(*OUT, 0.9, 0.5), pulled(*[0.5] * 4, 0.8, 1.2)],
         ["leaving", "left", "leaving", "left"],
+    ),
+    # At a shoe that shows half of the next card a picture of nothing may look like anything.
+    "the-story-of-a-card-ends-when-the-hand-has-gone": (
+        [pulled(*OUT, 0.9, 0.5, hand=0.9), [UNCLEAR] * 30, pulled(0.5, 0.8, 1.1, 1.4, hand=0.9)],
+        ["leaving", "left", "leaving", "left"],
+    ),
+    "what-passed-is-over-when-the-hand-has-gone": (
+        [pulled(1.6, 1.3), [UNCLEAR] * 30, pulled(0.8, 1.1, 1.4, hand=0.9)],
+        ["leaving", "left"],
+    ),
+    "taken-hold-of-where-it-waits-behind-another": (
+        [pulled(1.4), pulled(0.75, 1.1, 1.4, hand=0.9)],
+        ["leaving", "left"],
+    ),
+    "goes-back-too-quickly-to-be-sure": (
+        [
+            pulled(*OUT, 1.2, hand=0.9),
+            [seen(PARTLY, 0.8, hand=0.9), seen(Phases(0.3, 0.68, 0.02), 0.4, hand=0.9)],
+        ],
+        ["leaving", "left", "returned"],
     ),
     "cut-card-behind-another": (
         [pulled(0.2, 0.5), pulled(0.8, 1.1, 1.4, shown=CUT)],

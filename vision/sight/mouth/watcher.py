@@ -47,9 +47,16 @@ SETTLED_MS = 60
 # in a few pictures makes a returned card the next one; longer, and a quick next draw is lost.
 WAITING_MS = 200
 HAND_NEAR = 0.3
+# Without a hand near for so long, ms, whatever was on its way has ended, and the story begins anew.
+# Shorter, and a card that a hand has left half in is the next one; longer, and a quick dealer's
+# next card is taken for the one that was going back.
+ALONE_MS = 1000
 # A card goes back by a hand: without a picture that shows one so surely (0 to 1), none did. Lower,
 # and the next card that slides to rest is a returned one; higher, and a hand at the edge is missed.
 PUSHED = 0.5
+# And meanwhile it was believed, by the filter, to be partly out at least so much (0 to 1): at sixty
+# pictures a second a card is pushed back before the filter is sure. Lower, and a shadow goes back.
+LIKELY = 0.5
 # A card is seen to come back if, still wholly out, it is so much nearer than it was, in depths of a
 # card. Smaller, and a card that is turned over before the shoe comes back; larger, and a card
 # pushed back quickly is seen in too few pictures.
@@ -104,6 +111,7 @@ class Seen(Enum):
     SETTLED = 5  # and has been for a moment
     WAITING = 6  # a card is partly out, and for a moment no hand has been near
     LEFT_THERE = 7  # the same of one that came back before: it waits where the next one does
+    ALONE = 8  # no hand has been near for long, and what is out is not clear
 
 
 class Stage(Enum):
@@ -130,6 +138,8 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     # A card lies before the shoe or is carried past: the next one comes out behind it.
     (Stage.PASSING, Seen.REST): (Stage.RESTING, None),
     (Stage.PASSING, Seen.LITTLE): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.PASSING, Seen.HALF): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.PASSING, Seen.NEARLY): (Stage.EMERGING, MouthSign.LEAVING),
     # Nothing was out but an edge, or a finger was taken for one.
     (Stage.EMERGING, Seen.REST): (Stage.RESTING, None),
     (Stage.EMERGING, Seen.NEARLY): (Stage.NEARLY, None),
@@ -165,6 +175,10 @@ TURNS: dict[tuple[Stage, Seen], tuple[Stage, MouthSign | None]] = {
     (Stage.AWAY, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
     (Stage.AT_LIP, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
     (Stage.PUSHED_BACK, Seen.WAITING): (Stage.EMERGING, MouthSign.LEAVING),
+    (Stage.PASSING, Seen.ALONE): (Stage.RESTING, None),
+    (Stage.AWAY, Seen.ALONE): (Stage.RESTING, None),
+    (Stage.AT_LIP, Seen.ALONE): (Stage.RESTING, None),
+    (Stage.PUSHED_BACK, Seen.ALONE): (Stage.RESTING, None),
 }
 
 
@@ -236,11 +250,11 @@ class Passage:
 
     @property
     def was_pushed(self) -> bool:
-        """Whether a card was surely partly out meanwhile, and a hand there that can have moved it.
+        """Whether a card was likely partly out meanwhile, and a hand there that can have moved it.
 
         Where the next card comes to rest, or a shadow goes by, it is neither.
         """
-        return self.surest > SURE and self.hand > PUSHED
+        return self.surest > LIKELY and self.hand > PUSHED
 
     @property
     def together(self) -> float:
@@ -320,6 +334,7 @@ class MouthWatcher:
     _farthest: float = 0.0
     _nearer: float = 0.0
     _free_ms: float = 0.0
+    _alone_ms: float = 0.0
     _shift_before: float = 0.0
     _at: int | None = None
 
@@ -344,6 +359,7 @@ class MouthWatcher:
             self._nearer = self._farthest - found.shift
         free = self.belief.phases.partly > SURE and found.hand < HAND_NEAR
         self._free_ms = self._free_ms + elapsed if free else 0.0
+        self._alone_ms = self._alone_ms + elapsed if found.hand < HAND_NEAR else 0.0
         events = []
         if self.stage in PASSING_STAGES:
             self._passage.add(found, self.belief.phases)
@@ -396,7 +412,9 @@ class MouthWatcher:
             # A hand that leaves a card behind in the mouth looks like a card that is just out.
             far = self.stage is not Stage.PUSHED_BACK or self._farthest > CLEARLY
             return Seen.SETTLED if far and self._wholly_ms >= SETTLED_MS else Seen.WHOLLY
-        return self._seen_partly(found) if phases.partly > SURE else None
+        if phases.partly > SURE:
+            return self._seen_partly(found)
+        return Seen.ALONE if self._alone_ms >= ALONE_MS else None
 
     def _seen_partly(self, found: Measurement) -> Seen:
         """Return how far a card is out that is surely partly out."""

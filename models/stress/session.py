@@ -225,19 +225,23 @@ class Session:
     # --- judging ---------------------------------------------------------------------------------
 
     def _judge(self) -> list[Verdict]:
-        began: dict[int, int] = {}
+        # A coup is of the time at which its first card lay: one told too early may become it.
+        out: dict[int, int] = {}
+        laid: dict[int, int] = {}
         results: dict[int, CoupResult] = {}
         raised: dict[int, set[str]] = {}
         seen = [output for output in self.outputs if isinstance(output, CardSeen)]
         none = {card.order for card in seen if card.event == "withdrawn"}
         for output in self.outputs:
             if isinstance(output, CardSeen) and output.event == "out" and output.order not in none:
-                began.setdefault(output.coup, output.at)
+                out.setdefault(output.coup, output.at)
+            elif isinstance(output, CardSeen) and output.event == "placed":
+                laid.setdefault(output.coup, output.at)
             elif isinstance(output, CoupResult):
                 results[output.coup] = output
             elif isinstance(output, AlertChanged) and output.alert.severity != "info":
                 raised.setdefault(output.alert.coup, set()).add(output.alert.code)
-        verdicts = []
+        began, verdicts = out | laid, []
         for index, dealt in enumerate(self.dealt):
             last = index + 1 == len(self.dealt)
             until = math.inf if last else self.dealt[index + 1].began

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from tests.sight.film import MOUTH, PLACES, table_view
 from vision.game.events import Slot
@@ -35,6 +36,7 @@ class Watch:
         self,
         *poses: Pose,
         doubtful: Sequence[Pose] = (),
+        faces: Sequence[Pose] = (),
         signs: Sequence[tuple[MouthSign, float]] = (),
         hands: Sequence[Points] = (),
         frames: int = 1,
@@ -48,6 +50,7 @@ class Watch:
             self.at += STEP_MS
             found = [Sighting(pose, Kind.BACK, 0.9) for pose in poses]
             found += [Sighting(pose, Kind.BACK, 0.5) for pose in doubtful]
+            found += [Sighting(pose, Kind.FACE, 0.9) for pose in faces]
             self.tracks = self.tracker.follow(found, self.at, mouth=mouth, hands=hands)
             self.returned += sum(track.returned for track in self.tracks)
             new = {track.id for track in self.tracks} - {track.id for track in self.told}
@@ -257,6 +260,28 @@ def test_face_in_the_mouth_by_the_detector_alone_is_sure_and_always_in_sight() -
             tracker.follow(seen, look * STEP_MS, mouth=[])
             shown |= tracker.newly_exposed()
         assert shown is exposed, (score, every)
+
+
+@pytest.mark.parametrize(("looks", "flashed"), [(2, False), (3, True)])
+def test_card_that_shows_its_face_on_its_way_is_noted(looks: int, flashed: bool) -> None:
+    """Where only the mouth has shown the card so far, the face in nobody's place is its own."""
+    watch = Watch()
+    watch.leave(0.95)
+    watch.see(frames=2)
+    shown = Pose((MOUTH.x + FIRST.x) / 2, (MOUTH.y + FIRST.y) / 2, 20.0)
+    watch.see(frames=looks, faces=[shown])
+    assert [track.flashed for track in watch.tracks] == [flashed]
+    watch.see(FIRST, frames=10)
+    assert [(track.slot, track.flashed) for track in watch.tracks] == [(Slot.PUNTO_1, flashed)]
+
+
+def test_face_that_is_turned_where_it_lies_was_not_shown_on_its_way() -> None:
+    """A card is turned when it has been laid."""
+    watch = Watch()
+    watch.leave(0.95)
+    watch.see(FIRST, frames=10)
+    watch.see(faces=[FIRST], frames=10)
+    assert [(track.kind, track.flashed) for track in watch.tracks] == [(Kind.FACE, False)]
 
 
 def test_two_that_leave_together_are_told() -> None:

@@ -71,11 +71,6 @@ STRANGE_FOR_LONG = 3.0
 LEAST_LOOKS, RECENT_LOOKS = 5, 15
 
 
-# In so many looks at a card on its way a face shows before it is told. Fewer, and a back in motion
-# that is taken for a face is an exposed card; more, and a quick flash is missed.
-SHOWN_LOOKS = 3
-
-
 class ForeignCards:
     """Finds the cards that are not of the enrolled deck, from how strange the looks at each are.
 
@@ -148,7 +143,7 @@ class _OpenCard:
     pose: Pose | None = None  # of the last look that differed from the one before it
     patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
     doubted: bool = False  # sight has told of a doubt about it
-    shown: int = 0  # looks in which it showed its face on its way
+    flashed: bool = False  # it was told that it showed its face on its way
     check: SwitchCheck = field(default_factory=SwitchCheck)
 
 
@@ -234,7 +229,7 @@ class CardReader:
             events += self._out(track, frame.at)
             events += self._placed(track, frame.at)
             events += self._settle(track, frame.at) if track.gone else []
-            events += self._shown_on_its_way(track, frame.at)
+            events += self._flashed(track, frame.at)
         wanted, looks = self._look(tracks, frame)
         for track, look in zip(wanted, looks, strict=True):
             events += self._take_look(track, look, frame)
@@ -288,15 +283,13 @@ class CardReader:
         card.placed_at = track.placed_at
         return [CardPlaced(at, card.order, track.slot, track.unordered)]
 
-    def _shown_on_its_way(self, track: Track, at: int) -> list[Event]:
-        """Tell once of a card that shows its face before it is laid down."""
+    def _flashed(self, track: Track, at: int) -> list[Event]:
+        """Tell once of a card that showed its face before it was laid down."""
         card = self._open.get(track.id)
-        on_its_way = track.seen and track.placed_at is None and not track.gone
-        if not self._face_down or card is None or not on_its_way or track.kind is not Kind.FACE:
+        if not self._face_down or card is None or card.flashed or not track.flashed:
             return []
-        card.shown += 1
-        told = card.shown == SHOWN_LOOKS
-        return [Noticed(at, "EXPOSED_EARLY", card.order)] if told else []
+        card.flashed = True
+        return [Noticed(at, "EXPOSED_EARLY", card.order)]
 
     # --- looking at faces ------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class Track:
     `doubt`: why sight is not sure of it, for people. `returned`: gone because it went back into
     the shoe. `withdrawn`: gone because there was none. `unordered`: which it is of several cards
     that were on their way at one time was not seen. `unseen`: only the mouth of the shoe has
-    shown it so far.
+    shown it so far. `flashed`: it showed its face before it was laid down.
     """
 
     id: int
@@ -136,6 +136,7 @@ class Track:
     withdrawn: bool = False
     unordered: bool = False
     unseen: bool = False
+    flashed: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -175,6 +176,7 @@ class TrackedCard:
     withdrawn: bool = False
     came_at: int | None = None
     unordered: bool = False
+    flashed: bool = False
 
     @property
     def is_seen(self) -> bool:

@@ -40,6 +40,9 @@ FLOWN_MS = 500
 # A card given to leave that nobody saw for so long, in ms, was none. Shorter, and a card under a
 # resting hand is lost; longer, and a false box may come to be taken for it.
 NEVER_CAME_MS = 5000
+# In so many sightings of a card on its way a face shows. Fewer, and a back in motion that is taken
+# for a face is an exposed card; more, and a quick flash is missed.
+FACE_LOOKS = 3
 # Signs that a card went back count for one last seen within so many mm of the mouth, and are
 # believed after so many ms without sight of it elsewhere: one under a hand has been laid by then,
 # or its place is still hidden.
@@ -176,6 +179,24 @@ class Leaving:
                 card.told = True
             elif waited < (ORDER_PATIENCE_MS if since is None else OPEN_PATIENCE_MS):
                 return
+
+
+def note_faces(cards: Sequence[TrackedCard], runs: Sequence[Tracklet], at: int) -> None:
+    """Note on the cards on their way whether they show their faces.
+
+    A face in nobody's place, while one card that left was not seen yet, is of that card.
+    """
+    on_their_way = [c for c in cards if c.placed is None and not (c.gone or c.is_cut)]
+    for card in on_their_way:
+        card.flashed |= card.is_seen and _shows_face(card.tracklet, at)
+    unseen = [card for card in on_their_way if not card.is_seen]
+    faces = [run for run in runs if _shows_face(run, at)]
+    if len(unseen) == 1 and any(run.born_at > unseen[0].out_at for run in faces):
+        unseen[0].flashed = True
+
+
+def _shows_face(run: Tracklet, at: int) -> bool:
+    return run.seen_at == at and run.kinds[Kind.FACE] >= FACE_LOOKS and run.kind is Kind.FACE
 
 
 def _is_left(card: TrackedCard, at: int, since: int) -> bool:

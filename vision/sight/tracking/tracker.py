@@ -27,7 +27,7 @@ from vision.sight.tracking.explanations import (
     stopped,
     weighed,
 )
-from vision.sight.tracking.leaving import Finding, Leaving
+from vision.sight.tracking.leaving import Finding, Leaving, note_faces
 from vision.sight.tracking.snapshot import TrackerView, run_view, tracker_view
 from vision.sight.tracking.still_table import StillTable
 from vision.sight.tracking.tracklet import Rhythm, Tracklet
@@ -134,6 +134,7 @@ class Tracker:
         self._explain()
         for card in self._cards:
             self._live(card)
+        note_faces(self._cards, self._runs, at)
         self._findings += self._leaving.settle(self._cards, at, self._open_since)
         if self._uses.still_table:
             self._still.compare(self._cards, self._hands, at)
@@ -162,12 +163,10 @@ class Tracker:
         lies = self._view.in_mouth(run.rest) and run.shown_ms(self._at) >= EXPOSED_MS
         return lies and not on_hand(run.rest, self._hands)
 
-    def _shows_face(self, run: Tracklet) -> bool:
-        """Whether the detector, too, saw a face in the mouth of late."""
-        return run.kind is Kind.FACE and self._view.in_mouth(run.pose)
-
     def _take_sign(self, event: MouthEvent) -> None:
-        two_see_it = event.sign is MouthSign.FACE and any(map(self._shows_face, self._runs))
+        faces = (run for run in self._runs if run.kind is Kind.FACE)
+        seen_too = any(self._view.in_mouth(run.pose) for run in faces)  # by the detector, of late
+        two_see_it = event.sign is MouthSign.FACE and seen_too
         self._face_in_mouth |= event.sign is MouthSign.EXPOSED or two_see_it
         self._number += 1
         card = self._leaving.take(event, self._cards, self._number)
@@ -497,4 +496,5 @@ class Tracker:
             withdrawn=card.withdrawn,
             unordered=card.unordered,
             unseen=not card.is_seen,
+            flashed=card.flashed,
         )

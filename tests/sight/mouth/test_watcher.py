@@ -86,7 +86,12 @@ STORIES = {
     ),
     "seems-in-for-a-moment": ([pulled(*OUT, 0.95, 1.1)], ["leaving", "left"]),
     "an-edge-only": ([pulled(0.1, 0.2)], ["leaving"]),
-    "too-quick-to-be-seen-out": ([pulled(0.4, 0.8)], ["leaving", "left"]),
+    "too-quick-to-be-seen-out": ([pulled(0.4, 0.8, hand=0.9)], ["leaving", "left"]),
+    # Its edge stays where it was, and nobody is there.
+    "shadow-on-a-card-that-waits": (
+        [pulled(0.6, *[0.65] * 9), [seen(Phases(0.07, 0.1, 0.83), 0.73, hand=0.3)] * 9],
+        ["leaving"],
+    ),
     "carried-past": ([pulled(1.6, 1.3, 1.6)], []),
     "drawn-behind-another": ([pulled(1.6, 1.3), pulled(*OUT)], ["leaving", "left"]),
     "next-waits-half-out": (
@@ -177,7 +182,7 @@ def test_watcher_one_bad_picture_says_nothing(bad: Phases) -> None:
 def test_watcher_departure_seen_poorly_has_less_probability() -> None:
     """A departure of which the end was not seen is told as less probable."""
     (*_, well) = said(rest(), pulled(*OUT), rest())
-    (*_, poorly) = said(rest(), pulled(0.4, 0.8), rest())
+    (*_, poorly) = said(rest(), pulled(0.4, 0.8, hand=0.9), rest())
     assert poorly.probability < 0.85 < well.probability <= 1
 
 

@@ -99,3 +99,17 @@ def test_card_that_waited_half_out_is_the_one_of_the_sign() -> None:
     card = TrackedCard(1, unseen, 30_100, life=Life.LOST, signed=0.95)
     (found,) = weighed([run], scene(30_280, card))
     assert likeliest(list(found)).card is card
+
+
+def test_card_laid_down_short_of_its_place_is_the_one_that_lies_there_later() -> None:
+    """A dealer stops to turn it; one that lay in another place is rarely brought over."""
+    short = Pose(PLACE.x, PLACE.y - 85, PLACE.angle)
+    lying = run_of(2, dict.fromkeys(range(2000, 2700, 70), PLACE), from_mouth=False)
+    for slot in (None, Slot.BANCO_1):
+        stopped = run_of(1, dict.fromkeys(range(500, 1800, 70), short), from_mouth=False)
+        card = TrackedCard(1, stopped, 400, life=Life.LIFTED, signed=0.95, placed=short, slot=slot)
+        card.placed_at, card.bare_since = 700, 1800
+        (found,) = weighed([lying], scene(2690, card, sight=Sight.FELT))
+        same = sum(each.weight for each in found if each.card is card)
+        new = sum(each.weight for each in found if each.new)
+        assert (same > 12 * new) is (slot is None), (slot, same, new)

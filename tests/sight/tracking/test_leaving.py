@@ -66,7 +66,7 @@ class Watch:
 def test_card_given_to_leave_is_out_since_then_however_late_it_is_seen() -> None:
     """A card slid under a hand left the shoe when the mouth said so, not when it was laid."""
     watch = Watch()
-    watch.leave()
+    watch.leave(0.7)
     left_at = watch.at
     watch.see(frames=8)
     assert watch.told == []
@@ -260,6 +260,18 @@ def test_face_in_the_mouth_by_the_detector_alone_is_sure_and_always_in_sight() -
             tracker.follow(seen, look * STEP_MS, mouth=[])
             shown |= tracker.newly_exposed()
         assert shown is exposed, (score, every)
+
+
+def test_card_that_is_turned_before_the_shoe_is_not_exposed_in_it() -> None:
+    """It has left, by the mouth's word: the face there is its own, until the next one shows."""
+    lies = Pose(MOUTH.x, MOUTH.y, 60)
+    for signs, exposed in (([], True), ([MouthEvent(STEP_MS, MouthSign.LEFT, 0.95)], False)):
+        tracker, shown = Tracker(table_view()), False
+        for look in range(1, 15):
+            seen = [Sighting(lies, Kind.FACE, 0.9)] if look > 2 else []
+            tracker.follow(seen, look * STEP_MS, mouth=signs if look == 1 else [])
+            shown |= tracker.newly_exposed()
+        assert shown is exposed
 
 
 @pytest.mark.parametrize(("looks", "flashed"), [(2, False), (3, True)])

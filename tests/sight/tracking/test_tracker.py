@@ -307,7 +307,7 @@ def test_next_card_does_not_end_one_whose_place_seemed_bare() -> None:
     hidden = log.stage.props.pop(0)
     log.play(log.stage.wait(100))
     frame = log.stage.picture()
-    left = [MouthEvent(frame.at, MouthSign.LEFT, 0.8)]
+    left = [MouthEvent(frame.at, MouthSign.LEFT, 0.7)]
     tracks = log.tracker.update(log.stage.detections(), frame.at, frame.image, mouth=left)
     log.stage.props.append(hidden)
     log.play(log.stage.wait(500))

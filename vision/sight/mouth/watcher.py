@@ -64,6 +64,11 @@ NEARER = 0.25
 # A card that seemed to be pushed back has left after all if it comes so far, in depths of a card.
 # Nearer to 1, and a hand that draws back from a returned card is a departure.
 CLEARLY = 1.05
+# Where no picture showed a hand so surely, and none in which a card seemed to be wholly out had its
+# edge so far out, in depths of a card, the departure is believed so much less (0 to 1): it was a
+# shadow. Nearer, and shadows at a shoe that shows most of a card leave; farther, and a card whose
+# hand is overlooked is missed where its way out is not seen.
+OUT_FAR, NO_HAND = 0.9, 0.2
 # After this time without a picture, ms, nobody knows what happened: the watcher begins again.
 LOST_MS = 1000
 # How long a face must show in the mouth, ms of pictures, and how surely (0 to 1), to be exposed.
@@ -225,6 +230,7 @@ class Passage:
     surest: float = 0.0
     flash: float = 0.0  # how surely any one picture showed it wholly out
     hand: float = 0.0  # how surely any one picture showed a hand at the mouth
+    farthest: float = 0.0  # how far out its edge was where it seemed to be wholly out
     pictures: list[Cells] = field(default_factory=list)
 
     def add(self, found: Measurement, phases: Phases) -> None:
@@ -239,6 +245,8 @@ class Passage:
         self.surest = max(self.surest, phases.partly)
         self.flash = max(self.flash, found.phases.wholly)
         self.hand = max(self.hand, found.hand)
+        if found.phases.wholly > 0.5:
+            self.farthest = max(self.farthest, found.shift)
         if found.cells is not None and out > 0.5:
             self.pictures.append(found.cells)
 
@@ -255,6 +263,11 @@ class Passage:
         Where the next card comes to rest, or a shadow goes by, it is neither.
         """
         return self.surest > LIKELY and self.hand > PUSHED
+
+    @property
+    def was_drawn(self) -> bool:
+        """Whether a hand was there that can have drawn it, or it was surely out."""
+        return self.hand > PUSHED or self.farthest > OUT_FAR
 
     @property
     def together(self) -> float:
@@ -395,6 +408,7 @@ class MouthWatcher:
         self._face = Face()
         unseen = before is not Stage.OUT
         probability = max(self.belief.phases) * left.surest * (UNSEEN_END if unseen else 1)
+        probability *= 1 if left.was_drawn else NO_HAND
         event = _departure(left, self._colours.novelty(left.pictures), at, calibrated(probability))
         if event.sign is not MouthSign.CUT:
             self._colours.learn(left.pictures)

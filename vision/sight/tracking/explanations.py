@@ -350,8 +350,11 @@ def _known_card(run: Tracklet, card: TrackedCard, scene: Scene, odds: Odds) -> f
     apart = card.lies_at.distance(run.lies_at)
     near = math.exp(-((apart / odds.near_mm) ** 2) / 2)
     moved = max(near, odds.elsewhere * (odds.lost_to_mouth if from_mouth else 1.0))
-    if _lay_for_a_moment(card) and not from_mouth and scene.view.slot_of(run.lies_at) is card.slot:
+    slot = scene.view.slot_of(run.lies_at)
+    if _lay_for_a_moment(card) and not from_mouth and slot is card.slot:
         moved = max(moved, odds.same_slot)
+    if card.slot is None and slot is not None and not from_mouth:
+        moved = max(moved, odds.brought_on)
     sight = scene.sight(card)
     if sight is Sight.CARD:
         aligned = card.lies_at.turn(run.lies_at) < ACROSS_DEGREES

@@ -32,7 +32,7 @@ ORDER_PATIENCE_MS = 1200
 OPEN_PATIENCE_MS = 3500  # the same while something lies in a place that may be the card
 # From this probability on the mouth's word is enough: the card is under a hand. Lower, and false
 # signs become cards; higher, and a card slid under a flat hand is late.
-SIGN_ALONE = 0.85
+SIGN_ALONE = 0.75
 # One that was seen on its way and of which the mouth said nothing is told when it lies, or has been
 # in sight for so long, in ms: boxes that go astray last less. Longer delays cards whose sign was
 # missed, shorter tells of cards that are none.

@@ -48,6 +48,7 @@ class Odds:
     lying_seen: float = 0.9  # one that lies where it lay is found again by a box over it
     elsewhere: float = 0.02  # a known card is laid again far from where it lay
     same_slot: float = 0.3  # ... or in the same slot: it was not quite where it seemed
+    brought_on: float = 0.7  # one laid down short of its place, to be turned, is brought there
     near_mm: float = 25.0  # standard deviation of where a turned card is laid again
     # --- no card
     false_sighting: float = 0.15  # a box at rest in a slot that is neither

@@ -161,12 +161,12 @@ class Tracker:
         if run.kind is not Kind.FACE or run.score < DUBIOUS_SCORE or run.rest is None:
             return False
         lies = self._view.in_mouth(run.rest) and run.shown_ms(self._at) >= EXPOSED_MS
-        return lies and not on_hand(run.rest, self._hands)
+        left = any(card.placed is None for card in self._cards)  # and is turned before the shoe
+        return lies and not left and not on_hand(run.rest, self._hands)
 
     def _take_sign(self, event: MouthEvent) -> None:
-        faces = (run for run in self._runs if run.kind is Kind.FACE)
-        seen_too = any(self._view.in_mouth(run.pose) for run in faces)  # by the detector, of late
-        two_see_it = event.sign is MouthSign.FACE and seen_too
+        seen_too = any(r.kind is Kind.FACE and self._view.in_mouth(r.pose) for r in self._runs)
+        two_see_it = event.sign is MouthSign.FACE and seen_too  # the detector, too, of late
         self._face_in_mouth |= event.sign is MouthSign.EXPOSED or two_see_it
         self._number += 1
         card = self._leaving.take(event, self._cards, self._number)

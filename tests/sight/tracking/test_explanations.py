@@ -9,7 +9,7 @@ from vision.sight.geometry.plane import Pose
 from vision.sight.tracking.association import Sighting
 from vision.sight.tracking.background import Sight
 from vision.sight.tracking.card import Life, TrackedCard
-from vision.sight.tracking.explanations import Explanation, Scene, weighed
+from vision.sight.tracking.explanations import Explanation, Scene, explain, weighed
 from vision.sight.tracking.tracklet import Tracklet
 
 SECOND_BOX = Pose(MOUTH.x - 400, MOUTH.y + 300, 60)
@@ -113,3 +113,15 @@ def test_card_laid_down_short_of_its_place_is_the_one_that_lies_there_later() ->
         same = sum(each.weight for each in found if each.card is card)
         new = sum(each.weight for each in found if each.new)
         assert (same > 12 * new) is (slot is None), (slot, same, new)
+
+
+def test_card_said_to_be_back_is_what_lies_there_if_nobody_saw_another_leave() -> None:
+    """Its box strayed while it was laid, and a hand that drew back looked like a return."""
+    beside = Pose(PLACE.x - 20, PLACE.y - 95, PLACE.angle)
+    box = run_of(1, dict.fromkeys(range(5500, 5840, 70), beside), from_mouth=True)
+    card = TrackedCard(1, box, 5500, life=Life.LOST, signed=0.99)
+    card.return_at, card.went_back = 5900, 0.92
+    lying = run_of(2, dict.fromkeys(range(5760, 7400, 70), PLACE), from_mouth=False)
+    (believed,) = explain([lying], scene(7370, card, sight=Sight.FELT))
+    assert believed is not None
+    assert believed.card is card

@@ -112,6 +112,11 @@ def _believed(
         return None
     # Which of the cards on their way it is may not be known; that it is one of them is enough.
     same = [e for e in found if e is best or (_is_due(e) and _is_due(best))]
+    returned = [e for e in found if e.card is not None and e.card.return_at is not None]
+    if returned and (best.new or best in returned) and not left_the_mouth(run, scene.view):
+        # Nobody saw another card leave: it is the one that was said to be back, or all the same.
+        best = max(returned, key=_weight)
+        same = [e for e in found if e.new or e in returned]
     likely, total = sum(map(_weight, same)), sum(map(_weight, found))
     if likely >= odds.times_likelier * (total - likely):
         return best

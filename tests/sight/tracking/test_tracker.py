@@ -301,6 +301,18 @@ def test_card_that_a_player_squeezes_comes_back_as_itself(side: Kind, ids: int) 
     assert len(log.ids) == ids
 
 
+@pytest.mark.parametrize(("away_ms", "gone"), [(1500, 0), (3000, 1)])
+def test_card_that_lay_open_is_taken_off_when_the_next_one_leaves(away_ms: int, gone: int) -> None:
+    """Nobody turns a card while the next is drawn; so it is told before that one."""
+    log = two_dealt()
+    log.stage.props.pop(0)
+    log.play(log.stage.wait(away_ms))
+    frame = log.stage.picture()
+    left = [MouthEvent(frame.at, MouthSign.LEFT, 0.95)]
+    tracks = log.tracker.update(log.stage.detections(), frame.at, frame.image, mouth=left)
+    assert sum(track.gone for track in tracks) == gone
+
+
 def test_next_card_does_not_end_one_whose_place_seemed_bare() -> None:
     """A hand like the felt passes over a card as the next one leaves: the coup goes on."""
     log = two_dealt()

@@ -346,7 +346,8 @@ def _went_on(context: FaultContext, gone: DealtCard) -> bool:
         return False
     # Of one that was found, or keyed in, nobody knows when it left.
     later = (card for card in context.coup.cards if card.order > 0 and not card.marks.found)
-    return any(card.placed_at and card.out_at > _removed_at(gone) for card in later)
+    # What is seen to be gone as the next one leaves was taken away before it.
+    return any(card.placed_at and card.out_at >= _removed_at(gone) for card in later)
 
 
 def _removed_at(card: DealtCard) -> int:

@@ -44,6 +44,7 @@ PLACED_DOUBTFUL_MS = 1000  # and in another slot, in none, or on a hand: hands s
 MOVED_MM = 20.0  # a card that lies this far from where it lay has been laid again
 BARE_MS = 500  # a card taken with others is gone when its place has been bare for this long
 BARE_IN_HAND_MS = 4000  # one taken alone may be in a hand: looked at again, or switched
+TAKEN_OFF_MS = 2000  # the same once the next card leaves: nobody turns one meanwhile
 SQUEEZED_MS = 60_000  # one whose face nobody saw yet is with a player, who takes his time
 UNSEEN_GONE_MS = 2500  # without pictures, a card out of sight for this long is gone
 HIDDEN_LONG_MS = 8000  # no hand rests on a card without moving for this long
@@ -352,11 +353,12 @@ class Tracker:
 
     def _clear_before(self, new: TrackedCard) -> None:
         """Take what was being cleared for gone: the next card comes when the last hands are."""
-        if any(card.life is Life.LYING for card in self._cards if not card.is_cut):
-            return  # the coup goes on: a place that seems bare is under the hand that deals
+        goes_on = any(card.life is Life.LYING for card in self._cards if not card.is_cut)
         for card in self._cards:
-            bare = card.bare_since is not None and card.bare_since < new.out_at
-            if card.face_seen and bare and self._is_cleared(card):
+            bare = 0 if card.bare_since is None else new.out_at - card.bare_since
+            # While the coup goes on, what seems bare may be under the hand that deals.
+            taken = bare >= TAKEN_OFF_MS if goes_on else bare > 0 and self._is_cleared(card)
+            if card.face_seen and taken:
                 card.life = Life.GONE
 
     # --- cards -----------------------------------------------------------------------------------
@@ -471,13 +473,9 @@ class Tracker:
             card.patch = self._ground.remember(self._view.rectangle(card.placed))
             card.patch_at = self._at
 
-    def _is_covered(self, pose: Pose) -> bool:
-        """Whether a hand lies over part of a place."""
-        place = self._view.rectangle(pose)
-        return any(shared_area(place, hand) > 0 for hand in self._hands)
-
     def _track(self, card: TrackedCard) -> Track:
         run = card.tracklet
+        place = self._view.rectangle(run.lies_at)
         return Track(
             id=card.id,
             pose=run.lies_at,
@@ -489,7 +487,7 @@ class Tracker:
             placed_at=card.placed_at,
             slot=card.slot,
             gone=card.gone,
-            covered=self._is_covered(run.lies_at),
+            covered=any(shared_area(place, hand) > 0 for hand in self._hands),
             found=card.found,
             doubt=card.doubt,
             returned=card.returned,

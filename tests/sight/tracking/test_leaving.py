@@ -274,7 +274,7 @@ def test_card_that_is_turned_before_the_shoe_is_not_exposed_in_it() -> None:
         assert shown is exposed
 
 
-@pytest.mark.parametrize(("looks", "flashed"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("looks", "flashed"), [(4, False), (5, True)])
 def test_card_that_shows_its_face_on_its_way_is_noted(looks: int, flashed: bool) -> None:
     """Where only the mouth has shown the card so far, the face in nobody's place is its own."""
     watch = Watch()

@@ -15,7 +15,7 @@ from vision.sight.mouth.signs import MouthEvent, MouthSign
 from vision.sight.tracking.card import SURE_SIGN, Life, TrackedCard
 from vision.sight.tracking.explanations import TOGETHER_MS
 from vision.sight.tracking.odds import ODDS
-from vision.sight.tracking.tracklet import Tracklet
+from vision.sight.tracking.tracklet import VOTES, Tracklet
 
 # A card seen to leave and a sign of the mouth within this time, in ms, are the same leaving. Longer
 # and two quick cards are one, shorter and one card is two.
@@ -40,9 +40,10 @@ FLOWN_MS = 500
 # A card given to leave that nobody saw for so long, in ms, was none. Shorter, and a card under a
 # resting hand is lost; longer, and a false box may come to be taken for it.
 NEVER_CAME_MS = 5000
-# In so many sightings of a card on its way a face shows. Fewer, and a back in motion that is taken
-# for a face is an exposed card; more, and a quick flash is missed.
-FACE_LOOKS = 3
+# In so many sightings in a row of a card on its way a face shows, all that are remembered, the last
+# two no further apart, in mm, than a hand moves that shows it. Fewer or further, and a back in
+# motion that is taken for a face is an exposed card: with three of five, in six of 900 coups.
+FACE_LOOKS, SHOWN_MM = VOTES, 25.0
 # Signs that a card went back count for one last seen within so many mm of the mouth, and are
 # believed after so many ms without sight of it elsewhere: one under a hand has been laid by then,
 # or its place is still hidden.
@@ -196,7 +197,9 @@ def note_faces(cards: Sequence[TrackedCard], runs: Sequence[Tracklet], at: int) 
 
 
 def _shows_face(run: Tracklet, at: int) -> bool:
-    return run.seen_at == at and run.kinds[Kind.FACE] >= FACE_LOOKS and run.kind is Kind.FACE
+    last = list(run.votes)[-FACE_LOOKS:]
+    shows = len(last) == FACE_LOOKS and set(last) == {Kind.FACE}
+    return shows and run.seen_at == at and run.last_step_mm < SHOWN_MM
 
 
 def _is_left(card: TrackedCard, at: int, since: int) -> bool:

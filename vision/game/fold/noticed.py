@@ -96,11 +96,10 @@ def _notice_of_coup(transition: Transition, coup: Coup, event: Noticed, fault: F
 
 def _notice_early(transition: Transition, coup: Coup, event: Noticed) -> None:
     """Take a face that showed on its way like one that was read there, but for its name."""
-    shown = [card for card in coup.cards if card.order == event.order]
-    if not shown or not is_early(transition.rules, coup, shown[0]):
+    card = next((card for card in coup.cards if card.order == event.order), None)
+    if card is None or not is_early(transition.rules, coup, card):
         transition.ignore(event, "a face may lie open by now")
         return
-    (card,) = shown
     transition.evaluate(coup.with_card(card.marked(card.marks._replace(early=True))))
 
 

@@ -40,10 +40,10 @@ FLOWN_MS = 500
 # A card given to leave that nobody saw for so long, in ms, was none. Shorter, and a card under a
 # resting hand is lost; longer, and a false box may come to be taken for it.
 NEVER_CAME_MS = 5000
-# In so many sightings in a row of a card on its way a face shows, all that are remembered, the last
-# two no further apart, in mm, than a hand moves that shows it. Fewer or further, and a back in
+# A card on its way shows its face if all sightings that are remembered say so, the last two no
+# further apart, in mm, than a hand moves that shows it. Further, or fewer sightings, and a back in
 # motion that is taken for a face is an exposed card: with three of five, in six of 900 coups.
-FACE_LOOKS, SHOWN_MM = VOTES, 25.0
+SHOWN_MM = 25.0
 # Signs that a card went back count for one last seen within so many mm of the mouth, and are
 # believed after so many ms without sight of it elsewhere: one under a hand has been laid by then,
 # or its place is still hidden.
@@ -197,8 +197,7 @@ def note_faces(cards: Sequence[TrackedCard], runs: Sequence[Tracklet], at: int) 
 
 
 def _shows_face(run: Tracklet, at: int) -> bool:
-    last = list(run.votes)[-FACE_LOOKS:]
-    shows = len(last) == FACE_LOOKS and set(last) == {Kind.FACE}
+    shows = run.votes.count(Kind.FACE) == VOTES
     return shows and run.seen_at == at and run.last_step_mm < SHOWN_MM
 
 

@@ -55,7 +55,8 @@ def test_container_installs_by_hash_and_runs_as_nobody_special() -> None:
 
 
 ROOM_FOR_TOPIC = 100_000  # bytes, far more than a topic has
-UNITS = tuple(f"shoe-reader{part}.service" for part in ("", "-board", "-tables", "-archive"))
+UNITS = tuple(f"shoe-reader{part}.service" for part in ("@", "-board", "-archive"))
+ENDS = ("@.service", ".target")
 needs_systemd = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None, reason="needs systemd-analyze"
 )
@@ -79,7 +80,8 @@ def test_unit_is_tight(name: str) -> None:
 def test_unit_is_what_systemd_understands(name: str, tmp_path: Path) -> None:
     """No line is unknown, wrong or ignored, as the table's unit and as that of the boards."""
     text = (DEPLOY / name).read_text("utf-8")
-    installed = tmp_path / name.replace("shoe-reader.service", "shoe-reader@.service")
+    installed = tmp_path / name
+    shutil.copy(DEPLOY / "shoe-reader.target", tmp_path)
     installed.write_text(text.replace("/opt/shoe-reader/bin/shoe-reader", "/bin/true"))
     command = ["systemd-analyze", "verify", "--man=no", str(installed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -88,22 +90,28 @@ def test_unit_is_what_systemd_understands(name: str, tmp_path: Path) -> None:
 
 def test_units_of_several_tables_share_no_folder() -> None:
     """Each table's log is its own user's: systemd gives a shared folder to the last that starts."""
-    reader, board, tables, archive = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
+    reader, board, archive = ((DEPLOY / name).read_text("utf-8") for name in UNITS)
     assert "StateDirectory=shoe-reader/%i\n" in reader
-    assert "StateDirectory=shoe-reader-tables\n" in tables
     assert "StateDirectory=shoe-reader-board\n" in board
     assert "StateDirectory=shoe-reader-archive\n" in archive
     assert "WatchdogSec=" in reader
     assert "Type=notify" in reader
 
 
+def test_units_of_several_tables_start_and_stop_together() -> None:
+    """The target of the machine has every table; one that ends is started again, alone."""
+    reader, target = ((DEPLOY / f"shoe-reader{part}").read_text("utf-8") for part in ENDS)
+    assert "PartOf=shoe-reader.target\n" in reader
+    assert "WantedBy=shoe-reader.target\n" in reader
+    assert "WantedBy=multi-user.target\n" in target
+    assert "Restart=always\n" in reader
+
+
 def test_units_let_cards_go_before_pages() -> None:
     """Where the processor is short, readers have several times the share of the boards."""
     units = [(DEPLOY / name).read_text("utf-8") for name in UNITS]
-    reader, board, tables, archive = (
-        int(re.findall(r"CPUWeight=(\d+)", unit)[0]) for unit in units
-    )
-    assert reader == tables >= 4 * max(board, archive)
+    reader, board, archive = (int(re.findall(r"CPUWeight=(\d+)", unit)[0]) for unit in units)
+    assert reader >= 4 * max(board, archive)
 
 
 def test_key_that_systemd_hands_over_is_taken(

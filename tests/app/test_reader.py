@@ -401,3 +401,29 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
         header = journal._store.header
     with Store(path, header) as store:
         assert [type(event) for event in store.events()] == [Started, ShoeStarted, Stopped]
+
+
+def test_run_reports_to_systemd_that_it_is_ready_alive_and_stopping(
+    start: TableConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit of `Type=notify` with a watchdog hears what it waits for."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.setblocking(False)
+        monkeypatch.setenv("NOTIFY_SOCKET", manager.getsockname())
+        run(start, tmp_path)
+        heard = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                heard.append(manager.recv(100))
+    assert heard[0] == b"READY=1"
+    assert heard[-1] == b"STOPPING=1"
+    assert {*heard[1:-1]} == {b"WATCHDOG=1"}
+
+
+def test_run_whose_manager_is_gone_goes_on(
+    start: TableConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody listens, the table is read all the same."""
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
+    assert of(run(start, tmp_path), "status")[-1]["state"] == "stopped"

@@ -1,8 +1,8 @@
-"""Measures several tables in one service: `python -m tests.chaos.tables --tables 4 --minutes 30`.
+"""Measures several tables on one machine: `python -m tests.chaos.tables --tables 4 --minutes 30`.
 
 Films of play of 1080p at 30 frames a second, dealt by the simulator, come by RTSP from a local
-server; `shoe-reader run` reads them all as one service, with mosquitto as its broker, while a
-board server has as many pages open as there are tables. A coup begins every 25 s, as at a quick
+server; a reader for each table runs as its unit would run it, with mosquitto as their broker, while
+a board server has as many pages open as there are tables. A coup begins every 25 s, as at a quick
 table, or with `--every 0` as soon as the last one is cleared. A film is a short shoe that is dealt
 again and again, and the staff order a new shoe, signed, each time its last coup has ended. It
 prints for each table how old pictures were when they were looked at, what it took from a picture to
@@ -183,16 +183,6 @@ def family(pid: int) -> list[int]:
     return [pid, *(below for child in children for below in family(int(child)))]
 
 
-def readers(service: int) -> dict[str, list[int]]:
-    """Return the processes of each table of the service."""
-    found: dict[str, list[int]] = {}
-    for pid in family(service)[1:]:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
-        names = [Path(word).stem for word in words if word.endswith(".toml")]
-        found |= {name: family(pid) for name in names}
-    return found
-
-
 def memory_mb(pids: Sequence[int]) -> float:
     """Return the proportional set size of some processes."""
     text = "".join(Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8") for pid in pids)
@@ -258,7 +248,7 @@ def as_dealt(coup: dict[str, Any], said: dict[str, Any]) -> str:
 
 
 def measure(films: Sequence[Path], minutes: float, keep: Path | None = None) -> str:
-    """Run the service over the films for so long; return the table of figures.
+    """Run the readers over the films for so long; return the table of figures.
 
     `keep` is a file for everything that a subscriber heard, a line each with when it came.
     """
@@ -289,27 +279,29 @@ def measure(films: Sequence[Path], minutes: float, keep: Path | None = None) -> 
         words = [sys.executable, "-m", "vision.cli"]
         boards = ["board", *map(str, paths), "--http-port", str(board)]
         opened.enter_context(process(*words, *boards, stdout=subprocess.DEVNULL))
-        service = opened.enter_context(
-            process(*words, "run", *map(str, paths), stdout=subprocess.DEVNULL)
-        )
+        # A session of its own is a share of the processor of its own, as a unit has.
+        how = {"stdout": subprocess.DEVNULL, "start_new_session": True}
+        readers = {
+            path.stem: opened.enter_context(process(*words, "run", str(path), **how)).pid
+            for path in paths
+        }
         await_health(listener, len(films))
         over = threading.Event()
         pages = threading.Thread(target=watch_pages, args=(board, numbers, over))
         pages.start()
-        began_s, before = time.monotonic(), {n: cpu_s(p) for n, p in readers(service.pid).items()}
+        began_s, before = time.monotonic(), {n: cpu_s(family(pid)) for n, pid in readers.items()}
         time.sleep(60 * minutes)
         seconds = time.monotonic() - began_s
         weights = {
-            name: (memory_mb(pids), (cpu_s(pids) - before.get(name, 0.0)) / seconds)
-            for name, pids in readers(service.pid).items()
+            name: (memory_mb(family(pid)), (cpu_s(family(pid)) - before[name]) / seconds)
+            for name, pid in readers.items()
         }
         over.set()
         pages.join()
     if keep is not None:
         keep.write_text("".join(json.dumps(each) + "\n" for each in listener.came), "utf-8")
     rows = [
-        row(str(n), listener, film, weights.get(str(n), (0.0, 0.0)))
-        for n, film in zip(numbers, films, strict=True)
+        row(str(n), listener, film, weights[str(n)]) for n, film in zip(numbers, films, strict=True)
     ]
     refused = [p["why"] for _, topic, p in listener.came if "/cmd/reply" in topic and p["why"]]
     assert not refused, f"orders for a new shoe were refused: {refused[0]}"

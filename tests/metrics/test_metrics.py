@@ -81,14 +81,6 @@ def test_health_rates_hold_while_sight_is_ahead_of_the_log() -> None:
     assert told["age_ms"] == {"p50": 50.0, "p99": 50.0}
 
 
-def test_health_tells_that_the_service_started_the_reader_again() -> None:
-    """How often, and why; by itself it is none and null."""
-    metrics = Metrics(SightCounts(looked=0))
-    assert metrics.health()["restarts"] == {"count": 0, "why": None}
-    metrics.note_service({"restarts": 2, "why": "ended with signal SIGKILL"})
-    assert metrics.health()["restarts"] == {"count": 2, "why": "ended with signal SIGKILL"}
-
-
 def test_time_sync_is_what_the_kernel_says() -> None:
     """The clock is synchronised, or not, or nothing is known; figures come only with the first."""
     state = time_sync()

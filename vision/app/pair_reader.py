@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vision.app.journal import Destinations
 from vision.app.own_sight import OwnSight, news
-from vision.app.reader import TableReader
+from vision.app.reader import TableReader, notify
 from vision.app.restore import read_cards, resume_state_of
 from vision.app.sight_loop import SeenShot
 from vision.app.standby import PairJournal
@@ -37,7 +37,7 @@ class PairReader(TableReader):
         try:
             with self._journal:
                 self._align()
-                self._watchdog.ready()
+                notify("READY=1")
                 try:
                     for seen in self._sight:
                         if self._journal.speaks:
@@ -52,7 +52,7 @@ class PairReader(TableReader):
             self._house.close()
 
     def _end(self) -> None:
-        self._watchdog.stopping()
+        notify("STOPPING=1")
         self._sight.close()
         self._supervisor.close()
         if self._journal.may_send():
@@ -66,7 +66,7 @@ class PairReader(TableReader):
         if isinstance(seen.shot, Shot):
             self._recorder.look(seen.shot.frame)
         self._report(self._journal.follow())
-        self._watchdog.alive()
+        notify("WATCHDOG=1")
         table = self._journal.table
         if table.shoes != self._shoes or not self._own.counts_as(table, self._at):
             self._align()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import socket
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -17,7 +20,6 @@ from vision.app.pipeline import SightPipeline
 from vision.app.restore import ended_cards, read_cards, resume_state_of
 from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
-from vision.app.watchdog import Watchdog
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.profiles import load_profile
@@ -36,7 +38,11 @@ from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame
 from vision.wire.session import Step
 
-HEALTH_EVERY_S = 1.0  # seconds; the rates and alarms of those who watch `health` expect it
+# Seconds; the rates and alarms of those who watch `health` expect it, and systemd hears as often
+# that the reader is alive: at most a third of WatchdogSec, so that one that is late is not ended.
+HEALTH_EVERY_S = 1.0
+
+log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
@@ -104,7 +110,6 @@ class TableReader:
         self._clock = ClockWatch(CLOCK)
         self._sight = self._open_sight(speed)
         self._overload = OverloadWatch(config.models.looks_per_s)
-        self._watchdog = Watchdog()
         self._health_due_s = 0.0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
@@ -141,12 +146,12 @@ class TableReader:
             self._report(self._journal.start(self._at, boot, self._models, self._identity))
             try:
                 self._begin()
-                self._watchdog.ready()
+                notify("READY=1")
                 for seen in self._sight:
                     self._take(seen)
                     self._listener.tick(self.metrics)
             finally:
-                self._watchdog.stopping()
+                notify("STOPPING=1")
                 self._sight.close()
                 self._supervisor.close()
                 try:
@@ -186,7 +191,7 @@ class TableReader:
                 self.metrics.event.add(ended_s - shot.taken_s)
         if ended_s >= self._health_due_s:
             self._health_due_s = ended_s + HEALTH_EVERY_S
-            self._watchdog.alive()
+            notify("WATCHDOG=1")
             self._publish_health()
             self._advance(self._journal.link_reports(self._at))
             self._journal.tidy(self._at)
@@ -245,6 +250,19 @@ class TableReader:
             self._listener.take(step)
             if self._viewer is not None:
                 self._viewer.take(step)
+
+
+def notify(words: str) -> None:
+    """Report to systemd (sd_notify) where the unit asks for it: ready, alive, stopping."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire:
+            # A name that begins with @ is of Linux's abstract sockets.
+            wire.sendto(words.encode(), "\0" + address[1:] if address[0] == "@" else address)
+    except OSError as error:
+        log.warning("systemd does not hear us: %s; see NotifyAccess= in the unit", error)
 
 
 def _evidence_recorder(config: TableConfig, destinations: Destinations) -> EvidenceRecorder:

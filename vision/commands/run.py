@@ -1,19 +1,15 @@
-"""`shoe-reader run`: watch one table, live or from a file, or several as one service."""
+"""`shoe-reader run`: watch one table, live or from a file."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 from vision import logging_setup
 from vision.app.drawn_film import DrawnFilm
-from vision.app.house import brokers_of, conflicts, table_files
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
-from vision.app.service import TableJob, TableService, obey_service
 from vision.camera.source import is_live
 from vision.commands.printing.console import Console, LoggedConsole
 from vision.config.table import TableConfig, load, with_source
@@ -21,20 +17,12 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.server import MetricsServer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
-HELP = "watch a table, or several: cameras, streams, video files or folders of pictures"
-OF_ONE_TABLE = ("source", "messages", "draw", "log")  # options that several tables cannot share
+HELP = "watch a table: a camera, a stream, a video file or a folder of pictures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "table",
-        type=Path,
-        nargs="+",
-        metavar="TABLE.toml",
-        help="the table file; several files, or a folder of them, are read as one service with a "
-        "process for each table",
-    )
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
     parser.add_argument(
         "--source",
         metavar="S",
@@ -59,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="say everything on stderr as JSON, an object a line, for a service",
     )
     parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
-    parser.add_argument("--in-service", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--log",
         type=Path,
@@ -71,71 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
-    single = len(args.table) == 1 and not args.table[0].is_dir()
-    logging_setup.set_up(json_lines=args.json_log, service=not single, syslog=args.syslog)
-    return _one_table(args, args.table[0]) if single else _service(args)
-
-
-def _service(args: argparse.Namespace) -> int:
-    """Run the tables as one service until it is ended, or all recordings are read."""
-    given = [f"--{name}" for name in OF_ONE_TABLE if getattr(args, name) is not None]
-    if given:
-        raise ConfigurationError(
-            f"{', '.join(given)}: of one table only, and several are given; say it in the table "
-            "files, or run that table alone"
-        )
-    files = table_files(args.table)
-    configs = _loaded(files)
-    words = [f"--{name}" for name in ("no-broker", "fast", "json-log") if _is_set(args, name)]
-    words += ["--syslog", args.syslog] if args.syslog else []
-    jobs = [_job(path, configs, words) for path in files]
-    with ExitStack() as brokers:
-        for broker in () if args.no_broker else brokers_of(configs.values()):
-            brokers.enter_context(EmbeddedBroker(*broker))
-        return TableService(jobs).run()
-
-
-def _is_set(args: argparse.Namespace, name: str) -> bool:
-    return bool(getattr(args, name.replace("-", "_")))
-
-
-def _loaded(files: list[Path]) -> dict[Path, TableConfig]:
-    """Return the settings of each file that can be read; ConfigurationError where none can.
-
-    Two that are in each other's way are refused; one that is faulty by itself does not stop the
-    others: its own process reports it.
-    """
-    configs: dict[Path, TableConfig] = {}
-    faults = []
-    for path in files:
-        try:
-            configs[path] = load(path)
-        except ConfigurationError as error:
-            faults.append(str(error))
-    if not configs:
-        raise ConfigurationError("\n".join(faults))
-    if found := conflicts(configs):
-        raise ConfigurationError("\n".join(found))
-    return configs
-
-
-def _job(path: Path, configs: Mapping[Path, TableConfig], words: list[str]) -> TableJob:
-    """Return the job of a table file; before each start it is read again, as it is then."""
-
-    def check() -> str:
-        try:
-            return "; ".join(conflicts({**configs, path: load(path)}))
-        except ConfigurationError as error:
-            return str(error)
-
-    config = configs.get(path)
-    name = path.stem if config is None else config.table
-    again = config is None or is_live(config.camera.source)
-    return TableJob(name, (str(path), *words), again, check)
-
-
-def _one_table(args: argparse.Namespace, path: Path) -> int:
-    config = load(path)
+    logging_setup.set_up(json_lines=args.json_log, syslog=args.syslog)
+    config = load(args.table)
     if args.source is not None:
         config = with_source(config, args.source)
     live = is_live(config.camera.source)
@@ -159,16 +83,14 @@ def _run(
     film: DrawnFilm | None = None,
 ) -> int:
     live = is_live(config.camera.source)
-    state = obey_service() if args.in_service else {}
     console = (LoggedConsole if args.json_log else Console)(fps=config.camera.fps)
     kind = _kind(config, publish=destinations.publish)
     app = kind(config, destinations, console, speed=0.0 if args.fast else 1.0, new_shoe=not live)
-    app.metrics.note_service(state)
     if film is not None:
         app.show_to(film)
     console.say(f"log: {destinations.log}")
     broker = config.broker
-    if destinations.publish and broker.kind == "embedded" and not args.in_service:
+    if destinations.publish and broker.kind == "embedded":
         with EmbeddedBroker(broker.port, broker.websocket_port):
             return _watch(app, console)
     return _watch(app, console)

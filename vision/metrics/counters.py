@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -90,8 +89,6 @@ class Metrics:
     frame: Durations = field(default_factory=Durations)
     event: Durations = field(default_factory=Durations)
     age: Durations = field(default_factory=Durations)
-    restarts: int = 0
-    restart_why: str = ""
     _began_s: float = field(default_factory=time.monotonic)
     _began_cpu_s: float = field(default_factory=time.process_time)
     _marks: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -102,11 +99,6 @@ class Metrics:
         self.skipped += skipped
         self.damaged += damaged
         self.age.add(age_s)
-
-    def note_service(self, state: Mapping[str, object]) -> None:
-        """Take in how often the service started this reader again, and why the last time."""
-        self.restarts = int(str(state.get("restarts", 0)))
-        self.restart_why = str(state.get("why", ""))
 
     def wall_s(self) -> float:
         """Return the seconds since the run began."""
@@ -159,7 +151,6 @@ class Metrics:
             "event_ms": {"p50": event.p50_ms, "p99": event.p99_ms},
             "age_ms": {"p50": age.p50_ms, "p99": age.p99_ms},
             "cpu_share": self.cpu_share(),
-            "restarts": {"count": self.restarts, "why": self.restart_why or None},
         }
 
     def summary(self) -> str:

@@ -9,6 +9,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from vision.version import VERSION
+
 if TYPE_CHECKING:
     from vision.app.library import fold_log, house_edges, play_coup, read_cards
     from vision.config.profiles import load_profile
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 # Read by the picture library as it is loaded: no file may ask for more memory than any camera does.
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(1 << 27))
 
-__version__ = "0.2.0"
+__version__ = VERSION
 __all__ = [
     "Card",
     "fold_log",

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import vision.commands
-from vision import __version__, logging_setup
+from vision import logging_setup
 from vision.errors import ShoeReaderError
+from vision.version import VERSION
 
 INTERRUPTED = 130  # exit status after Ctrl-C: 128 and SIGINT, as shells have it
 DESCRIPTION = (
@@ -67,7 +68,7 @@ def _dispatch(words: list[str]) -> int:
 def _parser(wanted: str | None) -> argparse.ArgumentParser:
     """Return the parser of the command that is wanted, or of what all of them are for."""
     parser = argparse.ArgumentParser("shoe-reader", description=DESCRIPTION, epilog=EPILOG)
-    parser.add_argument("--version", action="version", version=f"shoe-reader {__version__}")
+    parser.add_argument("--version", action="version", version=f"shoe-reader {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     if wanted is None:
         for name in command_names():

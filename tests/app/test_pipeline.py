@@ -10,10 +10,10 @@ from av.video.frame import VideoFrame
 
 from tests.sight.film import PLACES, Prop, Stage, in_window
 from vision.app.pipeline import SightPipeline
+from vision.camera.planes import Planes
 from vision.config.table import TableConfig
 from vision.game.events import CardOut, Event, Noticed
 from vision.inference.load import ModelSet
-from vision.planes import Planes
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Kind, Seen
 from vision.sight.geometry.frame import Frame, Image, Points

@@ -19,10 +19,10 @@ from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
 from vision.camera import files
 from vision.camera.capture_process import Signal
+from vision.camera.planes import bgr
 from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
-from vision.planes import bgr
 from vision.sight.geometry.frame import Image
 
 SIZE = (320, 240)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from vision.commands.check import (
     _evidence,
     _health,
     _log,
+    _models,
     _orders,
     health_lines,
 )
@@ -116,3 +118,9 @@ def test_log_that_nobody_signs_is_told(tmp_path: Path) -> None:
     assert "NOT SIGNED" not in told
     assert "anchors lie beside it" in told
     assert "evidence is on this disk only" in told
+
+
+def test_models_say_how_fast_this_machine_is(tmp_path: Path) -> None:
+    """Whoever buys a machine for a table learns how many pictures a second it looks at."""
+    (line,) = _models(config_of(tmp_path))
+    assert re.search(r"the test picture is read, [1-9]\d* such pictures a second$", line)

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from vision import __version__
 from vision.access.command_gate import Gate, Signed
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
@@ -41,6 +40,7 @@ from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
 from vision.record.facts import Fact, Recorded
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
+from vision.version import VERSION
 from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
@@ -214,7 +214,7 @@ class Journal:
         A reader that was one of two goes on with their term: a lower one would be ignored.
         """
         term = self._session.stream.term
-        return self.begin(Started(at, boot, __version__, models, identity, term))
+        return self.begin(Started(at, boot, VERSION, models, identity, term))
 
     def begin(self, started: Started, more: Sequence[Event] = ()) -> tuple[Step, ...]:
         """Begin that run, take what else has happened, and connect."""

@@ -10,13 +10,13 @@ from os import PathLike
 from pathlib import Path
 
 from vision.app.restore import folded
+from vision.camera.pictures import open_picture
 from vision.config.profiles import DEFAULT, load_profile, logged_profile
 from vision.errors import ConfigurationError
 from vision.game.cards import parse_cards
 from vision.game.explain import Explanation, dealt_in_order, explain
 from vision.game.odds import Edge, count, edges, full_shoe
 from vision.inference.load import ModelSet, for_pictures
-from vision.pictures import open_picture
 from vision.record.chain import verified
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, read_still

@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from vision import __version__
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal, header_of, uninterrupted
 from vision.app.lease import Lease, LeaseStore
@@ -31,6 +30,7 @@ from vision.mqtt.house_store import AwayError
 from vision.record.codec import canonical, event_from_json
 from vision.record.facts import Fact, Recorded
 from vision.storage.log import Checkpoint, Entry
+from vision.version import VERSION
 from vision.wire.session import Step, TableSession, advance
 
 BOOT_DIGITS = 12  # hex digits of a run's id, as a reader's run has
@@ -140,7 +140,7 @@ class PairJournal(Journal):
         watched = self.lease.renewed_s > (self._watching_since_s or math.inf)
         unbroken = is_counted and watched
         started = Started(
-            at, boot, __version__, models, identity, self.lease.granted, unbroken=unbroken
+            at, boot, VERSION, models, identity, self.lease.granted, unbroken=unbroken
         )
         self._pair.term = self.lease.granted
         self.take([fact])

@@ -17,10 +17,10 @@ import numpy as np
 from vision.app.evidence import outline_px
 from vision.app.live_drawing import live_drawing
 from vision.board.desk.setup import Viewfinder, Written
+from vision.camera.pictures import open_picture
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.pictures import open_picture
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView, polygon
 

@@ -20,7 +20,6 @@ from pathlib import Path, PurePosixPath
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from vision import __version__
 from vision.audit.selection import Part, Selection
 from vision.audit.verify import (
     Auditor,
@@ -38,6 +37,7 @@ from vision.record.proofs import EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import checkpoints, is_table, read_log
+from vision.version import VERSION
 
 RECORDS, ANCHORS, RECEIPT, EVIDENCE = "records.jsonl", "anchors.jsonl", "receipt.json", "evidence"
 FORMAT = 1  # of the receipt; a reader of exports refuses what it does not know
@@ -176,7 +176,7 @@ def _receipt(folder: Path, found: Found, previous: str) -> dict[str, object]:
     digests = evidence_digests(folder / EVIDENCE)
     return {
         "format": FORMAT,
-        "program": f"shoe-reader {__version__}",
+        "program": f"shoe-reader {VERSION}",
         "site": found.site,
         "table": found.table,
         "log": found.log_id,

@@ -1,8 +1,8 @@
 """Decode video files and folders of pictures: every frame in order, none dropped.
 
 A video is decoded ahead in a thread, so that a disk or network share that hangs is noticed; its
-frames stay as they were coded until somebody wants their colours (`vision.planes`). Frames have no
-times here; `vision.camera.source` gives them.
+frames stay as they were coded until somebody wants their colours (`vision.camera.planes`). Frames
+have no times here; `vision.camera.source` gives them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from av.container import InputContainer
 from av.error import FFmpegError
 
 from vision.camera.losses import WholePictures
+from vision.camera.pictures import open_picture
+from vision.camera.planes import upright
 from vision.errors import ConfigurationError, OutsideError
-from vision.pictures import open_picture
-from vision.planes import upright
 from vision.sight.geometry.frame import Image, Pixels
 
 # No chatter of the video library on stderr, and none in Python: with any level a thread that

@@ -33,10 +33,10 @@ from vision.camera.capture_process import (
     scheme_of,
     slot_offset,
 )
+from vision.camera.planes import byte_count, unpacked
 from vision.clock import now_ms
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
-from vision.planes import byte_count, unpacked
 from vision.secrets import filled, shown
 from vision.sight.geometry.frame import Frame, Pixels
 

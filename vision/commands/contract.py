@@ -7,8 +7,8 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-from vision import __version__
 from vision.files import write_whole
+from vision.version import VERSION
 from vision.wire.contract import CHANNELS, document
 
 HELP = "print the MQTT contract as an AsyncAPI 3 document"
@@ -34,4 +34,4 @@ def text() -> str:
     folder = files("vision") / "schemas"
     names = {channel.schema for channel in CHANNELS if channel.schema}
     schemas = {name: json.loads((folder / f"{name}.json").read_text("utf-8")) for name in names}
-    return json.dumps(document(schemas, __version__), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document(schemas, VERSION), indent=1, ensure_ascii=False) + "\n"

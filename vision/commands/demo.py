@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from vision import __version__
 from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.app.board_process import BoardProcess, Served, with_broker
 from vision.app.journal import Destinations
@@ -32,6 +31,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Role
 from vision.game.outputs import CoupResult
 from vision.simulator.dealing import ready_film, simulate
+from vision.version import VERSION
 
 HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
 # The shoe whose film is in the package: its first coup has four cards, so that its result is there
@@ -108,7 +108,7 @@ def cache_folder() -> Path:
 def _film(folder: Path, coups: int, seed: int) -> Film:
     """Return the film of a shoe: the one in the package, or one dealt now or for a former demo."""
     ready = (coups, seed) == (COUPS, SEED) and (ready_film.FOLDER / simulate.VIDEO).exists()
-    film = ready_film.FOLDER if ready else folder / f"deal-{__version__}-{coups}-{seed}"
+    film = ready_film.FOLDER if ready else folder / f"deal-{VERSION}-{coups}-{seed}"
     if not (film / simulate.VIDEO).exists():
         _simulate(film, coups, seed)
     found = Film(film, json.loads((film / "truth.json").read_text("utf-8")))

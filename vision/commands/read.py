@@ -9,9 +9,9 @@ from pathlib import Path
 
 import cv2
 
+from vision.camera.pictures import decode_picture
 from vision.errors import ConfigurationError, OutsideError
 from vision.inference.load import for_pictures
-from vision.pictures import decode_picture
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
 

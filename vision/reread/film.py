@@ -24,8 +24,8 @@ from av.error import FFmpegError
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from vision.camera.planes import upright
 from vision.errors import ConfigurationError, OutsideError
-from vision.planes import upright
 from vision.sight.geometry.frame import Frame, Image, Pixels
 
 # Bytes read at once to hash a film. Smaller asks an object store more often, larger only takes

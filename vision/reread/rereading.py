@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from vision import __version__
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import ShoeReaderError
@@ -27,6 +26,7 @@ from vision.reread.kept import Kept
 from vision.reread.pieces import Piece, PieceRead, plan
 from vision.reread.progress import Progress
 from vision.reread.recordings import Recording, settings_text
+from vision.version import VERSION
 from vision.wire.messages import Message, message_line
 from vision.wire.session import TableSession, new_header, new_session
 
@@ -189,7 +189,7 @@ class Rereading:
         start = recording.start_ms
         # The same film read by the same reader is the same run.
         boot = hashlib.sha256(f"{pieces[0].survey.sha256} {identity}".encode()).hexdigest()[:12]
-        started = Started(start, boot, __version__, models, identity)
+        started = Started(start, boot, VERSION, models, identity)
         recorded = Recorded(pieces[0].survey, start, recording.shoes, started)
         return Join(new_table(recording.table), recorded).run(reads)
 

@@ -1,8 +1,8 @@
-"""Measure what one reading of a film costs: `python -m vision.app.benchmark WORK TABLE.toml ...`.
+"""Measures what one reading of a film costs: `python -m models.evaluate.bench_reading WORK TABLE`.
 
 A process of its own for each measurement, so that processor time and memory are those of this work
-alone; `shoe-reader bench` starts it and prints what it finds. WORK is `decode`, every frame decoded
-to BGR by OpenCV and nothing else, or `read`, the whole reader. One line of JSON comes out.
+alone; `models.evaluate.bench` starts it and prints what it finds. WORK is `decode`, every frame
+decoded to BGR by OpenCV and nothing else, or `read`, the whole reader. One line of JSON comes out.
 """
 
 from __future__ import annotations

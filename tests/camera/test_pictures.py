@@ -12,18 +12,18 @@ import cv2
 import numpy as np
 import pytest
 
-from vision import pictures
 from vision.app.pipeline import layout_of
 from vision.app.table_editor import TableEditor
+from vision.camera import pictures
+from vision.camera.pictures import decode_picture, open_picture
 from vision.camera.source import open_source
 from vision.commands import read
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ShoeReaderError
 from vision.inference import self_test
-from vision.pictures import decode_picture, open_picture
 from vision.setup.calibration import from_sheet
 
-EXAMPLE = Path(__file__).parents[1] / "deploy" / "table.example.toml"
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"
 PICTURE = np.random.default_rng(1).integers(0, 255, (40, 60, 3), np.uint8)
 SUFFIXES = (".png", ".jpg", ".webp", ".bmp", ".tif")
 # Seconds in which a file of a few kilobytes is refused; without the guard it takes 10 to 40.

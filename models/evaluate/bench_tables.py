@@ -1,4 +1,4 @@
-"""Print what `shoe-reader bench` found, and how it differs from an earlier run."""
+"""Print what `models.evaluate.bench` found, and how it differs from an earlier run."""
 
 from __future__ import annotations
 

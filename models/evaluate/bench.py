@@ -1,4 +1,4 @@
-"""`shoe-reader bench`: what reading a table costs on this machine, and how late it is.
+"""Measures what reading a table costs here, and how late it is: `python -m models.evaluate.bench`.
 
 Deals three films with the simulator: a still table, a busy one, and the rhythm of a real table, a
 coup every 25 s of which about ten are still. Each is decoded, read by the whole reader in a process
@@ -24,23 +24,21 @@ from typing import Any
 
 import paho.mqtt.client as paho
 
-from vision import __version__
-from vision.commands.printing.bench_tables import compared, tables
+from datasets.dealing.cycle import Cycle
+from datasets.dealing.film_settings import look_for
+from datasets.dealing.scenario import Scenario, with_changes
+from datasets.dealing.simulate import picture_size, rehearse
+from datasets.dealing.table_places import Camera
+from datasets.dealing.video_writer import Encoding, Progress, write_text, write_video
+from models.evaluate.bench_tables import compared, tables
 from vision.config.table import BrokerSection
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import OutsideError
 from vision.inference.load import packaged
 from vision.metrics.counters import Durations
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import KEEPALIVE_S, endpoint_of, new_client
 from vision.sight.detection.detector import KINDS
-from vision.simulator.dealing.cycle import Cycle
-from vision.simulator.dealing.film_settings import look_for
-from vision.simulator.dealing.scenario import Scenario, with_changes
-from vision.simulator.dealing.simulate import picture_size, rehearse
-from vision.simulator.dealing.table_places import Camera
-from vision.simulator.dealing.video_writer import Encoding, Progress, write_text, write_video
-
-HELP = "what reading costs on this machine: frames a core-second, latency, memory, start"
+from vision.version import VERSION
 
 # Frames a second of the films: what table cameras give, and the rate of the figures in README.md.
 FPS = 20
@@ -65,8 +63,9 @@ OTHERS_SIZES = (640, 416)
 PATIENCE_S = 1800.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+def main(words: list[str] | None = None) -> int:
+    """Measure, print, compare."""
+    parser = argparse.ArgumentParser("python -m models.evaluate.bench", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
         "--compare", type=Path, metavar="EARLIER.json", help="say what changed since an earlier run"
@@ -81,10 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-latency", action="store_true", help="leave out the reading in real time (50 s)"
     )
-
-
-def run(args: argparse.Namespace) -> int:
-    """Measure, print, compare."""
+    args = parser.parse_args(words)
     earlier = _earlier(args.compare) if args.compare else None
     with tempfile.TemporaryDirectory(prefix="shoe-reader-bench-") as folder:
         found = _measured(args, Path(folder))
@@ -98,20 +94,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _earlier(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-        return dict(found)
-    except (OSError, ValueError, TypeError) as error:
-        raise ConfigurationError(
-            f"--compare {path}: cannot be used ({error}); give what `shoe-reader bench --json` "
-            "printed earlier"
-        ) from None
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
 
 
 def _measured(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     films = _films(folder, args.size, SHORT_S if args.short else None)
     found: dict[str, Any] = {
-        "version": __version__,
+        "version": VERSION,
         "short": args.short,
         "size": list(args.size),
         "fps": FPS,
@@ -173,7 +163,7 @@ def _films(folder: Path, size: tuple[int, int], most_s: float | None) -> dict[st
 def _child(work: str, folder: Path, *options: str) -> dict[str, Any]:
     """Do a piece of work in a process of its own; return what it printed."""
     command = [
-        sys.executable, "-m", "vision.app.benchmark", work, str(folder / "table.toml"),
+        sys.executable, "-m", "models.evaluate.bench_reading", work, str(folder / "table.toml"),
         "--log", str(folder / "bench.sqlite"), "--began-s", str(time.monotonic()), *options,
     ]  # fmt: skip
     try:
@@ -293,3 +283,7 @@ def _track_s(program: str, folder: Path, count: int, size: int) -> float:
         )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -23,7 +23,7 @@ from vision.camera.capture_process import (
     Slots,
     slot_offset,
 )
-from vision.planes import Planes, byte_count, pixels, unpacked
+from vision.camera.planes import Planes, byte_count, pixels, unpacked
 from vision.sight.geometry.frame import Frame, Image
 
 SIZE = (322, 182)  # no multiples of 4: rows are padded, and nothing is as usual

@@ -18,7 +18,7 @@ from typing import cast
 import av
 import cv2
 
-from vision.app.evidence import ClipBuffer, Crop, outline_px
+from vision.app.evidence import ClipBuffer, Crop
 from vision.config.table import TableConfig, load
 from vision.errors import OutsideError
 from vision.record.proofs import EvidenceKept, Medium
@@ -54,7 +54,7 @@ def took_ms(job: Callable[[], object], times: int) -> float:
 def measured(config: TableConfig) -> Iterator[str]:
     """Yield what evidence costs, a line each."""
     camera, settings = config.camera, config.evidence
-    crop = Crop(outline_px(config.view), (camera.width, camera.height))
+    crop = Crop(config.view.outline_px(), (camera.width, camera.height))
     length_s = settings.before_s + settings.after_s + 1
     ring = ClipBuffer(crop, length_s=length_s, fps=settings.clip_fps)
     images, most_bytes = pictures(config, SHOWN), config.broker.max_message

@@ -14,12 +14,11 @@ import pytest
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import journal_of
 from vision.app.journal import Journal
-from vision.app.signing import anchors_of
 from vision.cli import main
 from vision.errors import OutsideError
 from vision.game.events import Event
 from vision.record.codec import canonical
-from vision.storage.anchors import make_keys
+from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record
 from vision.storage.log_reader import read_log
 from vision.storage.retention import DAY_MS

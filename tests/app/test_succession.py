@@ -14,14 +14,13 @@ from tests.chaos.table import PREFIX, config_of
 from tests.schemas import check
 from tests.table_log import Play
 from vision.app.journal import Destinations, Journal
-from vision.app.signing import anchors_of
 from vision.app.succession import SEQ_A_DAY, begin_log
 from vision.cli import main
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Event
 from vision.record.proofs import EvidenceKept, Medium
-from vision.storage.anchors import make_keys
+from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log_reader import read_log, read_messages
 from vision.wire.messages import Message

@@ -14,7 +14,7 @@ import httpx
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from vision.access.second_person import Policy
-from vision.app.boards import Boards, address_of
+from vision.board.host.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.game.events import Event
 from vision.mqtt.embedded_broker import EmbeddedBroker

@@ -16,8 +16,8 @@ import pytest
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.mqtt.endpoints import endpoint_at
 from tests.table_log import overdraw
-from vision.app.boards import Boards, address_of, prefixes_of
 from vision.board.feed import Feed
+from vision.board.host.boards import Boards, address_of, prefixes_of
 from vision.board.server import BoardServer
 from vision.board.table_state import TableState, Update
 from vision.board.web import FIELDS, TOPICS, public_part

@@ -16,7 +16,7 @@ from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from tests.table_log import overdraw, write_log
 from vision.access.users import load_users, save_users
-from vision.app.boards import Boards, address_of
+from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import Accounts, load_passwords, save_password
 from vision.board.login.sessions import Sessions, Visitor
 from vision.board.login.tries import TRIES_OF_NAME, Throttle

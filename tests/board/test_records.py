@@ -13,9 +13,9 @@ from tests.board.hall import free_port, opened, with_board
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from vision.access.users import load_users, save_users
-from vision.app import boards as boards_app
-from vision.app.boards import Boards, address_of
 from vision.board.desk import pages, records
+from vision.board.host import boards as boards_app
+from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import save_password
 from vision.game.commands import SignIn
 from vision.mqtt.embedded_broker import EmbeddedBroker

@@ -13,8 +13,9 @@ import pytest
 
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
-from vision.app.boards import Boards, address_of
-from vision.app.evidence import outline_px
+from vision.app.drawn_film import live_drawing
+from vision.board.desk.table_editor import TableEditor
+from vision.board.host.boards import Boards, address_of
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -52,7 +53,9 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
         reader = Reader(broker.port, "7", users)
         with (
             reader.beating(),
-            Boards([served], address_of(served), {"7": file}) as boards,
+            Boards(
+                [served], address_of(served), {"7": TableEditor(served, file, live_drawing)}
+            ) as boards,
             httpx.Client(base_url=boards.server.url, timeout=30) as client,
         ):
             answer = client.post("login", json={"name": "Di", "password": PASSWORD})
@@ -101,7 +104,7 @@ def test_live_picture_shows_the_layout_alone_and_is_recorded(workshop: Workshop)
     assert [one.status_code for one in pictures] == [200, 200]
     image = cv2.imdecode(np.frombuffer(pictures[0].content, np.uint8), cv2.IMREAD_GRAYSCALE)
     assert image is not None
-    hull = cv2.convexHull(outline_px(load(workshop.file).view))
+    hull = cv2.convexHull(load(workshop.file).view.outline_px())
     inside = cv2.fillConvexPoly(np.zeros_like(image), np.rint(hull).astype(np.int32), 255) > 0
     near = cv2.dilate(inside.astype(np.uint8), np.ones((9, 9))) > 0  # JPEG smears an edge
     assert np.median(image[inside]) > 190

@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.people import house_of_people, with_desk
 from tests.browser.voice import Reader, Voice, table_config, wait_for
-from vision.app.boards import Boards, address_of
+from vision.board.host.boards import Boards, address_of
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 TABLES = 60

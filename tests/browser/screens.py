@@ -24,7 +24,9 @@ from tests.browser.conftest import CHROMIUM
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, table_config, wait_for
-from vision.app.boards import Boards, address_of
+from vision.app.drawn_film import live_drawing
+from vision.board.desk.table_editor import TableEditor
+from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -54,7 +56,8 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
             )
             for name in ("1", "2")
         ]
-        boards = closing.enter_context(Boards(configs, address_of(configs[0]), {"1": table}))
+        editors = {"1": TableEditor(configs[0], table, live_drawing)}
+        boards = closing.enter_context(Boards(configs, address_of(configs[0]), editors))
         readers = [Reader(broker.port, name, users) for name in ("1", "2")]
         for reader in readers:
             closing.callback(reader.hang_up)

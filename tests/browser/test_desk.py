@@ -16,8 +16,8 @@ from tests.browser.conftest import Hall, Screen
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import Play, overdraw
-from vision.app.boards import Boards, address_of
 from vision.app.evidence import write_film
+from vision.board.host.boards import Boards, address_of
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.wire.messages import iso

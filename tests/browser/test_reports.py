@@ -18,10 +18,11 @@ from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import SITE, table_config, wait_for
 from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
-from vision.app.boards import Boards, address_of
 from vision.archive.database import open_archive
 from vision.archive.writer import Writer
+from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
+from vision.commands.board import reports_of
 from vision.config.table import TableConfig
 from vision.game.outputs import Alert, AlertState, Deadline, Severity
 from vision.wire.messages import alert_payload, iso
@@ -99,7 +100,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Boards, Ta
     users, key = house_of_people(folder)
     with Mosquitto(folder) as broker:
         configs = [configured(broker.port, str(n), users, key, address) for n in range(1, 101)]
-        with Boards(configs, address_of(configs[0])) as boards:
+        with Boards(configs, address_of(configs[0]), reports=reports_of(address)) as boards:
             wait_for(lambda: boards.feed.connected)
             tables = Tables(broker.port)
             yield boards, tables

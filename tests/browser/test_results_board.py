@@ -13,7 +13,7 @@ from tests.browser.conftest import Hall, Screen
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.table_log import NOON, clean, ruled, said
-from vision.app.boards import Boards, address_of
+from vision.board.host.boards import Boards, address_of
 from vision.game.cards import Card
 from vision.game.commands import CorrectCard
 from vision.game.events import Role, Slot, Winner

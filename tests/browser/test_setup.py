@@ -18,7 +18,9 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, table_config
-from vision.app.boards import Boards, address_of
+from vision.app.drawn_film import live_drawing
+from vision.board.desk.table_editor import TableEditor
+from vision.board.host.boards import Boards, address_of
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -59,7 +61,9 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterato
             update={"camera": config.camera, "view": config.view}
         )
         served = with_desk(served, users, key)
-        with Boards([served], address_of(served), {"7": file}) as boards:
+        with Boards(
+            [served], address_of(served), {"7": TableEditor(served, file, live_drawing)}
+        ) as boards:
             context = chromium.new_context(viewport={"width": 1600, "height": 900})
             page = context.new_page()
             page.goto(f"{boards.server.url}login?next=/setup/7")

@@ -12,8 +12,9 @@ import cv2
 import numpy as np
 import pytest
 
+from vision.app.drawn_film import live_drawing
 from vision.app.pipeline import layout_of
-from vision.app.table_editor import TableEditor
+from vision.board.desk.table_editor import TableEditor
 from vision.camera import pictures
 from vision.camera.pictures import decode_picture, open_picture
 from vision.camera.source import open_source
@@ -91,7 +92,7 @@ def on_page(path: Path) -> object:
     table = path.parent / "table.toml"
     text = EXAMPLE.read_text("utf-8")
     table.write_text(text.replace("[view]", f'[view]\nlayout = "{path}"', 1), encoding="utf-8")
-    return TableEditor(load(table), table).kept()
+    return TableEditor(load(table), table, live_drawing).kept()
 
 
 def as_self_test(path: Path) -> object:

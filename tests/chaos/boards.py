@@ -25,8 +25,8 @@ from tests.chaos.shoe import NOON, deal, laid
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
 from tests.table_log import session_of
-from vision.app.boards import Boards, address_of
 from vision.app.journal import Destinations, Journal, header_of
+from vision.board.host.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.game.cards import DECK
 from vision.game.commands import ResultStands

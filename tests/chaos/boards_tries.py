@@ -19,7 +19,9 @@ from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
 from tests.chaos.outcome import Done
 from tests.table_log import overdraw
-from vision.app.boards import Boards, address_of
+from vision.app.drawn_film import live_drawing
+from vision.board.desk.table_editor import TableEditor
+from vision.board.host.boards import Boards, address_of
 from vision.board.rights import MAY_ORDER
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
@@ -72,7 +74,9 @@ def run() -> Done:
         config = with_desk(table_config(broker.port), users, key)
         reader = Reader(broker.port, "7", users)
         opened.callback(reader.hang_up)
-        boards = opened.enter_context(Boards([config], address_of(config), {"7": file}))
+        boards = opened.enter_context(
+            Boards([config], address_of(config), {"7": TableEditor(config, file, live_drawing)})
+        )
         wait_for(lambda: boards.feed.connected)
         reader.play(overdraw().events[:-1])
         everybody = (ANONYMOUS, *PEOPLE, CROSS)

@@ -1,4 +1,4 @@
-"""Write the film of `run --draw`: every picture with what sight makes of it, as MP4 with H.264.
+"""Draw on pictures what sight makes of them: the film of `run --draw`, and the set-up page, live.
 
 The film consists of fragments of two seconds, each whole: whatever ends the program, what was
 written so far can be played.
@@ -6,7 +6,7 @@ written so far can be played.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,12 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
-from vision.config.table import TableConfig
+from vision.app.pipeline import SightPipeline
+from vision.config.profiles import load_profile
+from vision.config.table import TableConfig, path_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
+from vision.inference.load import Runtime, open_models
 from vision.sight.drawing import BAD, GOOD, RUN, WHITE, Colour, Drawing, SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.wire.session import Step
@@ -167,3 +170,26 @@ def _new_file(path: Path) -> IO[bytes]:
             f"--draw: {path} cannot be written: {error.strerror}; give a path in a folder that "
             "exists and is writable"
         ) from None
+
+
+def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
+    """Return what draws on the frames of a table, in order of time.
+
+    ConfigurationError where models, deck or profile cannot be opened, or, later, a frame has not
+    the size that the table was calibrated with.
+    """
+    models = open_models(
+        **config.models.paths(),
+        threads=config.models.threads,
+        runtime=Runtime(config.models.provider),
+        deck=path_of(config.deck.path),
+    )
+    pipeline = SightPipeline(config, models, decks=load_profile(config.profile).rules.decks)
+    pipeline.keep_view()
+    drawing = Drawing(config.view.table_view())
+
+    def draw(frame: Frame) -> Image:
+        pipeline.see(frame)
+        return drawing(frame, pipeline.view)
+
+    return draw

@@ -38,16 +38,13 @@ from vision.game.outputs import (
     Severity,
 )
 from vision.record.proofs import EvidenceKept, Medium, Shelf
-from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.geometry.frame import Frame, Image
 from vision.storage.copier import Copier
 from vision.storage.evidence import Doomed, EvidenceStore, Limits, folder_of
 from vision.wire.messages import Message, topic_level
 from vision.wire.session import TableSession
 
 LOUD = (Severity.WARNING, Severity.CRITICAL)
-# Millimetres of table kept around the layout: about a card's width, so that a card dealt over its
-# edge can still be seen. Less cuts proof off, more shows what guests do.
-MARGIN_MM = 60.0
 NO_HASH = ""  # of a piece that is not written yet
 # JPEG quality, 0 to 100, chosen by looking at stills and clips of simulated films. Lower saves disk
 # and blurs the indices, which are the proof.
@@ -93,7 +90,7 @@ class EvidenceRecorder:
             Path(settings.folder) if settings.folder else folder_of(log_path)
         )
         self._most_bytes = most_bytes
-        self._crop = Crop(outline_px(view), size)
+        self._crop = Crop(view.outline_px(), size)
         length_s = settings.before_s + settings.after_s + 1
         self._buffer = ClipBuffer(self._crop, length_s=length_s, fps=settings.clip_fps)
         self._frame: Frame | None = None
@@ -268,15 +265,6 @@ def _needs_proof(alert: Alert, shelf: Shelf) -> bool:
 
 
 # --- pictures ------------------------------------------------------------------------------------
-
-
-def outline_px(view: ViewSection) -> Points:
-    """Return points (n x 2 pixels) whose hull holds the layout and all its slots and areas."""
-    areas = [*view.slots_mm.values(), view.mouth_mm, view.discard_mm or ()]
-    points = np.array([*view.table_mm, *(point for area in areas for point in area)], np.float32)
-    away = points - points.mean(axis=0)
-    length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
-    return view.plane().to_px(points + away / length * MARGIN_MM)
 
 
 class Crop:

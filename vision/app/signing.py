@@ -6,36 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vision.audit.verify import Trust
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.record.codec import event_from_json
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
 from vision.record.register import Register
-from vision.storage.anchors import LogSigner, fingerprint, load_public, read_anchors
+from vision.storage.anchors import LogSigner, anchors_of, fingerprint
 from vision.storage.keyring import load_ring
 from vision.storage.log import Entry, Store
 from vision.wire.messages import iso
 from vision.wire.session import Step, TableSession, advance
-
-
-def anchors_of(log: Path) -> Path:
-    """Return the file of the anchors of a log unless the table file names another."""
-    return log.with_suffix(".anchors.jsonl")
-
-
-def trust_of_table(config: TableConfig) -> Trust:
-    """Return what an export of a table's own log is held against: its public key, its anchors.
-
-    Nothing where the log is not signed, or its public half does not lie beside the key.
-    """
-    key = Path(config.log.signing_key + ".pub")
-    if not config.log.signing_key or not key.exists():
-        return Trust()
-    anchors = Path(config.log.anchors) if config.log.anchors else anchors_of(Path(config.log.path))
-    kept = tuple(read_anchors(anchors)) if anchors.exists() else ()
-    return Trust((load_public(key),), kept)
 
 
 def open_signer(

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from vision.app.journal import header_of
 from vision.app.restore import checkpoint_of
-from vision.app.signing import anchor_for, anchors_of
+from vision.app.signing import anchor_for
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.proofs import LogBegun
-from vision.storage.anchors import LogSigner
+from vision.storage.anchors import LogSigner, anchors_of
 from vision.storage.copies import put_in_place
 from vision.storage.log import Entry, Store
 from vision.storage.sqlite import CLOSED, explained, lock, open_for_reading

@@ -6,12 +6,12 @@ import argparse
 import shutil
 from pathlib import Path
 
-from vision.app.signing import anchors_of
 from vision.audit.verify import Trust, audit
 from vision.commands.printing.console import broken
 from vision.errors import OutsideError
 from vision.files import make_folder
 from vision.record.chain import BrokenChainError
+from vision.storage.anchors import anchors_of
 from vision.storage.copier import copy_missing
 from vision.storage.copies import copy_log
 from vision.storage.evidence import folder_of

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
-from vision.app.boards import Boards, address_of
+from vision.app.drawn_film import live_drawing
+from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
+from vision.board.host.boards import NO_REPORTS, Boards, Reports, address_of
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 HELP = "serve the boards of one table or many, fed by their broker"
 
@@ -35,8 +43,12 @@ def run(args: argparse.Namespace) -> int:
     if port is not None and not 0 <= port <= 65535:
         raise ConfigurationError(f"--http-port {port}: ports run from 0 (a free one) to 65535")
     address = address_of(configs[0], host=args.http_host, port=port)
-    files = {config.table: path for config, path in zip(configs, args.table, strict=True)}
-    with Boards(configs, address, files) as boards:
+    editors = {
+        config.table: TableEditor(config, path, live_drawing)
+        for config, path in zip(configs, args.table, strict=True)
+    }
+    reports = reports_of(configs[0].archive.address)
+    with Boards(configs, address, editors, reports) as boards:
         print(f"board: {boards.server.url}", flush=True)
         _wait(boards.feed)
     return 0
@@ -60,6 +72,34 @@ def _check_broker(configs: list[TableConfig], paths: list[Path]) -> None:
                 f"{path}: broker.host, broker.port: one board server listens to one broker, that "
                 f"of {paths[0]}; give tables of another broker a board server of their own"
             )
+
+
+def reports_of(address: str) -> Reports:
+    """Return what can be asked of the archive at an address, and what asks it; nothing without one.
+
+    The archive is opened by the first question, so that a board starts without it.
+    ConfigurationError when the libraries of an archive are not installed.
+    """
+    if not address:
+        return NO_REPORTS
+    try:
+        from vision.archive.database import open_archive  # noqa: PLC0415
+        from vision.archive.questions import QUESTIONS, ask, asked_of  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"[archive] address is set, but '{error.name}' is not installed; install what a floor "
+            'needs: pip install "shoe-reader[floor]"'
+        ) from error
+    opened: list[Engine] = []
+    mutex = threading.Lock()
+
+    def answer(kind: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
+        with mutex:
+            if not opened:
+                opened.append(open_archive(address))
+        return ask(opened[0], kind, asked_of(asked)).json()
+
+    return {kind: groups for kind, (_, groups) in QUESTIONS.items()}, answer
 
 
 def _wait(feed: Feed) -> None:

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vision.access.users import Credential, RoleName, User, Users, save_users
-from vision.app.board_process import BoardProcess, Served, with_broker
+from vision.app.drawn_film import live_drawing
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
+from vision.board.host.process import BoardProcess, Served, with_broker
 from vision.board.login.passwords import save_password
 from vision.commands.printing.console import Console, clock
 from vision.config.table import TableConfig, load
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     file = _own_table_file(dealt.folder, folder)
     destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
     config, password = _with_people(_logged(load(file), destinations), folder)
-    with BoardProcess(config, file) as boards:
+    with BoardProcess(config, file, live_drawing) as boards:
         served = boards.served
         config = with_broker(config, served.port, served.websocket_port)
         print(

@@ -34,12 +34,15 @@ from vision.config.fields import (
 from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
 from vision.secrets import has_password, shown
-from vision.sight.geometry.frame import Frame
+from vision.sight.geometry.frame import Frame, Points
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 
 # Bytes. A table file has a few kilobytes; this stops a wrong path (a film, a log) from being read
 # into memory. Too low, and a long table file would be refused.
 FILE_LIMIT = 1024 * 1024
+# Millimetres of table kept around the layout: about a card's width, so that a card dealt over its
+# edge can still be seen. Less cuts proof off, more shows what guests do.
+MARGIN_MM = 60.0
 REFUSED = (
     "a password stands in it; put the password in an environment variable, and ${NAME} in its place"
 )
@@ -174,6 +177,14 @@ class ViewSection(Section):
             discard=None if self.discard_mm is None else np.asarray(self.discard_mm, np.float32),
             card_mm=self.card_mm,
         )
+
+    def outline_px(self) -> Points:
+        """Return points (n x 2 pixels) whose hull holds the layout, its slots and its areas."""
+        areas = [self.table_mm, *self.slots_mm.values(), self.mouth_mm, self.discard_mm or ()]
+        points = np.array([point for area in areas for point in area], np.float32)
+        away = points - points.mean(axis=0)
+        length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1.0)
+        return self.plane().to_px(points + away / length * MARGIN_MM)
 
 
 class ModelsSection(Section):

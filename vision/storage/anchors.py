@@ -230,3 +230,8 @@ def anchor_from(data: dict[str, object]) -> tuple[str, str, Anchored]:
     if type(at) is not int or type(number) is not int:
         raise TypeError("not a whole number")
     return str(site), str(table), Anchored(at, number=number, **words)  # type: ignore[arg-type]
+
+
+def anchors_of(log: Path) -> Path:
+    """Return the file of the anchors of a log unless the table file names another."""
+    return log.with_suffix(".anchors.jsonl")

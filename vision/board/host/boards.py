@@ -10,24 +10,23 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.access.users import Credential, load_credential
-from vision.app.reports import reports_of
-from vision.app.signing import trust_of_table
-from vision.app.table_editor import TableEditor
 from vision.audit.export import Sources, write_archive
 from vision.audit.selection import Part
+from vision.audit.verify import Trust
 from vision.board.desk.commands import Orders
 from vision.board.desk.history import Backfill, History
 from vision.board.desk.pages import DeskPages, Parts
 from vision.board.desk.records import Records
-from vision.board.desk.reports import ReportPages
+from vision.board.desk.reports import Ask, Kinds, ReportPages
 from vision.board.desk.setup import SetupPages
+from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
 from vision.board.login.identity import Identities
 from vision.board.login.pages import LoginPages
@@ -53,10 +52,13 @@ from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
 from vision.record.codec import rules_hash
 from vision.record.facts import Fact
+from vision.storage.anchors import anchors_of, load_public, read_anchors
 from vision.storage.evidence import folder_of
 from vision.wire.messages import PREFIX
 
 log = logging.getLogger(__name__)
+Reports = tuple[Kinds, Ask]  # what can be asked of an archive, and what asks it
+NO_REPORTS: Reports = ({}, lambda _kind, _asked: {})  # of a house without one
 
 
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
@@ -122,17 +124,21 @@ class Boards:
         self,
         configs: Sequence[TableConfig],
         address: BoardSection,
-        files: Mapping[str, Path] | None = None,
+        editors: Mapping[str, TableEditor] | None = None,
+        reports: Reports = NO_REPORTS,
     ) -> None:
         """Prepare the boards; nothing is served or asked before they are entered.
 
-        `files` are the table files by table, for the engineer to change. ConfigurationError when
-        the desk is set up by half.
+        `editors` are of the table files by table, for the engineer to change; `reports` are asked
+        of the archive. ConfigurationError when the desk is set up by half.
         """
         prefixes, facts = prefixes_of(configs), facts_of(configs)
         first = configs[0]
         self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
-        self.desk = _DeskServer(configs, address, prefixes, files or {}) if first.desk.key else None
+        self.desk = None
+        if first.desk.key:
+            desk = _Desk(prefixes, editors or {}, reports)
+            self.desk = _DeskServer(configs, address, desk)
         routes = public_routes(self.feed, facts, lambda: self.server.stopping)
         if self.desk is not None:
             routes += self.desk.routes(facts, lambda: self.server.stopping)
@@ -154,16 +160,18 @@ class Boards:
             self.desk.stop()
 
 
+class _Desk(NamedTuple):
+    """What the desks of some tables show besides what the first table file says."""
+
+    prefixes: Mapping[str, str]
+    editors: Mapping[str, TableEditor]
+    reports: Reports
+
+
 class _DeskServer:
     """The part of a board server for people who log in, with its own link to the broker."""
 
-    def __init__(
-        self,
-        configs: Sequence[TableConfig],
-        address: BoardSection,
-        prefixes: Mapping[str, str],
-        files: Mapping[str, Path],
-    ) -> None:
+    def __init__(self, configs: Sequence[TableConfig], address: BoardSection, desk: _Desk) -> None:
         config = configs[0]
         self._configs = {table_config.table: table_config for table_config in configs}
         _check_secrecy(address)
@@ -171,7 +179,7 @@ class _DeskServer:
         self._history = History()
         self._feed = Feed(
             _endpoint(config, config.desk),
-            prefixes,
+            desk.prefixes,
             DESK_TOPICS,
             reduce=desk_part,
             recorder=self._history.record,
@@ -185,9 +193,8 @@ class _DeskServer:
         self._accounts = Accounts(users, passwords, days=config.desk.password_days)
         self._login = self._login_pages(config, address, credential, folder)
         self._records.watch(self._note_accounts)
-        editors = {table: TableEditor(self._configs[table], path) for table, path in files.items()}
-        self._set_up = SetupPages(self._login, editors, self._records)
-        self._asked = reports_of(config.archive.address)
+        self._set_up = SetupPages(self._login, desk.editors, self._records)
+        self._reports = desk.reports
 
     def _login_pages(
         self, config: TableConfig, address: BoardSection, credential: Credential, folder: Path
@@ -218,7 +225,7 @@ class _DeskServer:
         """Return the routes of logging in and of the desks."""
         parts = Parts(self._feed, self._orders, self._records, self._history)
         desk = DeskPages(self._login, parts, self._export)
-        reports = ReportPages(self._login, *self._asked)
+        reports = ReportPages(self._login, *self._reports)
         return [
             *self._login.routes(),
             *desk.routes(facts, stopping),
@@ -251,7 +258,7 @@ class _DeskServer:
             )
         log_path, folder = Path(config.log.path), config.evidence.folder
         evidence = Path(folder) if folder else folder_of(log_path)
-        sources = Sources(log_path, evidence, trust_of_table(config))
+        sources = Sources(log_path, evidence, _trust_of(config))
         try:
             write_archive(sources, out, Part(shoe, coup))
         except BrokenChainError as error:
@@ -278,6 +285,19 @@ class _DeskServer:
 
 
 CHANGED = (Fact.PASSWORD_CHANGED, Fact.SECOND_FACTOR_CHANGED)
+
+
+def _trust_of(config: TableConfig) -> Trust:
+    """Return what an export of a table's own log is held against: its public key, its anchors.
+
+    Nothing where the log is not signed, or its public half does not lie beside the key.
+    """
+    key = Path(config.log.signing_key + ".pub")
+    if not config.log.signing_key or not key.exists():
+        return Trust()
+    anchors = Path(config.log.anchors) if config.log.anchors else anchors_of(Path(config.log.path))
+    kept = tuple(read_anchors(anchors)) if anchors.exists() else ()
+    return Trust((load_public(key),), kept)
 
 
 def people_files(config: TableConfig) -> tuple[Path, Path, Path]:

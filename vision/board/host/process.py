@@ -15,7 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Self
 
-from vision.app.boards import Boards, address_of
+from vision.board.desk.table_editor import Draw, TableEditor
+from vision.board.host.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -45,14 +46,17 @@ class BoardProcess:
 
     served: Served
 
-    def __init__(self, config: TableConfig, file: Path) -> None:
-        """Prepare; `file` is the table file, for the engineer to change on the set-up page."""
+    def __init__(self, config: TableConfig, file: Path, draw: Draw) -> None:
+        """Prepare; `file` is the table file, for the engineer to change on the set-up page.
+
+        `draw` is a function of a module, which the process imports.
+        """
         # A new interpreter: this one has threads, which a fork would break.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._theirs = theirs
         self._process = context.Process(
-            target=_serve, args=(config, file, theirs), name="boards", daemon=True
+            target=_serve, args=(config, file, draw, theirs), name="boards", daemon=True
         )
 
     def __enter__(self) -> Self:
@@ -80,7 +84,7 @@ class BoardProcess:
             self._process.join()
 
 
-def _serve(config: TableConfig, file: Path, pipe: Connection) -> None:
+def _serve(config: TableConfig, file: Path, draw: Draw, pipe: Connection) -> None:
     """Serve until the other end of the pipe is closed, by will or by the end of its process."""
     # Ctrl-C is for the reader, whose last messages are still to be passed on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -88,14 +92,14 @@ def _serve(config: TableConfig, file: Path, pipe: Connection) -> None:
         os.nice(NICE)
     try:
         with ExitStack() as opened:
-            pipe.send(_opened(opened, config, file))
+            pipe.send(_opened(opened, config, file, draw))
             with suppress(EOFError):
                 pipe.recv()
     except OutsideError as error:
         pipe.send(error)
 
 
-def _opened(opened: ExitStack, config: TableConfig, file: Path) -> Served:
+def _opened(opened: ExitStack, config: TableConfig, file: Path, draw: Draw) -> Served:
     """Start both, on free ports where the usual ones are taken."""
     notes: list[str] = []
     broker = EmbeddedBroker(config.broker.port, config.broker.websocket_port)
@@ -107,12 +111,13 @@ def _opened(opened: ExitStack, config: TableConfig, file: Path) -> Served:
         )
         broker = opened.enter_context(EmbeddedBroker(0, 0))
     config = with_broker(config, broker.port, broker.websocket_port)
+    editors = {config.table: TableEditor(config, file, draw)}
     try:
-        boards = opened.enter_context(Boards([config], address_of(config), {config.table: file}))
+        boards = opened.enter_context(Boards([config], address_of(config), editors))
     except OutsideError:
         notes.append(f"port {config.board.port} is taken; the board takes another")
         address = address_of(config, port=0)
-        boards = opened.enter_context(Boards([config], address, {config.table: file}))
+        boards = opened.enter_context(Boards([config], address, editors))
     return Served(broker.port, broker.websocket_port, boards.server.url, tuple(notes))
 
 

@@ -7,21 +7,19 @@ pages and people.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import cv2
 import numpy as np
 
-from vision.app.evidence import outline_px
-from vision.app.live_drawing import live_drawing
 from vision.board.desk.setup import Viewfinder, Written
 from vision.camera.pictures import open_picture
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView, polygon
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
@@ -29,14 +27,16 @@ MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs
 OUTSIDE = 0.5
 
 
+# Gives what draws on the frames of a table, in order of time, what a reader makes of them.
+Draw = Callable[[TableConfig], Callable[[Frame], Image]]
+
+
 class TableEditor:
     """One table file and its camera."""
 
-    def __init__(self, config: TableConfig, path: Path) -> None:
+    def __init__(self, config: TableConfig, path: Path, draw: Draw) -> None:
         self._path = path
-        self._viewfinder = Viewfinder(
-            config.camera, lambda: live_drawing(load(path)), cover=self._covered
-        )
+        self._viewfinder = Viewfinder(config.camera, lambda: draw(load(path)), cover=self._covered)
 
     @property
     def file(self) -> str:
@@ -102,7 +102,7 @@ class TableEditor:
 
     def _covered(self, image: Image) -> Image:
         """Return a picture with all blacked out that lies beyond the layout: guests, and staff."""
-        hull = cv2.convexHull(outline_px(load(self._path).view)).reshape(-1, 2)
+        hull = cv2.convexHull(load(self._path).view.outline_px()).reshape(-1, 2)
         mask = np.zeros(image.shape[:2], np.uint8)
         cv2.fillConvexPoly(mask, np.rint(hull).astype(np.int32), 255)
         return cast(Image, cv2.bitwise_and(image, image, mask=mask))

@@ -43,7 +43,7 @@ class Room(NamedTuple):
 ROOMS = {
     "vision/game": Room(pure=True),
     "vision/record": Room(("game",), pure=True),
-    "vision/wire": Room(("game", "record"), pure=True),
+    "vision/wire": Room(("game", "record"), ("fastjsonschema",), pure=True),
     "vision/sight": Room(("game",), ("numpy", "cv2"), pure=True),
     "vision/config": Room(
         ("game", "sight.geometry"), ("cv2", "numpy", "pydantic", "pydantic_core", "tomlkit")
@@ -85,7 +85,6 @@ ROOMS = {
             "argon2",
             "cryptography",
             "cv2",
-            "fastjsonschema",
             "numpy",
             "paho",
             "pyotp",

@@ -5,17 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, select, text
+from sqlalchemy import text
 
-from tests.archive.test_writer import received
-from tests.table_log import PLAYS, said
-from vision.archive.database import MIGRATIONS, open_archive, sql_address
-from vision.archive.tables import RANKS, coup, metadata
-from vision.archive.writer import Writer
+from vision.archive.database import open_archive, sql_address
+from vision.archive.tables import metadata
 from vision.errors import ConfigurationError, OutsideError
 
 
@@ -24,30 +19,6 @@ def test_migrations_make_the_tables_of_the_program(tmp_path: Path) -> None:
     engine = open_archive(str(tmp_path / "archive.sqlite"))
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-
-
-def test_ranks_of_an_older_archive_are_counted_from_its_results(tmp_path: Path) -> None:
-    """An archive of the first version answers as one that was written today."""
-    path = str(tmp_path / "archive.sqlite")
-    engine = open_archive(path)
-    messages = said(PLAYS["overdraw"]().events)
-    Writer(engine).take(received(messages))
-    ranks = select(*(coup.c[name] for name in RANKS.values())).order_by(*coup.primary_key)
-    with engine.connect() as connection:
-        wanted = connection.execute(ranks).all()
-        migrations = config_for(connection)
-        command.downgrade(migrations, "1")
-        connection.commit()
-    with open_archive(path).connect() as connection:
-        assert connection.execute(ranks).all() == wanted
-    assert sum(map(sum, wanted)) >= 4
-
-
-def config_for(connection: Connection) -> Config:
-    """Return what Alembic needs to change the tables of a connection."""
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(MIGRATIONS))
-    return config
 
 
 def test_archive_of_a_newer_version_is_refused(tmp_path: Path) -> None:

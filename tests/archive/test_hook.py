@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select, update
 
 from tests.archive.test_writer import received
 from tests.mqtt.mqtt_tools import wait_for
 from tests.table_log import PLAYS, said
 from vision.archive import hook as hooks
+from vision.archive import tables
 from vision.archive.database import open_archive
 from vision.archive.hook import Hook, hook_target
 from vision.archive.writer import Writer
@@ -33,7 +34,7 @@ class Address(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Taking)
         self.taken: list[tuple[dict[str, str], bytes]] = []
-        self.failures = 0
+        self.failures, self.failure = 0, 503
 
     @property
     def url(self) -> str:
@@ -47,11 +48,11 @@ class Taking(BaseHTTPRequestHandler):
     server: Address
 
     def do_POST(self) -> None:
-        """Take it, or answer 503."""
+        """Take it, or fail."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.server.failures:
             self.server.failures -= 1
-            self.send_response(503)
+            self.send_response(self.server.failure)
         else:
             self.server.taken.append((dict(self.headers), body))
             self.send_response(204)
@@ -65,6 +66,7 @@ class Taking(BaseHTTPRequestHandler):
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[Address]:
     """Run an address that takes messages."""
     monkeypatch.setattr(hooks, "FIRST_RETRY_S", 0.02)
+    monkeypatch.setattr(hooks, "LAST_RETRY_S", 0.05)
     server = Address()
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -130,3 +132,48 @@ def test_hook_that_cannot_be_used_is_refused(url: str, secret: str, said_of_it: 
     """The words say what to write."""
     with pytest.raises(ConfigurationError, match=said_of_it):
         hook_target(url, secret, as_cloudevents=False)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("payload", '{"schema": 1, "why": "\\ud800"}'),
+        ("payload", '{"fps": NaN}'),
+        ("payload", "no JSON"),
+        ("boot", "b\nx: y"),
+        ("table_name", "казино"),
+    ],
+)
+def test_message_that_cannot_be_sent_is_set_aside_and_the_others_come(
+    engine: Engine, address: Address, column: str, value: str
+) -> None:
+    """A row that somebody else wrote ends no thread; it stands apart, with the reason."""
+    hook = Hook(engine, hook_target(address.url, SECRET, as_cloudevents=False))
+    messages = said(PLAYS["clean"]().events)
+    Writer(engine).take(received(messages))
+    first = select(tables.message.c.arrival).order_by(tables.message.c.arrival).limit(1)
+    with engine.begin() as connection:
+        odd = tables.message.c.arrival == connection.execute(first).scalar()
+        connection.execute(update(tables.message).where(odd).values({column: value}))
+    hook.start()
+    kept = [m for m in messages if m.payload and is_kept(m.topic)]
+    wait_for(lambda: len(address.taken) == len(kept) - 1)
+    hook.stop()
+    with engine.connect() as connection:
+        assert len(connection.execute(select(tables.apart)).all()) == 1
+
+
+@pytest.mark.parametrize(("status", "is_set_aside"), [(400, True), (422, True), (404, False)])
+def test_message_that_the_address_refuses_holds_up_none_behind_it(
+    engine: Engine, address: Address, status: int, *, is_set_aside: bool
+) -> None:
+    """An answer about the message sets it aside after some tries, one on the address does not."""
+    hook = Hook(engine, hook_target(address.url, SECRET, as_cloudevents=False))
+    messages = said(PLAYS["clean"]().events)
+    address.failures, address.failure = hooks.TRIES, status
+    Writer(engine).take(received(messages))
+    hook.start()
+    kept = [m for m in messages if m.payload and is_kept(m.topic)]
+    wait_for(lambda: len(address.taken) == len(kept) - is_set_aside)
+    hook.stop()
+    assert len(address.taken) == len(kept) - is_set_aside

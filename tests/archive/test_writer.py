@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, Table, select
+from sqlalchemy.exc import OperationalError
 
 from tests.archive.postgres import FOLDERS, Postgres
 from tests.table_log import PLAYS, said
+from tests.wire.odd_messages import ODD, REPLY
+from tests.wire.odd_messages import said as odd_said
 from vision.archive import tables
+from vision.archive import writer as writing
 from vision.archive.database import MEMORY, open_archive
 from vision.archive.writer import Received, Writer
+from vision.errors import OutsideError
 from vision.wire.commands import again
 from vision.wire.messages import Message
 
@@ -106,7 +111,7 @@ def test_message_that_never_came_is_missing_until_it_is_sent_again(engine: Engin
 def test_message_of_an_older_term_is_kept_apart(engine: Engine) -> None:
     """A reader that was fenced off and wakes up makes no row of record."""
     status, *others = said(PLAYS["clean"]().events)
-    writer = Writer(engine)
+    writer = Writer(engine, pairs={"7"})
     writer.take(received([with_fields(status, term=1)]))
     writer.take(received([with_fields(one, term=2, boot="b2") for one in others[:20]]))
     late = with_fields(others[21], term=1)
@@ -195,3 +200,100 @@ def with_fields(message: Message, **fields: object) -> Message:
     content = {**json.loads(message.payload), **fields}
     seq = int(str(fields.get("seq", message.seq)))
     return Message(message.topic, json.dumps(content).encode(), message.qos, message.retain, seq)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_message_costs_the_archive_only_itself(engine: Engine, name: str) -> None:
+    """It is kept apart, and the results before and behind it are there, after a restart too."""
+    topic, payload = ODD[name]
+    good = received(said(PLAYS["clean"]().events))
+    writer = Writer(engine)
+    writer.take([*good[:9], Received("house", "7", topic, payload, NOW), *good[9:]])
+    assert len(rows(engine, tables.coup)) == 5
+    assert [len(row["payload"]) > 0 for row in rows(engine, tables.apart)] == [True]
+    assert writer.counts.unread == 1
+    assert Writer(engine).sources["house", "7"].missing() == []
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", 10**30, ["a"], "x" * 3_000_000])
+def test_message_that_the_database_refuses_costs_only_itself(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, text: Any
+) -> None:
+    """Also where the check of forms has a hole: one by one, and what fails alone is kept apart."""
+    real = writing.rows_of
+
+    def holed(one: Any, at: int) -> Any:
+        made = real(one, at)
+        for table, row in made:
+            if table is tables.coup and row["coup"] == 2:
+                row["shoe"] = text
+        return made
+
+    monkeypatch.setattr(writing, "rows_of", holed)
+    writer = Writer(engine)
+    writer.take(received(said(PLAYS["clean"]().events)))
+    apart = rows(engine, tables.apart)
+    there = len(rows(engine, tables.coup))
+    assert there + len(apart) == 5, [row["why"] for row in apart]
+    assert there >= 4
+    assert len(rows(engine, tables.message)) >= 5
+
+
+def test_database_that_is_away_blames_no_message(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch is given again as it was, and nothing of it is kept apart."""
+    writer = Writer(engine)
+    good = received(said(PLAYS["clean"]().events))
+
+    def away(*_: object) -> None:
+        raise OperationalError("", {}, Exception("gone"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "connect", away)
+        patch.setattr(engine, "begin", away)
+        with pytest.raises(OutsideError):
+            writer.take(good)
+    writer.take(good)
+    assert len(rows(engine, tables.coup)) == 5
+    assert rows(engine, tables.apart) == []
+
+
+def test_true_result_is_there_though_a_false_one_of_no_form_took_its_number(engine: Engine) -> None:
+    """What was kept apart under a number keeps the true message of that number out of nothing."""
+    good = said(PLAYS["clean"]().events)
+    place = next(n for n, m in enumerate(good) if m.topic.endswith("coup/result"))
+    content = json.loads(good[place].payload)
+    del content["banco"]
+    odd = Message(good[place].topic, json.dumps(content).encode(), 1, False, good[place].seq)
+    Writer(engine).take(received([*good[:place], odd, *good[place:]]))
+    assert len(rows(engine, tables.coup)) == 5
+
+
+def test_second_text_of_a_number_is_kept_as_a_conflict(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A forged result that came first does not hide that the true one came."""
+    good = said(PLAYS["clean"]().events)
+    place = next(n for n, m in enumerate(good) if m.topic.endswith("coup/result"))
+    forged = with_fields(good[place], winner="banco")
+    writer = Writer(engine)
+    writer.take(received([*good[:place], forged, *good[place:], good[place]]))
+    assert writer.counts.conflicts == 2
+    (apart,) = rows(engine, tables.apart)
+    assert apart["payload"].encode() == good[place].payload
+    assert "look who else speaks for this table" in caplog.text
+
+
+def test_order_says_whether_the_table_took_it(engine: Engine) -> None:
+    """An order that somebody made up stands beside the refusal of the table."""
+    writer = Writer(engine)
+    for ref in ("r1", "r2", "r3"):
+        order = json.dumps({"by": "Ann", "role": "inspector", "coup": 3, "ref": ref, "sig": "0"})
+        writer.take([Received("house", "7", "cmd/void_coup", order.encode(), NOW)])
+    for ref, accepted in (("r1", True), ("r2", False)):
+        reply = odd_said(REPLY, ref=ref, accepted=accepted, why="" if accepted else "not signed")
+        reply = reply.replace(b'"seq": 5', f'"seq": {10 + accepted}'.encode())
+        writer.take([Received("house", "7", "cmd/reply", reply, NOW)])
+    found = {row["ref"]: (row["accepted"], row["why"]) for row in rows(engine, tables.command)}
+    assert found == {"r1": (True, ""), "r2": (False, "not signed"), "r3": (None, "")}

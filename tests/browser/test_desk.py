@@ -20,6 +20,7 @@ from vision.app.evidence import write_film
 from vision.board.host.boards import Boards, address_of
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.wire.form import json_object
 from vision.wire.messages import iso
 
 pytestmark = pytest.mark.browser
@@ -364,7 +365,7 @@ def test_markup_in_messages_comes_out_as_text_on_every_page(
     enter: Enter, hall: Hall, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Markup is shown as it was written, also where the boards would let none of it through."""
-    monkeypatch.setattr("vision.board.feed.fault_of", lambda *_: "")
+    monkeypatch.setattr("vision.board.feed.message_of", lambda *said: json_object(said[-1]))
     words = "<img src=x onerror=alert(1)>"
     voice = Voice(hall.broker.port, table)
     voice.online()

@@ -22,9 +22,10 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Engine, func, select
 
-from vision.archive.database import explained, replacing
-from vision.archive.tables import hook, message
+from vision.archive.database import explained, once, replacing
+from vision.archive.tables import apart, hook, message
 from vision.errors import ConfigurationError, OutsideError
+from vision.wire.form import message_of
 from vision.wire.messages import PREFIX, iso
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,12 @@ LAST_RETRY_S = 300.0
 LOOK_S = 1.0
 # Fewest bytes of a secret: what Standard Webhooks asks for. Shorter ones can be guessed.
 SECRET_BYTES = 24
+# Answers that are about the message and not about the address; all others are of an address that is
+# away, or is not the right one, and hold up nothing that another try would not send.
+OF_THE_MESSAGE = (400, 413, 415, 422)
+# Tries of a message after which it is set aside, where the fault is its own. Fewer lose one to an
+# address that is being changed, more hold up those behind it for longer (a minute and a half here).
+TRIES = 7
 JOIN_S = 3.0  # seconds that the end of the thread is waited for
 SECRET_PREFIX = "whsec_"  # noqa: S105  # how Standard Webhooks marks one
 
@@ -93,8 +100,11 @@ def signature(secret: bytes, identity: str, moment: int, body: bytes) -> str:
 
 
 def envelope(row: Mapping[str, Any], *, as_cloudevents: bool) -> dict[str, Any]:
-    """Return a message of the archive as it is sent: CloudEvents, or topic and payload."""
-    content = json.loads(row["payload"])
+    """Return a message of the archive as it is sent: CloudEvents, or topic and payload.
+
+    ValueError where the row is no message of the contract: somebody else wrote it.
+    """
+    content = message_of(row["table_name"], row["topic"], row["payload"].encode())
     prefix = PREFIX.format(site=row["site"], table=row["table_name"])
     if not as_cloudevents:
         return {"topic": prefix + row["topic"], "payload": content}
@@ -117,6 +127,10 @@ def identity_of(row: Mapping[str, Any]) -> str:
     return ".".join(part for part in parts if part)
 
 
+class RefusedError(OutsideError):
+    """The address does not take this message, whatever it does with others."""
+
+
 class Hook:
     """Serves one address from an archive, in a thread of its own."""
 
@@ -125,6 +139,7 @@ class Hook:
         self._engine = engine
         self._target = target
         self._said = ""
+        self._failures = 0  # of the message that is due
         self._stopping, self._news = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="archive-hook", daemon=True)
         self._arrival = self._begin()
@@ -159,10 +174,8 @@ class Hook:
         while not self._stopping.is_set():
             try:
                 sent = self._send_some()
-            except (OSError, OutsideError, http.client.HTTPException) as error:
-                if str(error) != self._said:
-                    log.warning("%s: %s; trying again, nothing is lost", self._target.url, error)
-                self._said = str(error)
+            except Exception as error:  # noqa: BLE001  # whatever it is, the thread goes on
+                self._complain(error)
                 self._stopping.wait(delay)
                 delay = min(2 * delay, LAST_RETRY_S)
                 continue
@@ -171,8 +184,14 @@ class Hook:
                 self._news.wait(LOOK_S)
                 self._news.clear()
 
+    def _complain(self, error: Exception) -> None:
+        words = f"{type(error).__name__}: {error}"
+        if words != self._said:
+            log.warning("%s: %s; trying again, nothing is lost", self._target.url, ascii(words))
+        self._said = words
+
     def _send_some(self) -> int:
-        """Send what has come since; return how many. OutsideError, OSError, HTTPException."""
+        """Send what has come since; return how many. Whatever it raises: try again."""
         query = select(message).where(message.c.arrival > self._arrival)
         with explained(self._engine), self._engine.connect() as connection:
             found = connection.execute(query.order_by(message.c.arrival).limit(AT_ONCE))
@@ -180,15 +199,41 @@ class Hook:
         for row in rows:
             if self._stopping.is_set():
                 break
-            self._send(row)
-            self._arrival = row["arrival"]
-            with explained(self._engine), self._engine.begin() as connection:
-                values = {"url": self._target.url, "arrival": self._arrival}
-                connection.execute(replacing(connection, hook), values)
+            try:
+                self._send(row)
+            except (OSError, http.client.HTTPException):
+                raise  # the address is away
+            except Exception as error:
+                is_own = isinstance(error, RefusedError) or not isinstance(error, OutsideError)
+                self._failures += is_own
+                if self._failures < TRIES or not is_own:
+                    raise
+                self._pass(row, f"the web hook did not take it: {error}")
+            else:
+                self._pass(row)
         return len(rows)
 
+    def _pass(self, row: Mapping[str, Any], why: str = "") -> None:
+        """Note that a message was taken, or why it is set aside; OutsideError."""
+        values = {"url": self._target.url, "arrival": row["arrival"]}
+        with explained(self._engine), self._engine.begin() as connection:
+            connection.execute(replacing(connection, hook), values)
+            if why:
+                kept = {name: row[name] for name in row if name in apart.columns}
+                kept |= {"mark": f"hook {row['arrival']}", "why": ascii(why)}
+                connection.execute(once(connection, apart), kept)
+        if why:
+            log.error(
+                "message %d on %s is kept apart, the web hook goes on without it: %s; see to the "
+                "program there",
+                row["seq"],
+                ascii(row["topic"]),
+                ascii(why),
+            )
+        self._arrival, self._failures = row["arrival"], 0
+
     def _send(self, row: Mapping[str, Any]) -> None:
-        """Send one message; OSError or OutsideError where the address does not take it."""
+        """Send one message; OSError, OutsideError, or ValueError where it can be sent nowhere."""
         target = urlsplit(self._target.url)
         content = envelope(row, as_cloudevents=self._target.as_cloudevents)
         body = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
@@ -210,7 +255,8 @@ class Hook:
             answer.read()
         finally:
             connection.close()
+        words = f"{answer.status} {answer.reason}"
+        if answer.status in OF_THE_MESSAGE:
+            raise RefusedError(f"the hook refused a message: {words}; see to the program there")
         if answer.status // 100 != 2:
-            raise OutsideError(
-                f"the hook answered {answer.status} {answer.reason}; see to the program there"
-            )
+            raise OutsideError(f"the hook answered {words}; see to the program there")

@@ -15,7 +15,8 @@ from typing import Any
 from sqlalchemy import Table
 
 from vision.archive import tables
-from vision.wire.commands import PUBLIC, REPLAY
+from vision.wire.commands import COMMANDS, REPLAY, order_fields
+from vision.wire.form import message_of
 from vision.wire.messages import unix_ms
 
 Content = Mapping[str, Any]
@@ -28,9 +29,8 @@ KEPT = ("status", "coup/result", "alert", "alert/", "evidence", "anchor", "cmd/r
 REPLAYED = tuple(f"{REPLAY}/{side}/" for side in ("public", "restricted"))
 KEYED = "keyed"
 DECK = "deck sha256:"
-# Text of a payload that one row takes; the longest message of the contract that is kept has some
-# kilobytes. More, and a faulty client fills the database.
-TEXT_LIMIT = 64 * 1024
+# What a message needs to be archived, whatever else it lacks.
+NEEDED = ("table", "boot", "seq", "at")
 # Hexadecimal digits of a mark, 64 bits: two messages of one number with the same mark do not occur.
 MARK_DIGITS = 16
 
@@ -52,17 +52,20 @@ class Said:
     @property
     def boot(self) -> str:
         """The run of the reader."""
-        return str(self.content["boot"])
+        name: str = self.content["boot"]
+        return name
 
     @property
     def seq(self) -> int:
         """The number of the message."""
-        return int(self.content["seq"])
+        number: int = self.content["seq"]
+        return number
 
     @property
     def term(self) -> int:
         """The term of the reader that may speak, 0 for a table with one reader."""
-        return int(self.content.get("term", 0))
+        number: int = self.content.get("term", 0)
+        return number
 
     @property
     def counted(self) -> bool:
@@ -77,24 +80,21 @@ class Said:
         return self.topic.startswith("alert/") or self.topic in KEPT
 
 
-def said_of(site: str, table: str, topic: str, text: str) -> Said:
+def own_topic(topic: str) -> tuple[str, bool]:
+    """Return the topic that a message had at first, and whether it was sent again."""
+    start = next((start for start in REPLAYED if topic.startswith(start)), "")
+    return topic.removeprefix(start), bool(start)
+
+
+def said_of(site: str, table: str, topic: str, payload: bytes) -> Said:
     """Return the message on a topic below a table's prefix; ValueError where it is none."""
-    own, again = topic, False
-    for start in REPLAYED:
-        if topic.startswith(start):
-            own, again = topic.removeprefix(start), True
-    if len(text) > TEXT_LIMIT and (own == "card" or own not in PUBLIC):
-        raise ValueError(f"longer than {TEXT_LIMIT} characters")
-    content = json.loads(text)
-    if not isinstance(content, dict):
-        raise ValueError("not a JSON object")
-    for key, kind in (("boot", str), ("seq", int), ("at", str)):
-        if not isinstance(content.get(key), kind):
-            raise ValueError(f"{key}: missing, or of another type")
-    if not isinstance(content.get("term", 0), int):
-        raise ValueError("term: not a whole number")
+    own, again = own_topic(topic)
+    content = message_of(table, own, payload)
+    missing = [name for name in NEEDED if content.get(name) is None]
+    if missing:
+        raise ValueError(f"{missing[0]}: missing")
     unix_ms(content["at"])
-    return Said(site, table, own, content, text, again)
+    return Said(site, table, own, content, payload.decode(), again)
 
 
 def numbers_of(said: Said) -> tuple[int, int]:
@@ -233,16 +233,33 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:MARK_DIGITS]
 
 
-def command_row(name: str, text: str, received: int) -> Row:
-    """Return an order as a row: at its own time where it is signed, else when it came."""
-    content = json.loads(text)
-    if not isinstance(content, dict):
-        raise ValueError("not a JSON object")
+def command_row(name: str, payload: bytes, received: int) -> Row:
+    """Return an order as a row: at its own time where it is signed, else when it came.
+
+    ValueError where no reader would take it for an order.
+    """
+    if name not in COMMANDS:
+        raise ValueError("there is no order of that name")
+    content = order_fields(payload)
     signed = content.get("time")
     texts = {key: str(content.get(key, "")) for key in ("by", "role", "ref")}
     at = unix_ms(signed) if isinstance(signed, str) else received
     own = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return {"mark": digest(f"{name}\n{own}"), "name": name, "at": at, **texts, "payload": own}
+    answer = {"accepted": None, "why": ""}
+    return {
+        "mark": digest(f"{name}\n{own}"),
+        "name": name,
+        "at": at,
+        **texts,
+        **answer,
+        "payload": own,
+    }
+
+
+def answer_of(reply: Content) -> Row:
+    """Return what a table answered to an order, with the order's name and number."""
+    answer = {name: reply[name] for name in ("ref", "accepted", "why")}
+    return {"name": reply["command"], **answer}
 
 
 def run_facts(content: Content) -> Row:

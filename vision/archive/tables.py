@@ -54,7 +54,8 @@ message = _table(
     Index("message_arrival", "arrival", unique=True),
     Index("message_at", "site", "table_name", "at"),
 )
-# Messages that are kept but are no record: of an older term of a standby pair, or of no form.
+# Messages that are kept but are no record: of an older term of a standby pair, of no form, a second
+# text of one number, what a web hook refused.
 apart = _table(
     "apart",
     _key("boot"),
@@ -65,7 +66,8 @@ apart = _table(
     Column("at", BigInteger, nullable=False),
     Column("payload", Text, nullable=False),
 )
-# What people asked of a table, as it was signed.
+# What people asked of a table, as it was signed; what the table answered to that `ref`, null where
+# nobody did. Only the table knows whether a signature is good.
 command = _table(
     "command",
     _key("mark"),
@@ -74,6 +76,8 @@ command = _table(
     Column("by", Text, nullable=False),
     Column("role", Text, nullable=False),
     Column("ref", Text, nullable=False),
+    Column("accepted", Boolean),
+    Column("why", Text, nullable=False),
     Column("payload", Text, nullable=False),
     Index("command_at", "site", "table_name", "at"),
 )

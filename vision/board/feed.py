@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
-from vision.board.forms import fault_of
-from vision.board.table_state import MEDIA, Payload, Reduce, TableState, Update, parsed
+from vision.board.table_state import MEDIA, Reduce, TableState, Update
 from vision.mqtt.endpoint import (
     Endpoint,
     explain_error,
@@ -24,6 +23,7 @@ from vision.mqtt.endpoint import (
     new_client,
 )
 from vision.wire.commands import COPY, PUBLIC
+from vision.wire.form import FormError, Payload, message_of
 
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.
@@ -187,10 +187,11 @@ class Feed:
         again = next((start for start in REPLAYED if topic.startswith(start)), "")
         topic = topic.removeprefix(again)
         is_media = topic.startswith(MEDIA)
-        payload = parsed(message.payload) if message.payload and not is_media else None
-        fault = fault_of(topic, payload) if payload is not None else ""
-        if fault or (message.payload and not is_media and payload is None):
-            self._drop(message.topic, fault or "it is no JSON object")
+        is_content = bool(message.payload) and not is_media
+        try:
+            payload = message_of(table, topic, message.payload) if is_content else None
+        except FormError as error:
+            self._drop(message.topic, str(error))
             return
         if self._recorder is not None:
             self._recorder(table, topic, bytes(message.payload))

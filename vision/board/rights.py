@@ -6,9 +6,10 @@ refused, and turns away at the server what a page should not have asked.
 
 from __future__ import annotations
 
-from vision.board.table_state import Payload, Update
+from vision.board.table_state import Update
 from vision.game.commands import SignIn, SignOut, TakeArchive
 from vision.game.fold.commands import PERMITTED
+from vision.wire.form import Payload
 from vision.wire.messages import snake
 
 DEALER, INSPECTOR, SURVEILLANCE, ENGINEER = "dealer", "inspector", "surveillance", "engineer"

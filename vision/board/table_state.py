@@ -9,17 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from vision.wire.form import Payload
 from vision.wire.term import Term
 
-Payload = dict[str, Any]
 # Returns the part of a message that a display may know, None for nothing.
 Reduce = Callable[[str, Payload], Payload | None]
 
-# Bytes of a message, far above the longest of the contract (the roads of a shoe); a longer message
-# is not a reader's and is dropped unread.
-MESSAGE_LIMIT = 256 * 1024
 # Results of a shoe that are kept: 8 decks give at most about 100 coups.
 KEPT_RESULTS = 150
 # Keys whose newest number is remembered, so that repeats are known; bounds the memory of a display
@@ -161,20 +157,5 @@ def key_of(topic: str, payload: Payload) -> str:
     return topic
 
 
-def parsed(data: bytes | bytearray) -> Payload | None:
-    """Return the JSON object of a message; None when it is none, or longer than MESSAGE_LIMIT."""
-    if len(data) > MESSAGE_LIMIT:
-        return None
-    try:
-        payload = json.loads(data, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return None
-    return payload if isinstance(payload, dict) else None
-
-
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no JSON, and no browser would read it")

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
 from vision.board.stream import Places, Stream
-from vision.board.table_state import Payload
+from vision.wire.form import Payload
 
 log = logging.getLogger(__name__)
 

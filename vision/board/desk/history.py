@@ -16,9 +16,10 @@ from typing import Any
 
 from vision.access.users import Credential
 from vision.board.feed import Feed
-from vision.board.table_state import MEDIA, Payload, parsed
+from vision.board.table_state import MEDIA
 from vision.clock import now_ms
 from vision.wire.commands import RANGE_LIMIT, REPLAY
+from vision.wire.form import Payload, json_object
 
 # Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
 # fewer and the desk cannot look back over a shift, more and memory grows.
@@ -59,14 +60,13 @@ class History:
         self._mutex = threading.Lock()
 
     def record(self, table: str, topic: str, data: bytes) -> None:
-        """Take a message of a table."""
+        """Take a message of a table; FormError where it is none."""
         with self._mutex:
             if topic.startswith(MEDIA):
                 self._keep_media(table, topic, data)
                 return
-            payload = parsed(data)
-            if payload is not None:
-                self._note(table, topic, payload)
+            if data:
+                self._note(table, topic, json_object(data))
 
     def newest(self, table: str) -> int:
         """Return the highest message number received from a table."""

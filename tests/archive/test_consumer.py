@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.archive.test_writer import PREFIX
 from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import wait_for
 from tests.table_log import PLAYS, said
-from vision.archive.consumer import Consumer
+from vision.archive.consumer import AT_ONCE, WAITING_LIMIT, Consumer
 from vision.archive.database import open_archive
 from vision.archive.writer import Writer
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -40,3 +41,28 @@ def test_archive_leaves_a_node_that_is_parted_from_the_others(
         thread.join(10)
         table.disconnect()
         table.loop_stop()
+
+
+def test_what_waits_for_the_database_has_a_bound(tmp_path: Path) -> None:
+    """Of `health` the newest of each table waits; of the rest so many, then the broker keeps it."""
+    writer = Writer(open_archive(str(tmp_path / "archive.sqlite")))
+    consumer = Consumer(endpoint_at(port=1), "house", writer)
+    for number in range(3 * WAITING_LIMIT):
+        for topic in ("health", "coup/result"):
+            message = SimpleNamespace(
+                topic=PREFIX + topic, payload=b"x" * 300_000, retain=False, mid=number, qos=1
+            )
+            consumer._deliver(0, message)  # type: ignore[arg-type]
+    assert consumer._queue.qsize() == WAITING_LIMIT
+    assert len(consumer._health) == 1
+    assert len(consumer._batch()) <= AT_ONCE + 1
+
+
+def test_message_on_an_odd_topic_ends_no_connection(tmp_path: Path) -> None:
+    """What is below no table is nobody's."""
+    consumer = Consumer(
+        endpoint_at(port=1), "house", Writer(open_archive(str(tmp_path / "archive.sqlite")))
+    )
+    odd = SimpleNamespace(topic="casino/house", payload=b"", retain=False, mid=1, qos=1)
+    consumer._deliver(0, odd)  # type: ignore[arg-type]
+    assert consumer._queue.empty()

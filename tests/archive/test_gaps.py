@@ -46,3 +46,13 @@ def test_messages_that_a_table_has_deleted_are_given_up_and_no_others() -> None:
                 have.add(asked["first"], asked["last"])
     assert list(have) == [(oldest, 5001)]
     assert list(lost) == [(1, oldest - 1)]
+
+
+def test_gap_that_nothing_comes_of_lets_the_others_go_first() -> None:
+    """What somebody made up is asked for in turn, and not instead of what is missing."""
+    gaps = Gaps()
+    missing = [(5, 6), (10, 12), (1_000, 10**9)]
+    asked: list[int] = []
+    for now_s in range(120):
+        asked += [fields["first"] for fields in gaps.due(missing, float(now_s))]
+    assert {5, 10} <= set(asked)

@@ -20,6 +20,7 @@ from vision.cli import main
 from vision.commands.report import KINDS
 from vision.errors import ConfigurationError
 from vision.game.cards import RANK_LETTERS
+from vision.wire.messages import unix_ms
 
 COUPS, DAYS = 250, 4
 
@@ -101,8 +102,8 @@ def test_pace_counts_hours_of_play(engine: Engine) -> None:
         assert row["coups_an_hour"] == pytest.approx(COUPS / 18, abs=0.1)
 
 
-def test_odds_say_how_often_one_has_looked(engine: Engine) -> None:
-    """The counts are those dealt; each look makes the next alarm harder."""
+def test_odds_are_as_strict_however_often_one_asks(engine: Engine) -> None:
+    """The counts are those dealt; asking changes nothing, and a part raises no alarm."""
     winners = Counter(result["winner"] for result in contents("coup/result"))
     told = rows(engine, "odds", by="all")[0]
     assert told["counts"] == ", ".join(f"{w} {winners[w]}" for w in ("punto", "banco", "egalite"))
@@ -115,9 +116,26 @@ def test_odds_say_how_often_one_has_looked(engine: Engine) -> None:
     )
     told = rows(engine, "odds", by="all")[2]
     assert told["counts"] == ", ".join(f"{rank} {ranks[rank]}" for rank in RANK_LETTERS)
-    first, second = (ask(engine, "odds", Asked()).notes[0] for _ in range(2))
-    looks = [int(note.split(", and ")[1].split()[0]) for note in (first, second)]
-    assert looks[1] == looks[0] + 9
+    before = [list(notes(engine)), rows(engine, "odds")]
+    for _ in range(50):
+        ask(engine, "odds", Asked())
+    assert [list(notes(engine)), rows(engine, "odds")] == before
+    assert "9 tests a day" in before[0][0]
+    assert "a part of the archive raises no alarm" in ask(engine, "odds", Asked(table="1")).notes[0]
+
+
+def notes(engine: Engine) -> list[str]:
+    """Return what is said beside the frequencies."""
+    return ask(engine, "odds", Asked()).notes
+
+
+def test_odds_count_whole_days(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All who look within a day see the same, so that the day is one look."""
+    dealt = sorted(unix_ms(one["at"]) for one in contents("coup/result"))
+    middle = dealt[len(dealt) // 2]
+    midnight = middle // 86_400_000 * 86_400_000
+    monkeypatch.setattr("vision.archive.questions.now_ms", lambda: middle)
+    assert rows(engine, "odds", by="all")[0]["coups"] == sum(at < midnight for at in dealt)
 
 
 def test_downtime_is_what_was_blind(engine: Engine) -> None:

@@ -25,6 +25,7 @@ from vision.wire.commands import again
 from vision.wire.messages import Message
 
 NOW = 1_800_000_000_000
+BOOT = json.loads(said(PLAYS["clean"]().events)[0].payload)["boot"]
 PREFIX = "casino/house/table/7/"
 
 
@@ -297,3 +298,56 @@ def test_order_says_whether_the_table_took_it(engine: Engine) -> None:
         writer.take([Received("house", "7", "cmd/reply", reply, NOW)])
     found = {row["ref"]: (row["accepted"], row["why"]) for row in rows(engine, tables.command)}
     assert found == {"r1": (True, ""), "r2": (False, "not signed"), "r3": (None, "")}
+
+
+def test_term_at_a_table_of_one_reader_keeps_nothing_apart(engine: Engine) -> None:
+    """One false `health` with a term silences no table, after a restart neither."""
+    Writer(engine).take([health(99, term=99)])
+    good = received(said(PLAYS["clean"]().events))
+    for start in range(0, len(good), 20):
+        Writer(engine).take(good[start : start + 20])
+    assert len(rows(engine, tables.coup)) == 5
+    assert rows(engine, tables.apart) == []
+
+
+def health(seq: int, **fields: object) -> Received:
+    """Return a `health` of the run of the plays."""
+    payload = odd_said({"fps": 1}, boot=BOOT, seq=seq, **fields)
+    return Received("house", "7", "health", payload, NOW)
+
+
+def test_false_number_makes_no_gap_once_the_reader_has_spoken(engine: Engine) -> None:
+    """The next `health` mends what a false one, or a false message, has named."""
+    messages = said(PLAYS["clean"]().events)
+    writer = Writer(engine)
+    newest = max(message.seq for message in messages)
+    writer.take([*received(messages), health(10**9)])
+    assert writer.sources["house", "7"].missing() == [(newest + 1, 10**9)]
+    writer.take([health(newest)])
+    assert writer.sources["house", "7"].missing() == []
+    writer.take(received([with_fields(messages[-1], seq=10**9)]))
+    writer.take([health(newest + 2)])
+    assert writer.sources["house", "7"].missing() == [(newest + 1, newest + 2)]
+
+
+def test_false_run_takes_the_gaps_of_the_true_one_from_nobody(engine: Engine) -> None:
+    """What begins another numbering is the table's only while the reader itself says so."""
+    messages = said(PLAYS["clean"]().events)
+    lost = {message.seq for message in messages[10:14]}
+    writer = Writer(engine)
+    writer.take(received(m for m in messages if m.seq not in lost))
+    (gap,) = writer.sources["house", "7"].missing()
+    writer.take(received([with_fields(messages[0], boot="forged")]))
+    writer.take([health(max(message.seq for message in messages))])
+    assert writer.sources["house", "7"].missing() == [gap]
+
+
+def test_message_sent_again_that_is_of_no_form_is_asked_for_no_more(engine: Engine) -> None:
+    """A table that has nothing better is not asked for ever."""
+    messages = said(PLAYS["clean"]().events)
+    odd = with_fields(messages[3], schema=2)
+    writer = Writer(engine)
+    writer.take(received([*messages[:3], *messages[4:]]))
+    assert writer.sources["house", "7"].missing() == [(odd.seq, odd.seq)]
+    writer.take(received([again(odd, PREFIX)]))
+    assert writer.sources["house", "7"].missing() == []

@@ -16,6 +16,7 @@ import pytest
 from tests.browser.voice import Reader, Voice, table_config, wait_for
 from tests.mqtt.endpoints import endpoint_at
 from tests.table_log import overdraw
+from vision.board.desk.history import KEPT_SHOES, History
 from vision.board.feed import Feed
 from vision.board.host.boards import Boards, address_of, prefixes_of
 from vision.board.server import BoardServer
@@ -173,6 +174,51 @@ def test_memory_stays_bounded_and_keeps_what_stands() -> None:
         memory.take(f"alert/b{number}", {**message(number), "id": f"b{number}"})
     assert len(list(memory)) == 2000
     assert list(memory)[-1].key == "alert/b2999"
+
+
+def test_term_at_a_table_of_one_reader_counts_for_nothing() -> None:
+    """One false `health` with a term silences no board."""
+    memory = TableState("7")
+    memory.take("health", {**message(9), "term": 99})
+    assert memory.take("coup/live", {**message(10), "coup": 1})
+    assert memory.outdated == 0
+
+
+@pytest.mark.parametrize(
+    "false",
+    [
+        message(10**9),
+        message(10**9, "9999-01-01T00:00:00.000Z"),
+        message(10**9, "9999-01-01T00:00:00.000Z", boot="x"),
+    ],
+    ids=["number", "number and time", "another run"],
+)
+def test_false_message_stands_until_the_reader_speaks_of_itself(false: dict[str, Any]) -> None:
+    """A number or a time that the reader has not come to holds up nothing after its `health`."""
+    memory = TableState("7")
+    memory.take("coup/live", {**message(10), "coup": 1})
+    assert memory.take("coup/live", {**false, "coup": 66})
+    memory.take("health", message(11, "2026-01-01T00:00:02.000Z"))
+    assert memory.take("coup/live", {**message(12, "2026-01-01T00:00:03.000Z"), "coup": 2})
+    assert not memory.take("coup/live", {**message(11, "2026-01-01T00:00:02.000Z"), "coup": 1})
+
+
+def test_false_names_and_numbers_take_nothing_from_a_desk() -> None:
+    """Names of shoes that somebody made up push no shoe out; the reader's word gives the number."""
+    history = History()
+
+    def record(topic: str, content: dict[str, Any]) -> None:
+        history.record("7", topic, json.dumps(content).encode())
+
+    for number in range(1, 30):
+        card = {"shoe": "true", "order": number, "event": "out", "coup": 1}
+        record("card", {**message(number), **card})
+    for number in range(50):
+        record("coup/result", {**message(10**9), "shoe": f"f{number}", "coup": 1})
+    assert "true" in {shoe["shoe"] for shoe in history.shoes("7")}
+    assert len(history.shoes("7")) == KEPT_SHOES
+    record("health", message(31))
+    assert history.newest("7") == 31
 
 
 @pytest.mark.parametrize(

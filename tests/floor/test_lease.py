@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.mqtt.mqtt_tools import wait_for
 from vision.app import lease as lease_module
 from vision.app.lease import Lease
 from vision.mqtt.house_store import AwayError, OvertakenError
@@ -119,3 +120,43 @@ def test_lease_given_back_is_taken_at_once(clock: list[float]) -> None:
     first.stop()
     second.turn()
     assert (first.is_valid, second.granted) == (False, 2)
+
+
+ODD = [
+    b"\xff", b"[]", b"{}", b'{"node": "b", "term": 1, "acked": 0, "more": 1}', b"[" * 99_999,
+    b'{"node": "b", "term": ' + b"9" * 30 + b', "acked": 0}',
+    b'{"node": "b", "term": 900000, "acked": 0}',
+    b'{"node": ["b"], "term": 1, "acked": 0}', b'{"node": "b", "term": true, "acked": -1}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ODD)
+def test_lease_that_no_reader_wrote_changes_no_holder(clock: list[float], data: bytes) -> None:
+    """It is complained of and written again; the other waits as for any holder."""
+    store = Store()
+    first, second = pair(store)
+    store.data, store.revision = data, store.revision + 1
+    for _ in range(3):
+        clock[0] += LENGTH_S / 5
+        second.turn()
+        first.turn()
+    second.turn()
+    assert (first.is_valid, first.lost, second.granted) == (True, False, 0)
+    assert second.seen == first.seen
+
+
+def test_lease_goes_on_after_whatever_its_store_raises() -> None:
+    """The thread never ends without a word."""
+
+    class Failing(Store):
+        def lease(self) -> tuple[bytes, int]:
+            self.calls += 1
+            raise KeyError("a defect")
+
+        calls = 0
+
+    store = Failing()
+    lease = Lease(store, "a", 0.05)
+    lease.start()
+    wait_for(lambda: store.calls > 2, 5)
+    lease.stop()

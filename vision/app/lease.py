@@ -10,6 +10,7 @@ between looking and writing, its records are refused by the store: see `vision.a
 from __future__ import annotations
 
 import json
+import logging
 import math
 import threading
 import time
@@ -17,6 +18,10 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from vision.mqtt.house_store import AwayError, OvertakenError
+from vision.wire.commands import NUMBER_LIMIT
+from vision.wire.form import FormError, json_object
+
+log = logging.getLogger(__name__)
 
 # Renewals within the length of a lease: so many may be late before it lapses. More is traffic,
 # fewer lets one slow answer silence a table.
@@ -24,6 +29,11 @@ RENEWALS = 5
 # Share of the lease after which its holder no longer counts on it: clocks of two machines may run
 # so much apart. A quartz differs by less than a thousandth.
 CERTAIN_SHARE = 0.95
+# Bytes of a lease, and takeovers that may lie between two that are read; whatever is more, no
+# reader wrote. Fewer takeovers locks out a machine that was away for long.
+LEASE_LIMIT = 512
+TERM_LEAP = 10_000
+UNKNOWN = "?"  # who holds a lease that cannot be read: it is not free
 
 
 class LeaseStore(Protocol):
@@ -100,6 +110,9 @@ class Lease:
             except AwayError:
                 # While the store was away its holder could not renew either: it gets a whole lease.
                 self._unchanged_since_s = None
+            except Exception:  # whatever the store holds, this reader goes on looking
+                self._unchanged_since_s = None
+                log.exception("the lease of this table failed; it is tried again, report this")
 
     def turn(self) -> None:
         """Renew the lease, or look whether it is free; AwayError."""
@@ -142,7 +155,29 @@ class Lease:
 
     def _read(self) -> None:
         data, self._revision = self._store.lease()
-        self.seen = Held(**json.loads(data)) if data else Held()
+        try:
+            self.seen = self._held_of(data) if data else Held()
+        except ValueError as error:
+            self.seen = self.seen._replace(node=self.seen.node or UNKNOWN)
+            log.warning(
+                "the lease of this table was written by no reader: %s; it is written again, see "
+                "who else has the account of the house's store",
+                error,
+            )
+
+    def _held_of(self, data: bytes) -> Held:
+        """Return the lease that some bytes are; ValueError where no reader wrote them."""
+        content = json_object(data, LEASE_LIMIT)
+        if set(content) != set(Held._fields):
+            raise FormError("it has other fields")
+        held = Held(**content)
+        numbers = (held.term, held.acked)
+        if type(held.node) is not str or any(type(n) is not int or n < 0 for n in numbers):
+            raise FormError("its fields are of other types")
+        known = max(self.seen.term, self.term_of_log())
+        if held.term > (known + TERM_LEAP if known else NUMBER_LIMIT - TERM_LEAP):
+            raise FormError(f"its term leaps from {known} to {held.term}")
+        return held
 
     def _put(self, held: Held) -> None:
         self._revision = self._store.put_lease(json.dumps(held._asdict()).encode(), self._revision)

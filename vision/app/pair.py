@@ -86,12 +86,20 @@ def batch_from(data: bytes) -> Batch:
     """Return the batch that the store has; OutsideError where it is none."""
     try:
         fields = json.loads(data)
-        return Batch(**{**fields, "bodies": tuple(fields["bodies"])})
-    except (ValueError, KeyError, TypeError) as error:
+        batch = Batch(**{**fields, "bodies": tuple(fields["bodies"])})
+        texts = (batch.node, batch.before, batch.head, *batch.bodies)
+        if not all(type(text) is str for text in texts):
+            raise TypeError("a text is none")
+        if not all(type(number) is int for number in (batch.term, batch.first)):
+            raise TypeError("a number is none")
+        if not all(isinstance(content, dict) for content in batch.contents()):
+            raise TypeError("a record is none")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise OutsideError(
             "the house's store holds records that this version does not understand; run the same "
             "version of shoe-reader on both machines"
         ) from error
+    return batch
 
 
 class Follower:
@@ -136,6 +144,9 @@ class Follower:
                 self._stopping.wait(LOOK_S)
             except OutsideError as error:
                 self._failure = error
+                return
+            except Exception as error:  # noqa: BLE001  # said by the thread of the table
+                self._failure = OutsideError(f"the house's store failed: {error!r}; report this")
                 return
 
 

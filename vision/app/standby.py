@@ -86,7 +86,7 @@ class PairJournal(Journal):
         """Write what the other reader has written since; OutsideError where it does not fit."""
         self._watching_since_s = self._watching_since_s or time.monotonic()
         steps = [step for batch in self._pair.arrived() for step in self._adopt(batch)]
-        acked = self.lease.seen.acked
+        acked = min(self.lease.seen.acked, self._store.last_seq)
         sent = [m.seq for m in self._store.pending(0, ACKNOWLEDGED_AT_ONCE) if m.seq <= acked]
         if sent:
             self._store.acknowledge(sent)

@@ -32,6 +32,7 @@ from vision.mqtt.endpoint import (
     private_id,
 )
 from vision.wire.commands import REPLAY
+from vision.wire.form import MESSAGE_LIMIT, json_object
 from vision.wire.messages import PREFIX
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,9 @@ TICK_S = 0.2
 # are back within seconds, and a try in five costs them nothing.
 FIRST_RETRY_S = 0.2
 LAST_RETRY_S = 5.0
+# Messages that wait at most while the database is away. A broker sends no more without an
+# acknowledgement (see AT_ONCE); one that does is left, and sends the rest again.
+WAITING_LIMIT = 5000
 # Seconds that the end of the connection is waited for.
 JOIN_S = 3.0
 # Seconds without any message after which the next node of a cluster is tried, doubled up to the
@@ -87,6 +91,9 @@ class Consumer:
         self._subscriptions = [(everything + topic, 1) for topic in TOPICS]
         self._subscriptions.append((everything + HEALTH, 0))
         self._queue: SimpleQueue[_Delivered] = SimpleQueue()
+        # The newest `health` of each table, which no acknowledgement holds back, beside the queue.
+        self._health: dict[str, Received] = {}
+        self._is_full = False
         self._gaps: dict[Where, Gaps] = {}
         self._stopping = threading.Event()
         self._client: paho.Client | None = None
@@ -106,6 +113,7 @@ class Consumer:
                 if batch and self._write(batch):
                     self._acknowledge(batch)
                     after_batch()
+                self._have_the_rest_sent()
                 self._ask()
                 self._leave_silent_node()
         finally:
@@ -134,7 +142,17 @@ class Consumer:
                 batch.append(self._queue.get_nowait())
         except Empty:
             pass
-        return batch
+        # Of an earlier connection nothing can be acknowledged: it comes again on this one.
+        batch = [one for one in batch if one.connection == self._connection]
+        health, self._health = self._health, {}
+        return batch + [_Delivered(self._connection, 0, 0, one) for one in list(health.values())]
+
+    def _have_the_rest_sent(self) -> None:
+        """Connect again once there is room, so that the broker sends what there was none for."""
+        client = self._client
+        if self._is_full and self._queue.empty() and client is not None:
+            self._is_full = False
+            client.disconnect()
 
     def _write(self, batch: list[_Delivered]) -> bool:
         """Write until it is durable; False when stopped before."""
@@ -263,14 +281,23 @@ class Consumer:
     def _deliver(self, connection: int, message: paho.MQTTMessage) -> None:
         if not message.retain:
             self._heard_s, self._patience_s = time.monotonic(), SILENT_S
-        _, site, _, table, topic = message.topic.split("/", 4)
-        received = Received(site, table, topic, bytes(message.payload), now_ms(), message.retain)
-        self._queue.put(_Delivered(connection, message.mid, message.qos, received))
+        try:
+            _, site, _, table, topic = message.topic.split("/", 4)
+        except ValueError:  # UnicodeError is one too; what has no topic of a table is nobody's
+            return
+        payload = bytes(message.payload[: MESSAGE_LIMIT + 1])  # more only shows that it is too long
+        received = Received(site, table, topic, payload, now_ms(), message.retain)
+        if topic == HEALTH:
+            if table in self._health or len(self._health) < WAITING_LIMIT:
+                self._health[table] = received
+        elif self._queue.qsize() < WAITING_LIMIT:
+            self._queue.put(_Delivered(connection, message.mid, message.qos, received))
+        else:
+            self._is_full = True
 
 
 def _object(payload: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(payload)
-    except (ValueError, RecursionError):
+        return json_object(payload)
+    except ValueError:
         return {}
-    return content if isinstance(content, dict) else {}

@@ -42,10 +42,12 @@ class Gaps:
 
     def due(self, missing: Sequence[Range], now_s: float) -> Iterator[dict[str, Any]]:
         """Yield the fields of each request that is to be given now, the newest numbers first."""
-        self._forget(missing, now_s)
+        unheard = self._forget(missing, now_s)
         self.most = self.most if missing else RANGE_LIMIT
         self.noticed = {gap: self.noticed.get(gap, now_s) for gap in missing}
-        for first, last in reversed(missing):
+        # What nothing came of lets the others go first.
+        late = [gap for gap in missing if any(_meet(gap, old) for old in unheard)]
+        for first, last in (*(gap for gap in reversed(missing) if gap not in late), *late):
             ripe = now_s - self.noticed[first, last] >= PATIENCE_S
             while ripe and last >= first and len(self.requests) < OPEN:
                 begin = max(first, last - self.most + 1)
@@ -68,13 +70,16 @@ class Gaps:
         else:
             self.most = (last - first + 1) // 2
 
-    def _forget(self, missing: Sequence[Range], now_s: float) -> None:
-        """Forget requests of which everything came, and those that nothing came of."""
-        self.requests = {
+    def _forget(self, missing: Sequence[Range], now_s: float) -> list[Range]:
+        """Forget requests of which everything came, and return those that nothing came of."""
+        open_ = {
             ref: request
             for ref, request in self.requests.items()
-            if now_s - request.asked_s < AGAIN_S and any(_meet(request.wanted, m) for m in missing)
+            if any(_meet(request.wanted, gap) for gap in missing)
         }
+        late = [one.wanted for one in open_.values() if now_s - one.asked_s >= AGAIN_S]
+        self.requests = {ref: one for ref, one in open_.items() if one.wanted not in late}
+        return late
 
     def _is_asked(self, wanted: Range) -> bool:
         return any(_meet(wanted, request.wanted) for request in self.requests.values())

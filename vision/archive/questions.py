@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,8 +21,8 @@ from sqlalchemy import (
     Table,
     and_,
     case,
+    distinct,
     func,
-    insert,
     select,
 )
 
@@ -38,6 +38,7 @@ from vision.game.odds import count, full_shoe
 from vision.game.wagers import Bet
 
 HOUR_MS = 3_600_000  # milliseconds of an hour
+DAY_MS = 24 * HOUR_MS  # milliseconds of a day
 DAY_HOURS = 24  # hours of a day, UTC
 DECK_DIGITS = 12  # of the hash of a deck that are shown: enough to tell a house's decks apart
 # States of a result that stands.
@@ -291,8 +292,14 @@ def pace(connection: Connection, asked: Asked) -> Answer:
 
 
 def odds(connection: Connection, asked: Asked) -> Answer:
-    """Return how often results and ranks came against the exact odds, by table or of all."""
+    """Return how often results and ranks came against the exact odds, by table or of all.
+
+    Whole days are counted, so all who ask within a day have one look, and the days of play count
+    the looks: asking changes nothing. What is asked of a part of the archive raises no alarm.
+    """
     coup = tables.coup
+    is_whole = not (asked.since or asked.table) and asked.until == Asked().until
+    asked = replace(asked, until=min(asked.until, now_ms() // DAY_MS * DAY_MS))
     found: dict[tuple[str, str], Counter[tuple[str, Any]]] = defaultdict(Counter)
     outcome = (coup.c.winner, coup.c.cards)
     for key, row in _by_run(connection, asked, outcome, [func.count().label("n")]):
@@ -303,16 +310,22 @@ def odds(connection: Connection, asked: Asked) -> Answer:
         for letter, name in tables.RANKS.items():
             found[key]["rank", letter] += int(row[name])
     tests = TESTS * len(found)
-    looks = _look(connection, tests)
+    played = select(func.count(distinct(coup.c.dealt_at // DAY_MS))).where(
+        coup.c.dealt_at < asked.until
+    )
+    days = max(1, connection.execute(played).scalar() or 0)
+    looks = tests * days if is_whole else 0
     rows = [row for key, counts in sorted(found.items()) for row in _fits(key, counts, looks)]
     columns = (
         "table", "profile", "what", "coups", "counts", "expected", "chi_square", "p", "alarm",
     )  # fmt: skip
     again = (
-        f"this look made {tests} tests, and {looks} have been made of this archive in all; an "
-        f"alarm is p below {ALARM:g} / {looks}, so that right shoes are suspected once in "
-        f"{1 / ALARM:.0f} archives however often one looks"
+        f"{tests} tests a day, of whole days (UTC), on {days} days of play; an alarm is p below "
+        f"{ALARM:g} / {tests * days}, so that right shoes are suspected once in {1 / ALARM:.0f} "
+        "archives however often one looks"
     )
+    if not is_whole:
+        again = "a part of the archive raises no alarm: ask of all tables and all time"
     return Answer("Results against the exact odds", columns, rows, [again, NO_BACK, NO_BETS])
 
 
@@ -345,13 +358,6 @@ NO_BETS = (
 )
 
 
-def _look(connection: Connection, tests: int) -> int:
-    """Count the tests of this look, and return those of all looks so far."""
-    look = tables.look
-    connection.execute(insert(look).values(at=now_ms(), tests=tests))
-    return int(connection.execute(select(func.sum(look.c.tests))).scalar() or tests)
-
-
 def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int) -> list[Line]:
     """Return a row each for the winners, the number of cards and the ranks."""
     table, profile = key
@@ -372,7 +378,7 @@ def _fits(key: tuple[str, str], found: Mapping[tuple[str, Any], int], looks: int
         counts = [found[what, name] for name in names]
         due = [sum(counts) * share for share in shares]
         tested = fit(counts, shares)
-        alarm = "ALARM" if tested.p < ALARM / looks else ""
+        alarm = "ALARM" if looks and tested.p < ALARM / looks else ""
         told = (_told(names, counts, "d"), _told(names, due, ".1f"))
         rows.append(
             (table, profile, what, coups, *told, tested.chi_square, round(tested.p, 6), alarm)

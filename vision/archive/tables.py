@@ -17,7 +17,6 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    text,
 )
 
 from vision.game.cards import RANK_LETTERS
@@ -187,15 +186,8 @@ evidence = _table(
     Column("size", BigInteger, nullable=False),
     Column("at", BigInteger, nullable=False),
 )
-# How far a web hook has been served, and how often the frequencies were looked at.
+# How far a web hook has been served.
 hook = Table("hook", metadata, _key("url"), Column("arrival", BigInteger, nullable=False))
-look = Table(
-    "look",
-    metadata,
-    Column("number", Integer, primary_key=True),
-    Column("at", BigInteger, nullable=False),
-    Column("tests", Integer, nullable=False, server_default=text("0")),
-)
 
 # Made from messages: what a check makes anew from a log and compares.
 DERIVED = (coup, alert, shoe, card, status, evidence)

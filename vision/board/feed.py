@@ -10,7 +10,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
@@ -82,6 +82,11 @@ class Feed:
         self._is_cluster = bool(endpoint.others)
         ends = (endpoint, endpoint.turned()) if self._is_cluster else (endpoint,)
         self._links = [_Link(end, self) for end in ends]
+
+    def expect_pairs(self, tables: Iterable[str]) -> None:
+        """Count the terms of these tables, at which two readers stand by."""
+        for table in tables:
+            self._states[table].is_pair = True
 
     def start(self) -> None:
         """Begin to connect."""

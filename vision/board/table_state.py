@@ -21,6 +21,9 @@ KEPT_RESULTS = 150
 # Keys whose newest number is remembered, so that repeats are known; bounds the memory of a display
 # that runs for months. Too few, and an old message that is sent again would count as news.
 KEPT_KEYS = 2000
+# Numbers by which a message may be above the last one that a later `health` names: the two come on
+# different ways, and a second of play has some twenty. More lets a false number stand for longer.
+AHEAD = 500
 # Topics whose numbers do not count: a last will has the number of the time when the reader left it
 # with the broker, so it is always taken.
 UNNUMBERED = ("status", "health")
@@ -79,10 +82,14 @@ class _Mark:
 
 @dataclass(slots=True)
 class TableState:
-    """The state of one table; `reduce` decides which part of a message is kept."""
+    """The state of one table; `reduce` decides which part of a message is kept.
+
+    `is_pair`: two readers stand by at it; of other tables no term counts.
+    """
 
     table: str
     reduce: Reduce = field(default=lambda _topic, payload: payload)
+    is_pair: bool = False
     outdated: int = 0  # messages of a reader that another has taken over from
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
@@ -99,9 +106,13 @@ class TableState:
         key = key_of(topic, payload)
         term, seq = (_whole(payload.get(name)) for name in ("term", "seq"))
         counted = topic != "health" and payload.get("counted") is not False
-        if not self._term.admits(term, seq, counted=counted):
+        if not self.is_pair:
+            term = 0
+        elif not self._term.admits(term, seq, counted=counted):
             self.outdated += 1
             return None
+        if topic == "health":
+            self._forget_future(payload)
         mark = _Mark(term, payload.get("boot"), payload.get("seq"), str(payload.get("at", "")))
         known = self._marks.get(key)
         if known is not None and known.outranks(mark, in_order=topic not in UNNUMBERED):
@@ -118,6 +129,17 @@ class TableState:
             self._state[key] = update
             self._forget_results(update)
         return update
+
+    def _forget_future(self, health: Payload) -> None:
+        """Forget how new what the reader cannot have said yet was: the next message replaces it.
+
+        Its number is far above the last one that `health` names, or it is of another run and later.
+        """
+        boot, at, newest = health.get("boot"), str(health.get("at", "")), _whole(health.get("seq"))
+        for key, mark in tuple(self._marks.items()):
+            is_same = mark.boot == boot
+            if _whole(mark.seq) > newest + AHEAD if is_same else mark.at > at:
+                del self._marks[key]
 
     def _forget_results(self, update: Update) -> None:
         """Keep the results of one shoe only, and no more of them than a display can show."""

@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         choices=("serve", "load", "verify", "prune"),
-        help="serve TABLE.toml: archive what all tables of its house publish; load LOG...: put "
+        help="serve TABLE.toml...: archive what all tables of the first one's house publish (name "
+        "the files of all tables with a [standby] too); load LOG...: put "
         "what logs say into the archive; verify LOG...: hold the archive against logs; prune: "
         "delete what is older than --days",
     )
@@ -62,18 +63,23 @@ def run(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     logging_setup.set_up(json_lines=args.json_log, service=True, syslog=args.syslog)
-    if len(args.files) != 1:
+    if not args.files:
         raise ConfigurationError(
-            "archive serve: takes one table file; give one, all tables of its site are archived"
+            "archive serve: no table file is named; give one, all tables of its site are archived"
         )
-    config = load(args.files[0])
+    config, *others = configs = [load(path) for path in args.files]
+    if any(other.site != config.site for other in others):
+        raise ConfigurationError(
+            "archive serve: the table files are of several sites; run an archive for each"
+        )
+    pairs = {each.table for each in configs if each.standby.servers}
     engine, shown = opened(args.archive or config.archive.address, create=True)
     # Only where something is served, for they take time to import and belong to the extra `floor`.
     from vision.archive.consumer import Consumer  # noqa: PLC0415
     from vision.archive.writer import Writer  # noqa: PLC0415
 
     endpoint = _endpoint(config)
-    consumer = Consumer(endpoint, config.site, Writer(engine), name=shown)
+    consumer = Consumer(endpoint, config.site, Writer(engine, pairs), name=shown)
     hook = _hook(engine, config, args)
     keep_days = config.archive.keep_days if args.days is None else args.days
     pruner = _pruner(engine, keep_days)

@@ -24,6 +24,9 @@ from vision.wire.form import Payload, json_object
 # Shoes a table that are kept: about half a day of play, at an hour a shoe. Chosen, not measured;
 # fewer and the desk cannot look back over a shift, more and memory grows.
 KEPT_SHOES = 12
+# Cards and results below which a shoe is forgotten before others: no coup was seen of it, so it was
+# looked at in passing, or somebody made it up.
+SLIGHT = 5
 # Answers to orders a table that are kept; chosen to be more than people give in a shift.
 KEPT_REPLIES = 500
 # Bytes of pictures and clips of all tables, chosen for a server with little memory. The oldest go
@@ -109,7 +112,9 @@ class History:
 
     def _note(self, table: str, topic: str, payload: Payload) -> None:
         seq = payload.get("seq")
-        if isinstance(seq, int) and topic not in ("status", "health"):
+        if isinstance(seq, int) and topic == "health":
+            self._newest[table] = seq  # the reader's own word: the next one mends a false one
+        elif isinstance(seq, int) and topic != "status":
             self._newest[table] = max(seq, self._newest.get(table, 0))
         if topic == "cmd/reply":
             replies = self._replies.setdefault(table, OrderedDict())
@@ -134,9 +139,18 @@ class History:
         shoes = self._shoes.setdefault(table, OrderedDict())
         if name not in shoes:
             shoes[name] = _Shoe()
-            while len(shoes) > KEPT_SHOES:
-                shoes.popitem(last=False)
+            if len(shoes) > KEPT_SHOES:
+                del shoes[self._dispensable(shoes)]
         return shoes[name]
+
+    @staticmethod
+    def _dispensable(shoes: OrderedDict[str, _Shoe]) -> str:
+        """Return the oldest shoe that says next to nothing, else the oldest; never the last."""
+        *older, _ = shoes
+        slight = (
+            name for name in older if len(shoes[name].cards) + len(shoes[name].results) < SLIGHT
+        )
+        return next(slight, older[0])
 
     def _keep_media(self, table: str, topic: str, data: bytes) -> None:
         old = self._media.pop((table, topic), b"")
@@ -255,13 +269,15 @@ class Backfill:
                 newest = self._history.newest(table)
                 if not self._feed.connected or not newest:
                     continue
-                if self._asked[table] != connection:
+                # Numbers fall where a false one had come: what was asked for then, nobody has.
+                if self._asked[table] != connection or newest < self._known[table]:
                     self._asked[table] = connection
                     self._ask(table, newest)
                 self._known[table] = newest
 
     def _ask(self, table: str, newest: int) -> None:
-        oldest = max(self._known[table], newest - LOOK_BACK) + 1
+        known = self._known[table] if self._known[table] <= newest else 0
+        oldest = max(known, newest - LOOK_BACK) + 1
         last = newest
         while last >= oldest:
             first = max(oldest, last - RANGE_LIMIT + 1)

@@ -73,6 +73,11 @@ def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
     return prefixes
 
 
+def pairs_of(configs: Sequence[TableConfig]) -> frozenset[str]:
+    """Return the tables at which two readers stand by."""
+    return frozenset(config.table for config in configs if config.standby.servers)
+
+
 def facts_of(configs: Sequence[TableConfig]) -> TableFacts:
     """Return what the boards say of each table: title, language, offers and limits."""
     return {config.table: _table(config) for config in configs}
@@ -135,6 +140,7 @@ class Boards:
         prefixes, facts = prefixes_of(configs), facts_of(configs)
         first = configs[0]
         self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
+        self.feed.expect_pairs(pairs_of(configs))
         self.desk = None
         if first.desk.key:
             desk = _Desk(prefixes, editors or {}, reports)
@@ -184,6 +190,7 @@ class _DeskServer:
             reduce=desk_part,
             recorder=self._history.record,
         )
+        self._feed.expect_pairs(pairs_of(configs))
         users, passwords, folder = people_files(config)
         self._orders = Orders(self._feed, credential)
         # Servers that run side by side each have their own.

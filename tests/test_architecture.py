@@ -61,7 +61,9 @@ ROOMS = {
         ("game", "record", "wire", "storage", "mqtt", "config.profiles"),
         ("alembic", "paho", "scipy", "sqlalchemy"),
     ),
-    "vision/setup": Room(("game", "sight", "config", "camera", "inference"), ("cv2", "numpy")),
+    "vision/setup": Room(
+        ("game", "sight", "config", "camera", "inference"), ("cv2", "numpy", "scipy")
+    ),
     "vision/reread": Room(
         ("game", "record", "wire", "storage", "config", "sight", "camera"),
         ("av", "cv2", "distributed", "fsspec", "numpy"),

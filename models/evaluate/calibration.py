@@ -29,7 +29,7 @@ from datasets.render.paint import Image, lay, pyramid
 from vision.game.events import Slot
 from vision.inference.load import open_models
 from vision.setup.calibration.card_edges import true_corners
-from vision.setup.calibration.marker_sheet import SIZE_MM, NotSeenError, black_boxes, find
+from vision.setup.calibration.marker_sheet import SIZE_MM, NotSeenError, find, ink
 from vision.setup.calibration.solver import Thing, fit, fit_most, rigid
 from vision.sight.detection.detector import Detector
 from vision.sight.geometry.plane import Homography, Lens, TableView
@@ -94,10 +94,7 @@ def paper() -> tuple[Image, ...]:
     scale, margin = SHEET_PX_PER_MM, MARGIN_MM
     width, height = ((side + 2 * margin) * scale for side in SIZE_MM)
     image = np.full((height, width, 4), 255, np.uint8)
-    for box in black_boxes():
-        x, y, wide, tall = (round(side * scale) for side in box)
-        left, top = x + margin * scale, y + margin * scale
-        image[top : top + tall, left : left + wide, :3] = 20
+    image[margin * scale : -margin * scale, margin * scale : -margin * scale, :3][ink(scale)] = 20
     return pyramid(image, smallest=64)
 
 

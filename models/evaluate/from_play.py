@@ -2,7 +2,8 @@
 
 Simulated films of held-out dealers' styles, and films of another renderer where a folder is given.
 Each place is right within 15 mm of where it is, or (mouth and discard, which are areas) if it
-holds the true middle; or it is wrong; or it was said not to be known. None may be wrong.
+holds the true middle; or it is wrong; or it was said not to be known, or to be unsure. None may be
+wrong that was not said to be unsure.
 `--sightings` draws no film: the proposal gets what a detector would see that misses nothing but
 what is under a hand or on edge.
 """
@@ -36,9 +37,9 @@ from models.evaluate.coups import DEALING, SPLITS
 from models.evaluate.dealing_films import SLOTS as OTHER_SLOTS
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
-from vision.setup.calibration.from_play import from_play
+from vision.setup.calibration.from_play import Proposal, from_play, propose
+from vision.setup.calibration.layout_template import NotEnoughError
 from vision.setup.calibration.observed_play import Play
-from vision.setup.calibration.propose import NotEnoughError, Proposal, propose
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import Homography
 
@@ -56,14 +57,14 @@ HIDDEN, TOUCHED, CORNER_PX = 0.45, 0.03, 0.7
 
 
 class Tally:
-    """Counts of places, and how far off the right ones are, mm."""
+    """Counts of places, and how far off the slots are that are not unsure, mm."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = {"slots": Counter(), "mouth and discard": Counter()}
         self.off: list[float] = []
 
     def count(self, name: str, outcome: str) -> None:
-        """Count a place as right, wrong or unknown."""
+        """Count a place as right, wrong, unsure or unknown."""
         self.counts["mouth and discard" if name in AREAS else "slots"][outcome] += 1
 
     @property
@@ -74,8 +75,8 @@ class Tally:
     def __str__(self) -> str:
         """Return the counts in words."""
         parts = [
-            f"{what}: right {counts['right']}, not known {counts['unknown']}, "
-            f"wrong {counts['wrong']}"
+            f"{what}: right {counts['right']}, unsure {counts['unsure']}, "
+            f"not known {counts['unknown']}, wrong {counts['wrong']}"
             for what, counts in self.counts.items()
         ]
         off = f"slots off by {np.mean(self.off):.1f} mm, {max(self.off):.1f} at most"
@@ -95,11 +96,14 @@ def judge(proposal: Proposal, plane: Homography, truth: Mapping[str, Pixels], ta
         off = float(np.linalg.norm(area.mean(axis=0) - true))
         inside = cv2.pointPolygonTest(area.astype(np.float32), (true[0], true[1]), False) >= 0
         right = inside if name in AREAS else off <= RIGHT_MM
-        tally.count(name, "right" if right else "wrong")
-        if right and name not in AREAS:
-            tally.off.append(off)
-        if not right:
+        outcome = "unsure" if name in proposal.unsure else "right" if right else "wrong"
+        tally.count(name, outcome)
+        if outcome == "unsure":
+            notes.append(f"{name} unsure ({proposal.unsure[name]:.0f} mm), off by {off:.0f} mm")
+        elif not right:
             notes.append(f"{name} WRONG by {off:.0f} mm")
+        elif name not in AREAS:
+            tally.off.append(off)
     return ", ".join(notes) or "all known"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from vision.errors import ConfigurationError
 from vision.files import write_whole
 from vision.setup.calibration.job import Calibration, LensFrom, Request
-from vision.setup.calibration.marker_sheet import LINE_MM, SIZE_MM, black_boxes, sheet_pdf
+from vision.setup.calibration.marker_sheet import LINE_MM, sheet_pdf
 
 HELP = "find the table plane, the lens and the places, and write them into the table file"
 
@@ -130,8 +130,7 @@ def _target(path: Path, *, over: bool) -> Path | None:
 
 
 def _print_sheet(path: Path) -> int:
-    pdf = sheet_pdf(black_boxes(), SIZE_MM, LINE_MM)
-    write_whole(path, pdf)
+    write_whole(path, sheet_pdf())
     print(f"wrote {path}: print page 1 on A4 or page 2 on Letter, at 100 %, and check its line")
     return 0
 

@@ -7,7 +7,7 @@ from functools import cache
 import cv2
 import numpy as np
 
-from vision.setup.calibration.marker_sheet import SIZE_MM, black_boxes
+from vision.setup.calibration.marker_sheet import SIZE_MM, ink
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography
 
@@ -26,10 +26,8 @@ def printed() -> Image:
     """Return the sheet with its margin, 3 px a mm."""
     width, height = (side * PX_PER_MM for side in PAPER_MM)
     image = np.full((height, width, 3), 255, np.uint8)
-    for box in black_boxes():
-        x, y, wide, tall = (round(side * PX_PER_MM) for side in box)
-        left, top = x + MARGIN_MM * PX_PER_MM, y + MARGIN_MM * PX_PER_MM
-        image[top : top + tall, left : left + wide] = 0
+    edge = MARGIN_MM * PX_PER_MM
+    image[edge:-edge, edge:-edge][ink(PX_PER_MM)] = 0
     return image
 
 

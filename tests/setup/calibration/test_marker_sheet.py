@@ -13,7 +13,6 @@ from vision.setup.calibration.marker_sheet import (
     PAPERS_MM,
     SIZE_MM,
     NotSeenError,
-    black_boxes,
     find,
     sheet_pdf,
 )
@@ -65,7 +64,7 @@ def test_print_that_shrank_is_put_right() -> None:
 def test_pdf_is_at_true_scale_on_either_paper(page: int) -> None:
     """Rasterised at 150 dpi, the corners lie where they should within a tenth of a millimetre."""
     dpi = 150
-    document = pypdfium2.PdfDocument(sheet_pdf(black_boxes(), SIZE_MM, LINE_MM))
+    document = pypdfium2.PdfDocument(sheet_pdf())
     sheet = document[page]
     paper = np.array(list(PAPERS_MM.values())[page])
     assert np.allclose(np.array(sheet.get_size()) / 72 * 25.4, paper, atol=0.1)

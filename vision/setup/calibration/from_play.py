@@ -1,7 +1,12 @@
-"""Calibrate from the first hands dealt: watch the play, and fit the plane to its cards."""
+"""Calibrate from the first hands dealt: fit the plane, and the layout's template, to their cards.
+
+The usual way of dealing is assumed: the first card is Punto's. A person looks at what is proposed
+before it is written, and is told which places are unsure, and by how much.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +16,19 @@ from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.inference.load import open_models
 from vision.setup.calibration.from_sheet import Found, empty, lens_words
+from vision.setup.calibration.layout_template import Card, NotEnoughError, fit_template
 from vision.setup.calibration.observed_play import Play
-from vision.setup.calibration.propose import NotEnoughError, Proposal, propose
+from vision.setup.calibration.openings import (
+    discard_area,
+    discard_spot,
+    mouth_area,
+    mouth_spot,
+    ways_of,
+)
+from vision.setup.calibration.places import with_room
 from vision.setup.calibration.solver import Fit, Size, Thing, fit_most, upright
-from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import Homography
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Homography, card_rectangle, fit_rectangle
 
 # Frames are looked at this far apart, ms: each frame of a usual camera, so that flights are seen.
 LOOK_EVERY_MS = 30
@@ -26,6 +39,21 @@ MOST_PICTURES = 15
 # Cards the plane is fitted to: fewer leave the plane unsure, more only cost time.
 LEAST_CARDS = 6
 MOST_CARDS = 60
+# Corners of a resting card may be this far off a card's form, mm (root mean square); more, and the
+# outline is not a whole card.
+MOST_MISFIT_MM = 4.0
+# A slot that is less sure than this (1 sigma, mm) is for a person to correct: at twice that, a card
+# laid in the middle of its slot would lie on the slot's border.
+MOST_UNSURE_MM = 7.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposal:
+    """Places by name (polygons in mm), those that are unsure (mm, 1 sigma), and words about all."""
+
+    known: Mapping[str, Points]
+    unsure: Mapping[str, float]
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,3 +138,31 @@ def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thi
             "light, or use the marker sheet"
         )
     return fitted, kept
+
+
+# --- the places ----------------------------------------------------------------------------------
+
+
+def propose(play: Play, plane: Homography, card_mm: tuple[float, float]) -> Proposal:
+    """Propose the places of a table; NotEnoughError where the two hands are not seen."""
+    cards = []
+    for rest in play.rests:
+        pose, misfit = fit_rectangle(plane.to_mm(rest.quad()), card_mm)
+        if misfit < MOST_MISFIT_MM:
+            cards.append(Card(pose, rest.since, rest.until))
+    template = fit_template(cards, card_mm)
+    size = with_room(card_mm)
+    slots = {name: card_rectangle(pose, size) for name, pose in template.poses.items()}
+    unsure = {name: mm for name, mm in template.unsure_mm.items() if mm > MOST_UNSURE_MM}
+    words = [
+        f"{name}: {template.cards[name]} cards lay there, sure to {mm:.0f} mm (1 sigma)"
+        for name, mm in template.unsure_mm.items()
+    ]
+    ways = ways_of(play, plane, template)
+    begin = mouth_spot(ways, template)
+    end = discard_spot(ways, template, cards, begin)
+    for name, spot in (("MOUTH", begin), ("DISCARD", end)):
+        words.append(f"{name}: {spot or 'not known: most cards were not seen at one spot'}")
+    mouth = {} if begin is None else {"MOUTH": mouth_area(begin, [*slots.values()])}
+    discard = {} if end is None else {"DISCARD": discard_area(end)}
+    return Proposal({**slots, **mouth, **discard}, unsure, tuple(words))

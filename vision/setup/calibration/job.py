@@ -18,7 +18,7 @@ from vision.config.editor import TableFile
 from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import write_whole
-from vision.setup.calibration.from_play import from_play
+from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
     Found,
     Sheets,
@@ -38,7 +38,6 @@ from vision.setup.calibration.places import (
     places_of,
     view_section,
 )
-from vision.setup.calibration.propose import Proposal
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
@@ -84,10 +83,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibrated:
-    """A view that may be written, and what it was found from."""
+    """A view that may be written, what it was found from, and slots that are unsure (mm)."""
 
     view: TableView
     found: Found
+    unsure: Mapping[str, float]
 
 
 class Calibration:
@@ -113,14 +113,23 @@ class Calibration:
             self._report(line)
         view = self._view(found, proposed)
         self._judge(found, view)
-        return Calibrated(view, found)
+        unsure = {} if proposed is None else proposed.unsure
+        marks = self._request.marks
+        return Calibrated(view, found, {n: mm for n, mm in unsure.items() if n not in marks})
 
     def draw(self, calibrated: Calibrated) -> None:
         """Write a picture with plane and places drawn on it beside the table file."""
         found = calibrated.found
         path = self._beside("calibration.jpg")
-        _write_picture(path, drawn(found.picture, calibrated.view, found.outlines))
+        _write_picture(
+            path, drawn(found.picture, calibrated.view, found.outlines, calibrated.unsure)
+        )
         self._report(f"picture: {path} shows it all drawn: look at it")
+        for name, unsure in calibrated.unsure.items():
+            self._report(
+                f"{name}: known to {unsure:.0f} mm only (1 sigma): drag it to its place on the "
+                "set-up page before cards are read, or give --place"
+            )
 
     def write(self, calibrated: Calibrated, target: Path) -> None:
         """Write the table file to `target`, and the picture of the empty layout beside it."""
@@ -198,7 +207,7 @@ class Calibration:
             plane = fresh(plane, (width, height))
         marks = marked(self._request.marks, plane, self._card_mm())
         if proposed is not None:
-            places = from_marks({**proposed.known, **marks}, proposed.unknown)
+            places = from_marks({**proposed.known, **marks})
         else:
             places = from_marks(marks) if places is None else places | marks
         return places.view(plane, self._card_mm())

@@ -1,12 +1,12 @@
 """The marker sheet: what is printed on it, its PDF at true scale, and finding it in a picture.
 
 The sheet is a ChArUco board that fits on A4 and on Letter paper alike; the PDF has a page for each.
-Boxes and a few words need no PDF library on every table's machine.
+A page is one black and white picture: that needs no PDF library on every table's machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zlib
 
 import cv2
 import numpy as np
@@ -28,14 +28,13 @@ LEAST_CORNERS = 8
 # A picture is called blurred where its steepest edge, over two pixels, is less than this share of
 # its whole contrast. Chosen on blurred pictures of the sheet; it only chooses the words.
 SHARP_SHARE = 0.3
-# The page: PDF's unit, 1/72 inch, a millimetre; the papers; the white above the board, which no
-# printer reaches; the size of the words below it.
+# The page: pixels a millimetre (254 dpi: every edge of the board on a whole one, and clear words),
+# PDF's unit, 1/72 inch, a millimetre; the papers; the white above the board, which no printer
+# reaches; where the line lies below the board.
+PX_PER_MM = 10
 POINTS_PER_MM = 72 / 25.4
 PAPERS_MM = {"A4": (210.0, 297.0), "Letter": (215.9, 279.4)}
-TOP_MM = 9.0
-WORDS_PT = 8.5
-
-Box = tuple[float, float, float, float]
+TOP_MM, LINE_BELOW_MM = 9.0, 9.0
 
 
 class NotSeenError(ValueError):
@@ -48,91 +47,69 @@ def board() -> cv2.aruco.CharucoBoard:
     return cv2.aruco.CharucoBoard((COLUMNS, ROWS), SQUARE_MM, MARKER_MM, words)
 
 
-def black_boxes() -> tuple[Box, ...]:
-    """Return what is black on the sheet as boxes x, y, width, height in mm, y down."""
+def ink(px_per_mm: int) -> NDArray[np.bool_]:
+    """Return where the sheet is black, without its margin, at so many pixels a millimetre."""
     # Every edge of the board lies on a whole millimetre, so one pixel a millimetre is exact.
-    ink = np.asarray(board().generateImage(SIZE_MM)) < 128
-    boxes: list[Box] = []
-    for y, row in enumerate(ink):
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
-        boxes += [(float(a), float(y), float(b - a), 1.0) for a, b in edges.reshape(-1, 2)]
-    return _stacked(boxes)
+    black = np.asarray(board().generateImage(SIZE_MM)) < 128
+    return black.repeat(px_per_mm, axis=0).repeat(px_per_mm, axis=1)
 
 
-def _stacked(boxes: list[Box]) -> tuple[Box, ...]:
-    """Join boxes of the same columns that follow one another downwards."""
-    whole: list[Box] = []
-    unfinished: dict[tuple[float, float], Box] = {}
-    for x, y, width, height in boxes:
-        before = unfinished.get((x, width))
-        if before is not None and before[1] + before[3] == y:
-            unfinished[x, width] = (x, before[1], width, before[3] + height)
-            continue
-        whole += [before] if before is not None else []
-        unfinished[x, width] = (x, y, width, height)
-    return (*whole, *unfinished.values())
-
-
-def sheet_pdf(boxes: Sequence[Box], size_mm: tuple[float, float], line_mm: float) -> bytes:
-    """Return a PDF with the black boxes (x, y, width, height in mm, y down) on each paper.
-
-    `size_mm` is the extent of the boxes; a line of `line_mm` below them checks the print.
-    """
-    contents = [_page(paper, boxes, size_mm, line_mm) for paper in PAPERS_MM]
-    papers = list(PAPERS_MM.values())
-    kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(papers)))
+def sheet_pdf() -> bytes:
+    """Return a PDF with the sheet on each paper, and a line of LINE_MM that checks the print."""
+    kids = " ".join(f"{3 + 3 * i} 0 R" for i in range(len(PAPERS_MM)))
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R /ViewerPreferences << /PrintScaling /None >> >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(papers)} >>".encode(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(PAPERS_MM)} >>".encode(),
     ]
-    for i, (content, (width, height)) in enumerate(zip(contents, papers, strict=True)):
-        frame = f"[0 0 {width * POINTS_PER_MM:.3f} {height * POINTS_PER_MM:.3f}]"
-        page = f"<< /Type /Page /Parent 2 0 R /MediaBox {frame} /Contents {5 + 2 * i} 0 R"
-        objects.append(f"{page} /Resources << /Font << /F1 3 0 R >> >> >>".encode())
-        head = f"<< /Length {len(content)} >>\nstream\n".encode()
-        objects.append(head + content + b"\nendstream")
+    for number, (paper, size) in enumerate(PAPERS_MM.items()):
+        page, first = _page(paper), 3 + 3 * number
+        width, height = (f"{side * POINTS_PER_MM:.3f}" for side in size)
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents {first + 1} "
+            f"0 R /Resources << /XObject << /Sheet {first + 2} 0 R >> >> >>".encode(),
+            _stream("", f"{width} 0 0 {height} 0 0 cm /Sheet Do".encode()),
+            _stream(
+                f"/Type /XObject /Subtype /Image /Width {page.shape[1]} /Height {page.shape[0]} "
+                "/ColorSpace /DeviceGray /BitsPerComponent 1 /Filter /FlateDecode ",
+                zlib.compress(np.packbits(page > 0, axis=1).tobytes(), 9),
+            ),
+        ]
     return _file(objects)
 
 
-def _page(paper: str, boxes: Sequence[Box], size_mm: tuple[float, float], line_mm: float) -> bytes:
-    width, height = PAPERS_MM[paper]
-    left, top = (width - size_mm[0]) / 2, height - TOP_MM
-    drawn = [
-        f"{left + x:.3f} {top - y - tall:.3f} {wide:.3f} {tall:.3f} re"
-        for x, y, wide, tall in boxes
-    ]
-    foot = top - size_mm[1] - 9.0
-    line = f"0.3 w {left:.3f} {foot:.3f} m {left + line_mm:.3f} {foot:.3f} l"
-    for end in (left, left + line_mm):
-        line += f" {end:.3f} {foot - 2:.3f} m {end:.3f} {foot + 2:.3f} l"
+def _page(paper: str) -> NDArray[np.uint8]:
+    """Return a page as a picture, 0 black and 255 white."""
+    width, height = (round(side * PX_PER_MM) for side in PAPERS_MM[paper])
+    page = np.full((height, width), 255, np.uint8)
+    black = ink(PX_PER_MM)
+    left, top = (width - black.shape[1]) // 2, round(TOP_MM * PX_PER_MM)
+    page[top : top + len(black), left : left + black.shape[1]][black] = 0
+    foot = top + len(black) + round(LINE_BELOW_MM * PX_PER_MM)
+    right, tick = left + round(LINE_MM * PX_PER_MM), 2 * PX_PER_MM
+    page[foot - 1 : foot + 2, left : right + 1] = 0
+    page[foot - tick : foot + tick, [left, right]] = 0
     words = (
         f"Shoe Reader marker sheet, {paper}. Print at 100 % (actual size), not fitted to the page.",
-        f"The line is {line_mm:g} mm long. If yours is not, give its length with --line.",
+        f"The line is {LINE_MM:g} mm long. If yours is not, give its length with --line.",
         "Lay the sheet flat, face up; take pictures of it at five or more places of the layout.",
     )
-    scale = f"{POINTS_PER_MM:.6f}"
-    text = [
-        f"BT /F1 {WORDS_PT} Tf {left * POINTS_PER_MM:.2f} {(foot - 6 - 4 * i) * POINTS_PER_MM:.2f} "
-        f"Td ({_escaped(sentence)}) Tj ET"
-        for i, sentence in enumerate(words)
-    ]
-    shapes = [f"q {scale} 0 0 {scale} 0 0 cm", *drawn, "f", line, "S", "Q"]
-    return "\n".join([*shapes, *text]).encode("ascii")
+    for line, sentence in enumerate(words):
+        spot = (left, foot + (6 + 4 * line) * PX_PER_MM)
+        cv2.putText(page, sentence, spot, cv2.FONT_HERSHEY_SIMPLEX, 0.9, 0, 2, cv2.LINE_8)
+    return page
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+def _stream(keys: str, body: bytes) -> bytes:
+    head = f"<< {keys}/Length {len(body)} >>\nstream\n".encode()
+    return head + body + b"\nendstream"
 
 
-def _file(objects: Sequence[bytes]) -> bytes:
+def _file(objects: list[bytes]) -> bytes:
     """Return the objects, numbered from 1, as a whole PDF file."""
-    out = b"%PDF-1.4\n"
-    offsets = []
+    out, table = b"%PDF-1.4\n", ""
     for number, body in enumerate(objects, start=1):
-        offsets.append(len(out))
+        table += f"{len(out):010d} 00000 n \n"
         out += f"{number} 0 obj\n".encode() + body + b"\nendobj\n"
-    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
     tail = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF\n"
     return out + f"xref\n0 {size}\n0000000000 65535 f \n{table}{tail}".encode()

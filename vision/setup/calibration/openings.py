@@ -1,7 +1,7 @@
-"""The mouth of the shoe and the discard: where cards bound for both hands begin, where they end.
+"""The mouth of the shoe and the discard: where the cards of most coups begin, and where they end.
 
-A track that is broken under a hand begins anywhere, but elsewhere for each place: only at the
-mouth do cards for different hands begin at one spot.
+No card is followed. The mouth is where something is first seen on the way before each card comes to
+its slot, the discard where something is last seen when a coup is cleared, most times.
 """
 
 from __future__ import annotations
@@ -11,193 +11,144 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vision.setup.calibration.grid import Grid, Pair
-from vision.setup.calibration.observed_play import Play, Way
-from vision.setup.calibration.resting import Place, Vector
+from vision.setup.calibration.layout_template import Card, Template, Vector
+from vision.setup.calibration.observed_play import Play
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Homography, Pose, card_rectangle, shared_area
 
-# A card this near the middle of a place lies in it, mm: a card's long side. Larger, the mouth
-# beside a slot is taken for the slot; smaller, a card pushed aside in it begins anew.
-NEAR_MM = 90.0
-# Cards that begin, or end, within this of one another do so at one spot, mm, and they lie no wider
-# about its middle (root mean square) than the second figure. Larger, cards that come out from under
-# a hand on one way begin at a spot.
-ONE_SPOT_MM, SPREAD_MM = 70.0, 32.0
-# So many cards at least make a spot, this share of them of each hand. Fewer, and chance makes one.
-LEAST_CARDS, OF_EACH = 4, 0.25
-# The share of the cards that begin, or end, away from the slots which must do so at the spot.
-SHARE = 0.3
+# A sighting this near the middle of a slot is of a card in it, mm: less than a card's length.
+IN_SLOT_MM = 75.0
+# A card out of the shoe lies in its place within this, ms: dealers turn or show it on its way.
+# Longer, the hand that moves between two cards counts; shorter, slow dealers have no mouth.
+FLIGHT_MS = 3000
+# A coup's last card is on its way to the discard from so many ms before its slot is empty to so
+# many after; a card hidden by a hand counts as lying for a while.
+BEFORE_EMPTY_MS, AFTER_EMPTY_MS = 1500, 2500
+# Sightings within this of one another are at one spot, mm; this share of the cards dealt (or of the
+# coups cleared) must begin (or end) there. Lower, a spot that hands only pass is a mouth.
+ONE_SPOT_MM, SHARE = 60.0, 0.6
 # The way of a card is taken over this length, mm: shorter, it is the detector's jitter.
 WAY_MM = 40.0
 # The mouth reaches this far back from where cards come into sight, ahead of it, and to each side,
 # mm: cards are first seen when they are half out. Too large ahead, it reaches into slots.
 MOUTH_BACK_MM, MOUTH_AHEAD_MM, MOUTH_HALF_MM = 170, 40, 65
-# A stretch of a way of which one step is more than this share is a leap to another thing: a card
-# lost under a hand, then a chip. Larger, chips are the discard; smaller, few pictures are none.
-MOST_LEAP = 0.6
-# A card out of the shoe lies in its place within this, ms: dealers turn or show it on its
-# way. Longer, the hand that moves between two cards counts; shorter, slow dealers have no mouth.
-FLIGHT_MS = 3000
-# Of cards that begin at one spot, the ways agree to this share (1: all the same way): they fan out
-# to the slots. Lower, a spot that hands only pass is a mouth.
-SAME_WAY = 0.6
-# The first card on the pile comes to rest within this of the end of a coup, ms.
-CLEARING_MS = 6000
-# The discard lies at least this far from the mouth, mm: what ends there went back into the shoe.
+# The discard lies at least this far from the mouth, mm: what is seen nearer is the next coup's.
 FROM_MOUTH_MM = 150.0
-# Half the side of the proposed discard, mm: a pile of cards as they are thrown.
-DISCARD_HALF_MM = 75.0
-# A card taken away goes on from where it was last seen by one step, at most this far, mm.
-MOST_AHEAD_MM = 120.0
+# How far a pile's middle may be from that of the card seen on it (1 sigma), mm.
+LYING_MM = 15.0
+# Side of the proposed discard, mm: a pile of cards as they are thrown.
+DISCARD_MM = 150.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Where cards begin or end: the middle (mm), how unsure it is (1 sigma, mm), how many did."""
+    """Where `seen` of `of` cards begin or end.
+
+    The middle and its uncertainty (1 sigma) are in mm; `along` is the unit vector of their way.
+    """
 
     middle: Vector
     unsure_mm: float
-    cards: int
+    seen: int
     of: int
     along: Vector
 
+    def __str__(self) -> str:
+        return (
+            f"{self.seen} of {self.of} cards seen there, sure to {self.unsure_mm:.0f} mm (1 sigma)"
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _End:
-    """One end of a card's way: where, which way it went there, and which hand it belonged to."""
+class Ways:
+    """What was on the way outside the slots: when (ms), and where (n x 2 mm)."""
 
     at: Vector
-    along: Vector
-    hand: int
+    where: Vector
+
+    def between(self, since: float, until: float) -> Vector:
+        """Return where things were from one time to another."""
+        return self.where[(self.at > since) & (self.at <= until)]
 
 
-def mouth_spot(play: Play, plane: Homography, hands: Sequence[Pair]) -> Spot | None:
-    """Return where cards come into sight just before one is laid in a hand.
+def ways_of(play: Play, plane: Homography, template: Template) -> Ways:
+    """Return what was on the way between the slots of a template."""
+    at = np.array([when for when, _ in play.on_the_way], np.float64)
+    middles = np.array([where for _, where in play.on_the_way]).reshape(-1, 2)
+    where = plane.to_mm(middles).astype(np.float64)
+    slots = np.array([pose.centre for pose in template.poses.values()])
+    out = (np.linalg.norm(where[:, None] - slots, axis=2) > IN_SLOT_MM).all(axis=1)
+    return Ways(at[out], where[out])
 
-    The track need not hold until then: which hand it was for is told by which was laid next.
-    """
-    laid = sorted(
-        (card.since, n) for n, pair in enumerate(hands) for place in pair for card in place.lying
-    )
-    ends = []
-    for way in play.ways:
-        begun = way.middles[0][0]
-        until = way.rests[0].since if way.rests else way.last[0]
-        seen = np.array([spot for at, spot in way.middles if at <= until])
-        path = plane.to_mm(seen).astype(np.float64)
-        hand = next((n for at, n in laid if begun < at <= begun + FLIGHT_MS), None)
-        if hand is not None and _is_flight(path) and not _is_near(path[0], hands):
-            ends.append(_End(path[0], _unit(_leaving(path)), hand))
-    return _spot(ends)
+
+def mouth_spot(ways: Ways, template: Template) -> Spot | None:
+    """Return where most cards are first seen on their way to a slot."""
+    paths = []
+    for came in np.sort(template.arrivals, axis=1):
+        for before, at in zip((came[0] - FLIGHT_MS, *came[:-1]), came, strict=True):
+            paths.append(ways.between(max(before, at - FLIGHT_MS), at))
+    return _spot(paths)
 
 
 def discard_spot(
-    play: Play, plane: Homography, hands: Sequence[Pair], mouth: Spot | None
+    ways: Ways, template: Template, cards: Sequence[Card], mouth: Spot | None
 ) -> Spot | None:
-    """Return where cards that lay in the hands are last seen."""
-    ends = []
-    for way, path, hand in _ways(play, plane, hands):
-        after = sum(at > way.rests[-1].until for at, _ in way.middles)
-        last = path[-1]
-        if _is_near(last, hands) or not _is_flight(path[-after - 1 :]):
-            continue
-        # A hand hides the card before it lies there: on by one more step.
-        step = last - path[-2]
-        far = max(1.0, float(np.linalg.norm(step)))
-        last = last + step * min(1.0, MOST_AHEAD_MM / far)
-        if mouth is None or float(np.linalg.norm(last - mouth.middle)) > FROM_MOUTH_MM:
-            ends.append(_End(last, _unit(step), hand))
-    return _spot(ends)
+    """Return where a card lay on from the end of a coup, or where those of most were last seen."""
+    pile = np.array([card.pose.centre for card in cards if _lies_on(card, template)])
+    if len(pile) and float(np.ptp(pile, axis=0).max()) < ONE_SPOT_MM:
+        return Spot(np.median(pile, axis=0), LYING_MM, len(pile), len(pile), np.zeros(2))
+    paths = []
+    for _, end in template.coups:
+        path = ways.between(end - BEFORE_EMPTY_MS, end + AFTER_EMPTY_MS)
+        if mouth is not None:
+            path = path[np.linalg.norm(path - mouth.middle, axis=1) > FROM_MOUTH_MM]
+        paths.append(path[::-1])
+    return _spot(paths)
 
 
-def pile(places: Sequence[Place], grid: Grid) -> Place | None:
-    """Return the place where a card lies on from the end of a coup: the discarded cards' pile.
-
-    `None` where there is none, or more than one.
-    """
-    found = []
-    for place in places:
-        first, longest = place.lying[0], max(place.lying, key=lambda card: card.until - card.since)
-        cleared = any(abs(first.since - end) < CLEARING_MS for _, end in grid.coups)
-        stays = any(longest.since <= start and end <= longest.until for start, end in grid.coups)
-        if cleared and stays and place not in grid.places:
-            found.append(place)
-    return found[0] if len(found) == 1 else None
-
-
-def _is_flight(path: Vector) -> bool:
-    """Whether a stretch of a way is one motion and no leap of the track to another thing."""
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    far = float(np.linalg.norm(path - path[0], axis=1).max())
-    return len(steps) > 1 and far > WAY_MM and float(steps.max()) < MOST_LEAP * float(steps.sum())
-
-
-def _ways(play: Play, plane: Homography, hands: Sequence[Pair]) -> list[tuple[Way, Vector, int]]:
-    """Return the tracks that rested in a hand, their way in mm, and the number of the hand."""
-    found = []
-    for way in play.ways:
-        rested = [plane.to_mm(rest.middle) for rest in way.rests]
-        hand = next(
-            (n for n, pair in enumerate(hands) for at in rested if _is_near(at, [pair])), -1
-        )
-        if hand >= 0:
-            path = plane.to_mm(np.array([at for _, at in way.middles])).astype(np.float64)
-            found.append((way, path, hand))
-    return found
-
-
-def _is_near(spot: Vector | Points, hands: Sequence[Sequence[Place]]) -> bool:
+def _lies_on(card: Card, template: Template) -> bool:
+    """Whether a card came when a coup was cleared, and lay there for a whole later one."""
     return any(
-        float(np.linalg.norm(spot - place.middle)) < NEAR_MM for hand in hands for place in hand
-    )
+        -BEFORE_EMPTY_MS < card.since - end < AFTER_EMPTY_MS for _, end in template.coups
+    ) and any(card.since <= start and end <= card.until for start, end in template.coups)
 
 
 def _leaving(path: Vector) -> Vector:
-    """Return the first stretch of a way that is longer than jitter."""
+    """Return the unit vector of the first stretch of a way that is longer than jitter."""
     far = np.linalg.norm(path - path[0], axis=1)
-    gone = np.flatnonzero(far >= WAY_MM)
-    stretch: Vector = path[int(gone[0]) if len(gone) else -1] - path[0]
-    return stretch
+    gone = int((far >= WAY_MM).argmax()) if (far >= WAY_MM).any() else -1
+    way: Vector = (path[gone] - path[0]) / max(1e-6, float(far[gone]))
+    return way
 
 
-def _unit(way: Vector) -> Vector:
-    unit: Vector = way / max(1e-6, float(np.linalg.norm(way)))
-    return unit
-
-
-def _spot(ends: Sequence[_End]) -> Spot | None:
-    """Return the spot at which most ends lie; `None` where too few do, or those of one hand."""
-    if not ends:
+def _spot(paths: Sequence[Vector]) -> Spot | None:
+    """Return the spot at which most paths (n x 2 mm each, some empty) begin, if enough do."""
+    found = [path for path in paths if len(path)]
+    at = np.array([path[0] for path in found]).reshape(-1, 2)
+    near = np.linalg.norm(at[:, None] - at, axis=2) < ONE_SPOT_MM
+    chosen = np.flatnonzero(near[int(near.sum(axis=1).argmax())]) if found else np.zeros(0, int)
+    if len(chosen) < SHARE * len(paths):
         return None
-    every = np.array([end.at for end in ends])
-    near = np.linalg.norm(every[:, None] - every, axis=2) < ONE_SPOT_MM
-    chosen = [ends[i] for i in np.flatnonzero(near[int(near.sum(axis=1).argmax())]).tolist()]
-    each = min(sum(end.hand == hand for end in chosen) for hand in (0, 1))
-    if len(chosen) < max(LEAST_CARDS, SHARE * len(ends)) or each < OF_EACH * len(chosen):
-        return None
-    at = np.array([end.at for end in chosen])
-    middle = np.median(at, axis=0)
-    spread = float(np.sqrt(((at - middle) ** 2).sum(axis=1).mean()))
-    along = np.mean([end.along for end in chosen], axis=0)
-    if float(np.linalg.norm(along)) < SAME_WAY or spread > SPREAD_MM:
-        return None
-    unsure = spread / float(np.sqrt(len(chosen)))
-    return Spot(middle, unsure, len(chosen), len(ends), _unit(along))
+    middle = np.median(at[chosen], axis=0)
+    spread = float(np.sqrt(((at[chosen] - middle) ** 2).sum(axis=1).mean()))
+    along = np.mean([_leaving(found[i]) for i in chosen], axis=0)
+    along /= max(1e-6, float(np.linalg.norm(along)))
+    return Spot(middle, spread / np.sqrt(len(chosen)), len(chosen), len(paths), along)
 
 
 def mouth_area(spot: Spot, slots: Sequence[Points]) -> Points:
     """Return the mouth's rectangle about a spot, its far end drawn back from the slots."""
-    side = np.array([-spot.along[1], spot.along[0]]) * MOUTH_HALF_MM
+    along = spot.along
+    side = np.array([-along[1], along[0]]) * MOUTH_HALF_MM
     for ahead in range(MOUTH_AHEAD_MM, -MOUTH_BACK_MM + 60, -10):
-        back, front = spot.middle - spot.along * MOUTH_BACK_MM, spot.middle + spot.along * ahead
+        back, front = spot.middle - along * MOUTH_BACK_MM, spot.middle + along * ahead
         mouth = np.array([back + side, back - side, front - side, front + side], np.float32)
         if not any(shared_area(mouth, area) > 0 for area in slots):
             break
     return mouth
 
 
-def discard_area(middle: Vector) -> Points:
+def discard_area(spot: Spot) -> Points:
     """Return the discard's square about its middle."""
-    x, y = middle.tolist()
-    return card_rectangle(Pose(x, y, 0.0), (2 * DISCARD_HALF_MM, 2 * DISCARD_HALF_MM))
+    x, y = spot.middle.tolist()
+    return card_rectangle(Pose(x, y, 0.0), (DISCARD_MM, DISCARD_MM))

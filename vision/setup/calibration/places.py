@@ -14,12 +14,13 @@ import numpy as np
 from vision.config.table import ViewSection
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
-from vision.setup.calibration.propose import with_room
 from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, card_rectangle
 from vision.sight.quality.camera_position import CameraShift
 
+# A slot is larger than a card by this on every side, mm: dealers lay cards down that exactly.
+ROOM_MM = 8.0
 # Size of a marked mouth and discard, mm: the width of a shoe's opening, a pile of cards.
 MOUTH_MM, DISCARD_MM = (120.0, 120.0), (150.0, 150.0)
 
@@ -98,25 +99,21 @@ def marked(
     return out
 
 
-def from_marks(marks: Mapping[str, Points], unknown: Mapping[str, str] | None = None) -> Places:
-    """Return places that are all given; ConfigurationError names those that are not.
-
-    `unknown` has the reasons for which some were not proposed.
-    """
+def from_marks(marks: Mapping[str, Points]) -> Places:
+    """Return places that are all given; ConfigurationError names those that are not."""
     missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
-    if missing and unknown:
-        reasons = ", ".join(f"{name} ({unknown.get(name, 'not seen')})" for name in missing)
-        raise ConfigurationError(
-            f"the play did not show where these are: {reasons}; mark each in the picture with "
-            "--place NAME=X,Y, or let it watch longer (--minutes)"
-        )
     if missing:
         raise ConfigurationError(
-            f"the table file has no places yet, and these are not given: {', '.join(missing)}; "
-            "mark each in the picture with --place NAME=X,Y, or let them be proposed: --from-play"
+            f"these places are not known: {', '.join(missing)}; mark each in the picture with "
+            "--place NAME=X,Y, or let them be proposed: --from-play"
         )
     slots = {slot: marks[slot.name] for slot in Slot}
     return Places(slots, marks["MOUTH"], marks.get("DISCARD"))
+
+
+def with_room(card_mm: tuple[float, float]) -> tuple[float, float]:
+    """Return the size of a slot for cards of a size, mm."""
+    return card_mm[0] + 2 * ROOM_MM, card_mm[1] + 2 * ROOM_MM
 
 
 def view_section(view: TableView, size: Size) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import approx_fprime, least_squares
 
 from vision.sight.geometry.plane import Homography, Lens
 
@@ -21,8 +22,6 @@ Size = tuple[int, int]
 
 # Millimetres are divided by this inside the solver, so that all figures are near 1.
 UNIT_MM = 500.0
-# Most steps of the solver, which ends earlier where a step gains nothing.
-STEPS = 60
 # Random draws behind a stated uncertainty: 60 give it to a tenth (1 / sqrt(2 * 60)).
 DRAWS = 60
 # Things are left out whose misfit is more than ASTRAY times the typical one (at least
@@ -186,7 +185,7 @@ class _Problem:
     def spread(self, values: Vector) -> NDArray[np.float64]:
         """Return the covariance of the figures, from the misfit in the picture."""
         residual = self._off(values)
-        pull = self._slope(values, residual)
+        pull = approx_fprime(values, self._off)
         free = max(1, len(residual) - self.count)
         variance = float(residual @ residual) / free + CORNER_NOISE_PX**2
         return np.asarray(np.linalg.pinv(pull.T @ pull) * variance, np.float64)
@@ -219,25 +218,9 @@ class _Problem:
         return np.insert(values, self._head - more, np.zeros(more))
 
     def solve(self, values: Vector) -> Vector:
-        """Minimise the sum of squares by the Levenberg-Marquardt method, from `values`."""
-        residual = self._off(values)
-        damping = 1e-3
-        for _ in range(STEPS):
-            pull = self._slope(values, residual)
-            normal, down = pull.T @ pull, pull.T @ residual
-            scale = np.diag(np.diag(normal) + 1e-12)
-            tried = values - np.linalg.solve(normal + damping * scale, down)
-            off = self._off(tried)
-            if not np.isfinite(off).all() or off @ off >= residual @ residual:
-                damping *= 8
-                if damping > 1e10:
-                    break
-                continue
-            gained = float(residual @ residual - off @ off)
-            values, residual, damping = tried, off, max(damping / 5, 1e-12)
-            if gained < 1e-9 * float(off @ off) + 1e-12:
-                break
-        return values
+        """Minimise the sum of squares, from `values`."""
+        found = least_squares(self._off, values, method="lm", x_scale="jac")
+        return np.asarray(found.x, np.float64)
 
     def _places(self, values: Vector) -> Vector:
         """Return where the points of all things lie, in units of the plane."""
@@ -255,14 +238,6 @@ class _Problem:
         lens = self.lens(values)
         seen = straight if lens is None else lens.bend(straight)
         return np.asarray((seen - self._seen).ravel(), np.float64)
-
-    def _slope(self, values: Vector, residual: Vector) -> NDArray[np.float64]:
-        columns = []
-        for i in range(len(values)):
-            step = values.copy()
-            step[i] += 1e-6
-            columns.append((self._off(step) - residual) / 1e-6)
-        return np.column_stack(columns)
 
     def _to_pixels(self) -> Vector:
         width, height = self._size

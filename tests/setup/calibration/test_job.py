@@ -5,12 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 
-from tests.setup.calibration.sheets import lying, on_table
+from tests.setup.calibration.sheets import PLANE, SIZE, lying, on_table
 from vision.config.table import load
 from vision.errors import ConfigurationError
+from vision.setup.calibration import job
+from vision.setup.calibration.from_play import Played, Proposal
+from vision.setup.calibration.from_sheet import Found
 from vision.setup.calibration.job import Calibration, Request
+from vision.setup.calibration.places import marked
+from vision.sight.geometry.plane import POKER_MM
 
 POINTS = ((160, 60, 0, 0), (1120, 60, 1100, 0), (1220, 680, 1100, 640), (60, 680, 0, 640))
 MARKS = {
@@ -44,3 +50,26 @@ def test_calibration_from_nothing_names_the_ways(tmp_path: Path) -> None:
     calibration = Calibration(Request(tmp_path / "new.toml"), lambda _: None)
     with pytest.raises(ConfigurationError, match="pictures of the sheet"):
         calibration.find()
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["unsure", "given by a person"])
+def test_slot_that_the_play_leaves_unsure_is_named_and_drawn_in_red(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool
+) -> None:
+    """The file is written all the same, so that the set-up page can drag it to its place."""
+    known = marked(MARKS, PLANE, POKER_MM)
+    felt = np.full((SIZE[1], SIZE[0], 3), (60, 90, 30), np.uint8)
+    played = Played(Found(PLANE, felt, ()), Proposal(known, {"BANCO_3": 40.0}, ()))
+    monkeypatch.setattr(job, "from_play", lambda *_, **__: played)
+    lines: list[str] = []
+    marks = {"BANCO_3": MARKS["BANCO_3"]} if given else {}
+    calibration = Calibration(Request(tmp_path / "new.toml", play="0", marks=marks), lines.append)
+    found = calibration.find()
+    calibration.draw(found)
+    calibration.write(found, calibration.target)
+    assert any("BANCO_3: known to 40 mm only" in line for line in lines) != given
+    picture = cv2.imread(str(tmp_path / "new-calibration.jpg"))
+    assert picture is not None
+    blue, _, red = picture[270:330, 800:960].astype(int).transpose(2, 0, 1)
+    assert ((red - blue > 100) & (picture[270:330, 800:960, 1] < 140)).any() != given
+    assert len(load(calibration.target).view.slots_mm) == 6

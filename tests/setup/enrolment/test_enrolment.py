@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
 from vision.setup.enrolment.gather import Gatherer, Sighting
-from vision.setup.enrolment.margins import closest, margins, sheet, too_alike
-from vision.setup.enrolment.measure import measure
-from vision.setup.enrolment.plain_views import plain_view
+from vision.setup.enrolment.measure import (
+    closest,
+    margins,
+    measure,
+    plain_view,
+    sheet,
+    too_alike,
+)
 from vision.sight.deck.classifier import Captured, Deck, DeckClassifier
 from vision.sight.deck.likeness import likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look

@@ -90,19 +90,17 @@ class Template:
 # --- figures -------------------------------------------------------------------------------------
 
 
-def _row(figures: Vector) -> Vector:
-    """Return the unit vector of the row."""
-    return np.array([np.cos(figures[2]), np.sin(figures[2])])
+def _axes(angle: float) -> Vector:
+    """Return the unit vectors along and below a row of hands, as columns."""
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
 def _middles(figures: Vector) -> Vector:
     """Return the middles (6 x 2 mm) of the slots of a template."""
-    x, y, _, hands, cards, out, down = figures
-    along = np.array([-hands - cards, cards - hands, hands - cards, hands + cards])
-    along = np.append(along, [-hands - out, hands + out])
-    below = np.array([0.0, 0.0, 0.0, 0.0, down, down])
-    row = _row(figures)
-    return np.array([x, y]) + np.outer(along, row) + np.outer(below, [-row[1], row[0]])
+    x, y, angle, hands, cards, out, down = figures
+    along = [-hands - cards, cards - hands, hands - cards, hands + cards, -hands - out, hands + out]
+    below = [0.0, 0.0, 0.0, 0.0, down, down]
+    return np.array([x, y]) + np.column_stack([along, below]) @ _axes(angle).T
 
 
 def _of_four(four: Sequence[_Place], card_mm: Size) -> tuple[Vector, list[_Place]] | None:
@@ -111,11 +109,11 @@ def _of_four(four: Sequence[_Place], card_mm: Size) -> tuple[Vector, list[_Place
     angle = float(np.angle(angles.sum())) / 2 + np.pi / 2
     middles = np.array([place.pose.centre for place in four])
     for _ in range(2):  # the row's own slope is more exact than the cards' direction
-        row = np.array([np.cos(angle), np.sin(angle)])
-        order = np.argsort(middles @ row)
-        line = (middles - middles.mean(axis=0)) @ np.column_stack([row, [-row[1], row[0]]])
+        line = (middles - middles.mean(axis=0)) @ _axes(angle)
         angle += float(np.arctan(line[:, 0] @ line[:, 1] / (line[:, 0] @ line[:, 0])))
-    a, b, c, d = (middles[order] @ row).tolist()
+    along = middles @ _axes(angle)[:, 0]
+    order = np.argsort(along)
+    a, b, c, d = along[order].tolist()
     hands, cards = (c + d - a - b) / 4, (b - a + d - c) / 4
     figures = np.array([*middles.mean(axis=0), angle, hands, cards, 0.0, 0.0])
     off = np.sqrt(((_middles(figures)[:4] - middles[order]) ** 2).sum(axis=1).mean())
@@ -238,17 +236,17 @@ def _dealt(figures: Vector, four: Sequence[_Place]) -> _Hands | None:
         for hands in ((LEFT, RIGHT), (RIGHT, LEFT))
         for one, other in product(*((hand, hand[::-1]) for hand in hands))
     ]
-    shares = [min(_agreed(came[:, order])) for order in orders]
+    shares = [_agreed(came[:, order]) for order in orders]
     best = int(np.argmax(shares))
     dwell_ms = min(sum(card.until - card.since for card in place.cards) for place in four)
     return _Hands(figures, orders[best], shares[best], coups, came[:, orders[best]], dwell_ms)
 
 
-def _agreed(came: Vector) -> tuple[float, float, float]:
-    """Return the shares of coups in which Punto is first, and each hand's first card is first."""
+def _agreed(came: Vector) -> float:
+    """Return the least share of coups in which Punto, or the first card of a hand, is first."""
     punto, banco = came[:, :2], came[:, 2:]
-    first = (punto.min(axis=1) < banco.min(axis=1)).mean()
-    return float(first), *(float((hand[:, 0] < hand[:, 1]).mean()) for hand in (punto, banco))
+    earlier = [punto.min(axis=1) < banco.min(axis=1), *(h[:, 0] < h[:, 1] for h in (punto, banco))]
+    return float(np.mean(earlier, axis=1).min())
 
 
 def _spans(cards: Sequence[Card]) -> list[Span]:
@@ -294,10 +292,7 @@ def _third(cards: Sequence[Card], hands: _Hands, card_mm: Size) -> tuple[float, 
 
 def _beside(card: Card, figures: Vector) -> tuple[float, float, bool]:
     """Return how far out of its hand's middle and below it a card lies, and whether crosswise."""
-    row = _row(figures)
-    along, below = (np.array(card.pose.centre) - figures[:2]) @ np.column_stack(
-        [row, [-row[1], row[0]]]
-    )
+    along, below = (np.array(card.pose.centre) - figures[:2]) @ _axes(figures[2])
     crosswise = _turn(card.pose.angle, np.degrees(figures[2])) < SAME_TURN
     return abs(float(along)) - figures[3], float(below), crosswise
 
@@ -365,4 +360,5 @@ def _unsure(figures: Vector, spread: Vector) -> Vector:
     """Return how unsure the middle of each slot is (1 sigma), mm."""
     steps = 1e-4 * np.eye(len(figures))
     pull = np.stack([(_middles(figures + step) - _middles(figures)) / 1e-4 for step in steps], -1)
-    return np.sqrt(np.einsum("spi,ij,spj->s", pull, spread, pull) + LEAST_UNSURE_MM**2)
+    square = np.einsum("spi,ij,spj->s", pull, spread, pull)
+    return np.asarray(np.sqrt(square + LEAST_UNSURE_MM**2), np.float64)

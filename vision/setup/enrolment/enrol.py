@@ -20,8 +20,7 @@ from vision.game.cards import Card
 from vision.inference.deck_file import write
 from vision.inference.load import ModelSet
 from vision.setup.enrolment.gather import Gatherer, Showing, Sighting
-from vision.setup.enrolment.margins import closest, sheet, too_alike
-from vision.setup.enrolment.measure import Measured, measure
+from vision.setup.enrolment.measure import Measured, closest, measure, sheet, too_alike
 from vision.sight.deck.classifier import Captured
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.detection.detector import Kind

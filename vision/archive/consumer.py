@@ -142,8 +142,6 @@ class Consumer:
                 batch.append(self._queue.get_nowait())
         except Empty:
             pass
-        # Of an earlier connection nothing can be acknowledged: it comes again on this one.
-        batch = [one for one in batch if one.connection == self._connection]
         health, self._health = self._health, {}
         return batch + [_Delivered(self._connection, 0, 0, one) for one in list(health.values())]
 

@@ -30,7 +30,7 @@ REPLAYED = tuple(f"{REPLAY}/{side}/" for side in ("public", "restricted"))
 KEYED = "keyed"
 DECK = "deck sha256:"
 # What a message needs to be archived, whatever else it lacks.
-NEEDED = ("table", "boot", "seq", "at")
+NEEDED = ("boot", "seq", "at")
 # Hexadecimal digits of a mark, 64 bits: two messages of one number with the same mark do not occur.
 MARK_DIGITS = 16
 

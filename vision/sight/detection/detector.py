@@ -282,6 +282,13 @@ class Detector:
         hands = [box for box in found if box.kind is Kind.HAND]
         return Seen(self._outlines(image, cards), suppress(hands, self._overlap))
 
+    def glance(self, image: Image, least: float) -> tuple[Detection, ...]:
+        """Return the boxes of cards and of hands, without outlines, from a score on (0 to 1)."""
+        found = self._boxes(image, self._sizes, least, WIDEST_PX)
+        hands = [box for box in found if box.kind is Kind.HAND]
+        cards = [box for box in found if box.kind is not Kind.HAND]
+        return (*suppress(cards, self._overlap), *suppress(hands, self._overlap))
+
     def _outlines(self, image: Image, found: list[Detection]) -> tuple[Detection, ...]:
         kept = suppress(found, self._overlap)
         if self._corners is None or not kept:

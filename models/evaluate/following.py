@@ -1,0 +1,252 @@
+"""Follow cards on films with truth, and count what is right, held, wrong and falsely alleged.
+
+`python -m models.evaluate.following FILM... [--broken KIND]`: the decoder alone, on streams kept on
+disk (`models.evaluate.streams`); faces are given by the truth as they come to lie open, so `right`
+means the layout and its order. `--broken` spoils the streams on purpose, as sight fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from models.evaluate.film_truth import NEVER, Coup, FilmTruth
+from models.evaluate.streams import Film, films_of
+from vision.game.events import Slot
+from vision.game.rules import Dealing, Rules
+from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
+from vision.sight.following.decisions import CoupVerdict, Verdicts
+from vision.sight.following.decoder import Decoder
+from vision.sight.following.evidence import LipEvidence, PlaceTable, SlotEvidence
+from vision.sight.following.places import PlaceWatch
+from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
+from vision.sight.following.world import SHOE, slot_of
+
+# What the decoder cannot know or names otherwise: not counted as incidents here.
+NOT_OF_LAYOUT = {"SWITCH", "EXPOSED_IN_SHOE", "EXPOSED_EARLY", "UNREAD", "CUT_CARD", "MISREAD"}
+BEST_SHOWN = 6
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over films."""
+
+    coups: int = 0
+    right: int = 0
+    held: int = 0
+    wrong: int = 0
+    clean: int = 0
+    accused: int = 0
+    incidents: int = 0
+    under_code: int = 0
+    cards: int = 0
+    in_time: int = 0
+    missed: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    late: list[float] = field(default_factory=list)
+    placed: list[float] = field(default_factory=list)
+    worlds: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    steps: int = 0
+    clean_odds: list[float] = field(default_factory=list)
+    incident_odds: list[float] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the counts in words."""
+        late = np.percentile(self.late, [50, 90]).round(2).tolist() if self.late else []
+        placed = np.percentile(self.placed, [50, 90]).round(2).tolist() if self.placed else []
+        worlds = np.percentile(self.worlds, [50, 99]).astype(int).tolist() if self.worlds else []
+        return (
+            f"{self.coups} coups: right {self.right}, held {self.held}, wrong {self.wrong}; "
+            f"clean accused {self.accused} of {self.clean}; incidents {self.under_code} of "
+            f"{self.incidents} (missed {dict(self.missed)}); out within 0.3 s "
+            f"{self.in_time} of {self.cards}, p50/p90 {late}; placed {placed}; "
+            f"worlds {worlds}, {1000 * self.seconds / max(self.steps, 1):.2f} ms a frame"
+        )
+
+
+def reads_of(truth: FilmTruth, looks: Sequence[int]) -> list[dict[int, int]]:
+    """Return for each look the points of the faces that lie open in each slot."""
+    reads: list[dict[int, int]] = [{} for _ in looks]
+    for card in truth.cards:
+        if card.slot is None or not card.readable:
+            continue
+        first, last = np.searchsorted(looks, [max(card.face, card.placed), card.removed])
+        for index in range(first, last):
+            reads[index][int(card.slot)] = card.card.points
+    return reads
+
+
+def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, verbose: bool) -> Verdicts:
+    """Run the decoder over a film."""
+    stream = film.stream
+    rules = Rules(dealing=Dealing(stream.dealing))
+    decoder = Decoder(rules, burning=bool(film.truth.burned))
+    lip, slots, watch = LipEvidence(), SlotEvidence(table), PlaceWatch(stream.view)
+    reads, verdicts = reads_of(film.truth, stream.looks), Verdicts(decoder, odds=odds)
+    looks = {at: index for index, at in enumerate(stream.looks)}
+    begun = time.perf_counter()
+    for values, at in zip(stream.mouth, stream.frames, strict=True):
+        index, shown, read = looks.get(at), None, {}
+        if index is not None:
+            seen = watch.look(stream.boxes[index], stream.patches[index], at)
+            shown, read = slots.take(seen, at), reads[index]
+        if not decoder.step(at, lip.take(values, at), shown, read):
+            continue
+        tally.worlds.append(len(decoder.worlds))
+        verdicts.take(at, looked=index is not None)
+        tally.steps += 1
+    verdicts.end(stream.frames[-1])
+    tally.seconds += time.perf_counter() - begun
+    return verdicts
+
+
+def codes_of(verdict: CoupVerdict, odds: float) -> set[str]:
+    """Return the fault codes alleged of a coup, by the rules where the layout shows them."""
+    alleged = {code for code, ratio in verdict.odds.items() if ratio >= odds}
+    codes = alleged & {RETURNED, TWO_OUT}
+    if TAKEN in alleged:
+        codes.add("WRONG_REMOVED")
+    if alleged & {OVER, ELSEWHERE, UNDER}:
+        codes |= _of_layout(verdict, alleged)
+    return codes
+
+
+def _of_layout(verdict: CoupVerdict, alleged: set[str]) -> set[str]:
+    """Return what the tableau says of the believed layout."""
+    laid = [(slot_of(p), points) for p, _, points in verdict.cards if p != SHOE]
+    firsts = [(slot, points) for slot, points in laid if slot is not None and slot < Slot.PUNTO_3]
+    if [slot for slot, _ in laid[:4]] != [0, 1, 2, 3] and ELSEWHERE in alleged:
+        return {"WRONG_ORDER_INIT"}
+    sums = [total(tuple(p for s, p in firsts if s is not None and s % 2 == h)) for h in (0, 1)]
+    extras = tuple(
+        ExtraCard(None if slot is None else slot % 2, None, points)
+        for slot, points in laid
+        if slot is None or slot >= Slot.PUNTO_3
+    )
+    check = check_draws(STANDARD, sums[0], sums[1], extras)
+    codes = {code for code in check.codes if code}
+    if UNDER in alleged:
+        codes |= {f"UNDER_{s.name[0]}3" for s in check.due if s is not None}
+    return codes
+
+
+def judge(
+    film: Film, verdicts: Verdicts, odds: float, tally: Tally, *, verbose: bool = False
+) -> None:
+    """Compare the verdicts of a film with its truth."""
+    truth, decided = film.truth, list(verdicts.decided)
+    for number, coup in enumerate(truth.coups):
+        later = truth.coups[number + 1 :]
+        until = later[0].cards[0].out + 9000 if later and later[0].cards else NEVER
+        verdict = next((v for v in decided if coup.end - 1000 < v.at <= until), None)
+        if verdict is not None:
+            decided.remove(verdict)
+        note = _judge_coup(coup, verdict, odds, tally)
+        if note:
+            print(f"  {film.stream.name} coup {coup.number} {','.join(coup.faults)}: {note}")
+            for state, p in verdict.likeliest if verbose and verdict else ():
+                print(f"    {p:.4f} {state.cards} {state.codes}")
+    _judge_times(truth, verdicts, tally)
+
+
+def _judge_coup(coup: Coup, verdict: CoupVerdict | None, odds: float, tally: Tally) -> str:
+    tally.coups += 1
+    codes = codes_of(verdict, odds) if verdict else set()
+    notes = []
+    if verdict is None or not verdict.sure:
+        tally.held += 1
+        notes.append("no verdict" if verdict is None else f"held p {verdict.p:.4f}")
+    elif verdict.layout == coup.layout:
+        tally.right += 1
+    else:
+        tally.wrong += 1
+        notes.append("WRONG")
+    if notes and verdict is not None:
+        notes.append(f"{verdict.layout} for {coup.layout}")
+    ratios = {} if verdict is None else {k: f"{v:.2g}" for k, v in verdict.odds.items()}
+    if coup.is_clean:
+        tally.clean += 1
+        tally.accused += bool(codes)
+        tally.clean_odds.append(max([0.0, *(verdict.odds.values() if verdict else ())]))
+        notes += [f"ACCUSED {codes} {ratios}"] if codes else []
+    for code in set(coup.faults) - NOT_OF_LAYOUT:
+        tally.incidents += 1
+        tally.under_code += code in codes
+        tally.found[code] += code in codes
+        tally.missed[code] += code not in codes
+        tally.incident_odds.append(max([0.0, *(verdict.odds.values() if verdict else ())]))
+        notes += [] if code in codes else [f"MISSED {code} for {codes} {ratios}"]
+    tally.missed = +tally.missed
+    return "; ".join(notes)
+
+
+def _judge_times(truth: FilmTruth, verdicts: Verdicts, tally: Tally) -> None:
+    for card in truth.cards:
+        tally.cards += 1
+        late = [(at - card.out) / 1000 for at in verdicts.outs if -250 < at - card.out < 1500]
+        if late:
+            best = min(late, key=abs)
+            tally.in_time += best <= 0.3
+            tally.late.append(best)
+        if card.slot is None:
+            continue
+        after = [
+            (at - card.placed) / 1000
+            for at, slot in verdicts.placed
+            if slot == card.slot and -500 < at - card.placed < 4000
+        ]
+        tally.placed += after[:1]
+
+
+def curve(tally: Tally) -> str:
+    """Return the clean coups accused and the incidents missed at several odds."""
+    rows = ["odds   clean accused   incidents not alleged"]
+    for odds in (1, 3, 10, 50, 200, 1000, 1e5):
+        accused = sum(o >= odds for o in tally.clean_odds)
+        missed = sum(o < odds for o in tally.incident_odds)
+        rows.append(
+            f"{odds:<7g}{accused} of {len(tally.clean_odds):<10}{missed} of {len(tally.incident_odds)}"
+        )
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Decode every film, print each coup that is not right, the counts and the curve."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("films", nargs="+", type=Path, help="films, or folders of films, with truth")
+    parser.add_argument("--table", type=Path, default=Path("models/following.toml"))
+    parser.add_argument("--cache", type=Path, default=Path("runs/streams"))
+    parser.add_argument("--odds", type=float, default=50.0, help="from which a fault is alleged")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    table, everything = PlaceTable.read(arguments.table), Tally()
+    for film in films_of(arguments.films, arguments.cache):
+        tally = Tally()
+        verdicts = decode(
+            film, table, odds=arguments.odds, tally=tally, verbose=arguments.verbose
+        )
+        judge(film, verdicts, arguments.odds, tally, verbose=arguments.verbose)
+        print(f"{film.stream.name}: {tally}", flush=True)
+        merge(everything, tally)
+    print(f"all: {everything}\n{curve(everything)}")
+    return 1 if everything.wrong else 0
+
+
+def merge(into: Tally, other: Tally) -> None:
+    """Add the counts of one film."""
+    for name in Tally.__dataclass_fields__:
+        mine, theirs = getattr(into, name), getattr(other, name)
+        setattr(into, name, mine + theirs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""A beam of worlds: expand by what a dealer may do, weigh by what is seen, merge, prune.
+
+The best lawful world, in which nobody departed from procedure, is always kept: an allegation is
+the odds of the other worlds against it, and without it they would only say that it was pruned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from vision.game.rules import Rules
+from vision.sight.following.evidence import Values
+from vision.sight.following.procedure import Procedure
+from vision.sight.following.world import FACE, HAND, UNSEEN, Cards, State, World
+
+# Worlds that are so much less likely than the best one are dropped, and no more are kept than
+# these. What is so much less likely than that is not even looked at.
+PRUNE, BEAM, IGNORED = 1e-6, 256, 1e-8
+# A longer time than this between two pictures is gone through in steps, s: several things may
+# happen in it. A shorter one than the second is added to the next.
+LONGEST_S, SHORTEST_MS = 0.05, 24
+# The least weight of the lawful world against the best one; odds stop there.
+LEAST_LAWFUL = 1e-12
+# No more steps than these for one picture: after a longer gap nothing more is known.
+MOST_STEPS = 40
+
+Weights = dict[World, float]
+Reads = Mapping[int, int]
+
+
+class Decoder:
+    """The worlds of one table, with their probabilities, `worlds`."""
+
+    def __init__(self, rules: Rules, *, burning: bool = False) -> None:
+        self.procedure = Procedure(rules)
+        first = self.procedure.state((), burning=burning)
+        self.worlds: Weights = {World(0 if burning else 1, None, first): 1.0}
+        self._at: int | None = None
+        self._waiting: Values | None = None
+
+    def step(self, at: int, lip: Values, slots: Values | None = None, reads: Reads = {}) -> bool:
+        """Take what a picture at a time (ms) shows; return whether the worlds moved.
+
+        `lip` (10) and `slots` (3 x 6) are log-likelihoods; `reads` gives the points of the cards
+        read in the slots. Pictures that follow quickly are taken together.
+        """
+        lip = lip if self._waiting is None else lip + self._waiting
+        elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
+        if elapsed < SHORTEST_MS and slots is None:
+            self._waiting = lip
+            return False
+        self._at, self._waiting = at, None
+        steps = min(MOST_STEPS, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
+        for _ in range(steps):
+            # Whole milliseconds, so that what follows a state is computed once.
+            self._move(max(1, round(elapsed / steps)) / 1000)
+        self._weigh(lip, slots, reads)
+        return True
+
+    def _move(self, elapsed: float) -> None:
+        """Go on by so many seconds in which anything may have happened."""
+        moved: Weights = {}
+        get, procedure = moved.get, self.procedure
+        least = IGNORED * max(self.worlds.values())
+        for world, weight in self.worlds.items():
+            coup, before, state = world
+            moves, rate, cost = state.moves or procedure.moves(state)
+            moved[world] = get(world, 0.0) + weight * math.exp(-elapsed * cost)
+            each = weight * (1 - math.exp(-elapsed * rate)) / rate if rate else 0.0
+            for move in moves:
+                share = each * move.rate
+                if share < least:
+                    break  # the others are less likely still
+                following, ended = procedure.target(move, state.lip)
+                if ended is None:
+                    key = World(coup, before, following)
+                else:
+                    key = World(coup + 1, ended if coup else None, following)
+                moved[key] = get(key, 0.0) + share
+        self.worlds = moved
+
+    def _weigh(self, lip: Values, slots: Values | None, reads: Reads) -> None:
+        lips = np.exp(lip - lip.max()).tolist()
+        shown = None if slots is None else Shown.of(slots, reads)
+        seen: dict[State, tuple[float, State]] = {}
+        weighed: Weights = {}
+        for world, weight in self.worlds.items():
+            state = world.state
+            known = seen.get(state)
+            if known is None:
+                known = seen[state] = self._seen(state, lips, shown)
+            p, read = known
+            if read is not state:
+                world = World(world.coup, world.before, read)
+            weighed[world] = weighed.get(world, 0.0) + weight * p
+        self._keep(weighed)
+
+    def _seen(
+        self, state: State, lips: list[float], shown: Shown | None
+    ) -> tuple[float, State]:
+        """Return how likely what is seen is in a state, and the state with what was seen in it."""
+        p = float(lips[state.lip])
+        if shown is None:
+            return p, state
+        cards = state.cards
+        for place, side, _ in cards:
+            if place < HAND:
+                p *= shown.ratios[side % UNSEEN][place]
+        seen = shown.into(cards)
+        if seen is cards:
+            return p, state
+        return p, self.procedure.state(seen, state.lip, state.codes)
+
+    def _keep(self, weighed: Weights) -> None:
+        """Keep the likeliest worlds and the best lawful one, their sum 1."""
+        best = max(weighed.values())
+        if not best > 0:
+            return  # nothing fits at all: what was believed before is believed still
+        least = best * PRUNE
+        kept = [pair for pair in weighed.items() if pair[1] > least]
+        if len(kept) > BEAM:
+            kept = sorted(kept, key=lambda pair: -pair[1])[:BEAM]
+        worlds = dict(kept)
+        if not any(is_lawful(world) for world in worlds):
+            lawful = [pair for pair in weighed.items() if is_lawful(pair[0])]
+            if lawful:
+                world, p = max(lawful, key=lambda pair: pair[1])
+                worlds[world] = max(p, best * LEAST_LAWFUL)
+        total = sum(worlds.values())
+        self.worlds = {world: p / total for world, p in worlds.items()}
+
+    def forget_before(self) -> None:
+        """Forget the coup before, which is decided."""
+        merged: Weights = {}
+        for (coup, _, state), p in self.worlds.items():
+            without = World(coup, None, state)
+            merged[without] = merged.get(without, 0.0) + p
+        self.worlds = merged
+
+
+def is_lawful(world: World) -> bool:
+    """Whether nobody departed from procedure in the running coup and in the one before."""
+    return not world.state.codes and (world.before is None or not world.before.codes)
+
+
+class Shown(NamedTuple):
+    """What a look at the slots shows: how likely a back and a face are against an empty slot.
+
+    `ratios` is 2 x 6; `open` says which slots nothing hides; `reads` has the points read in them.
+    """
+
+    ratios: list[list[float]]
+    open: list[bool]
+    reads: Reads
+
+    @classmethod
+    def of(cls, slots: Values, reads: Reads) -> Shown:
+        """Return what log-likelihoods (3 x 6) show; a slot of which they say nothing is hidden."""
+        ratios = np.exp(slots[1:] - slots[0])
+        return cls(ratios.tolist(), (np.ptp(slots, axis=0) > 0).tolist(), reads)
+
+    def into(self, cards: Cards) -> Cards:
+        """Return the cards as seen where they lie open, with their points where they were read."""
+        for index, (place, side, points) in enumerate(cards):
+            if place >= HAND:
+                continue
+            now = side - UNSEEN if side >= UNSEEN and self.open[place] else side
+            read = self.reads.get(place, points) if side % UNSEEN == FACE else points
+            if now != side or read != points:
+                cards = (*cards[:index], (place, now, read), *cards[index + 1 :])
+        return cards

@@ -1,0 +1,156 @@
+"""How likely what is seen is in each world: the lip by the mouth's network, the slots by symbols.
+
+Failures of sight are bursts, not looks: a symbol that goes on is counted ever less the longer it
+has lasted, and the mouth's pictures by a time within which they say the same. What hides a slot
+says nothing of it. The figures are fitted by `models.train.following` and read from a file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.sight.following.places import SYMBOLS, PlaceLook
+from vision.sight.following.world import Lip
+
+Values = NDArray[np.float64]
+
+# Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
+# bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
+MOUTH_MS = 120.0
+# A run of one symbol counts as ln(1 + its length / this) looks, ms.
+PLACE_MS = 200.0
+# Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot that
+# was bare for a minute a card that seems to be laid now is to be seen at once.
+BURST_MS = 1000.0
+# The share of pictures (0 to 1) of which the mouth's network says nothing.
+MOUTH_FLAT = 0.006
+# The edge is seen to go out or in if it moves by so much, in depths of a card, within so many ms.
+MOVED, MOVED_MS = 0.08, 100
+# How likely the edge is seen to go out, in, or neither, while it goes out and while it goes in.
+GOES_OUT, GOES_IN = (0.6, 0.1, 0.3), (0.1, 0.6, 0.3)
+# How likely the edge is near the mouth, half out and far out in each step of the two ways: what
+# went wholly out and comes back is first seen far out, the next card is first seen near.
+EDGES = (0.35, 0.65)
+EDGE_AT: dict[Lip, tuple[float, float, float]] = {
+    Lip.EMERGING: (0.5, 0.3, 0.2),
+    Lip.PARTLY: (0.3, 0.35, 0.35),
+    Lip.RETURNING: (0.15, 0.25, 0.6),
+    Lip.INSIDE: (0.5, 0.3, 0.2),
+}
+# How the network's words for the cut card and for two cards weigh: factor and offset of the log
+# odds, and the most that they may say. Cut cards have 0.6 to 0.75 on average, others 0.02 to 0.13.
+CUT_LINE, TWO_LINE, MOST_SAID = (1.5, 1.0), (1.0, -0.5), 4.0
+# What a share of new colours says of the cut card: factor, even point, least and most; ordinary
+# cards have 0.02 at most, the cut card 0.1 to 0.3 unless it is white.
+NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -1.0, 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaceTable:
+    """Log-likelihoods (3 x SYMBOLS) of the symbols over an empty slot, a back and a face."""
+
+    log_p: Values
+
+    @classmethod
+    def read(cls, path: Path) -> PlaceTable:
+        """Read the fitted file; ValueError where it does not fit this program's symbols."""
+        card = tomllib.loads(path.read_text("utf-8"))
+        rows = np.array([card["symbols"][name] for name in ("empty", "back", "face")], np.float64)
+        if rows.shape != (3, SYMBOLS):
+            raise ValueError(f"{path} has a table of {rows.shape}, not of 3 x {SYMBOLS} symbols")
+        return cls(np.log(rows))
+
+
+class LipEvidence:
+    """Turns the values of the mouth's network into likelihoods of the states of the lip."""
+
+    def __init__(self) -> None:
+        self._past: list[tuple[int, float]] = []
+        self._at: int | None = None
+
+    def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
+        """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms."""
+        logits = np.asarray(values, np.float64)
+        elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
+        self._at = at
+        phases = _log_mixed(_softmax(logits[:3]), MOUTH_FLAT)
+        way = self._way(float(logits[3]), at)
+        near = int(np.digitize(logits[3], EDGES))
+        out, back, still = np.log(GOES_OUT[way]), np.log(GOES_IN[way]), np.log(0.34)
+        cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
+        two = float(np.clip(TWO_LINE[0] * logits[9] + TWO_LINE[1], -MOST_SAID, MOST_SAID))
+        edge = {lip: float(np.log(3 * shares[near])) / 2 for lip, shares in EDGE_AT.items()}
+        rest, partly, wholly = (float(p) for p in phases)
+        found = np.array([
+            rest + still,
+            partly + out + edge[Lip.EMERGING],
+            partly + out + edge[Lip.PARTLY],
+            wholly + still,
+            wholly + still,
+            partly + back + edge[Lip.RETURNING],
+            partly + back + edge[Lip.INSIDE],
+            max(partly, wholly) + cut + still,
+            wholly + still + two,
+            wholly + still + two,
+        ])  # fmt: skip
+        return found * (elapsed / MOUTH_MS)
+
+    def _way(self, shift: float, at: int) -> int:
+        """Return 0 where the edge goes out, 1 where it goes in, 2 where it does neither."""
+        while len(self._past) > 1 and at - self._past[1][0] >= MOVED_MS:
+            del self._past[0]
+        before = self._past[0][1] if self._past else shift
+        self._past.append((at, shift))
+        moved = shift - before
+        return 0 if moved > MOVED else 1 if moved < -MOVED else 2
+
+
+class SlotEvidence:
+    """Turns the looks at the six slots into likelihoods of empty, back and face."""
+
+    def __init__(self, table: PlaceTable) -> None:
+        self._table = table.log_p
+        self._runs: list[tuple[int, int]] = []
+        self._at: int | None = None
+
+    def take(self, looks: Sequence[PlaceLook], at: int) -> Values:
+        """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
+        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
+        self._at = at
+        runs = self._runs or [(-1, at)] * len(looks)
+        found = np.zeros((3, len(looks)))
+        fresh = []
+        for place, look in enumerate(looks):
+            symbol, since = runs[place]
+            since = since if symbol == look.symbol else at
+            fresh.append((look.symbol, since))
+            weight = min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since)))
+            found[:, place] = self._table[:, look.symbol] * weight
+        self._runs = fresh
+        return found
+
+
+def _cut(looks: float, novelty: float) -> float:
+    """Return what is said of the cut card, in logarithms of odds."""
+    said = CUT_LINE[0] * (np.log(max(looks, 0.005) / max(1 - looks, 0.005)) + CUT_LINE[1])
+    if not np.isnan(novelty):
+        said += np.clip(NOVEL_WEIGHT * (novelty - NOVEL_EVEN), NOVEL_LEAST, NOVEL_MOST)
+    return float(np.clip(said, -MOST_SAID, MOST_SAID))
+
+
+def _softmax(logits: Values) -> Values:
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum(), np.float64)
+
+
+def _log_mixed(shares: Values, flat: float) -> Values:
+    return np.asarray(np.log(shares * (1 - flat) + flat / len(shares)), np.float64)
+
+
+Reads = Mapping[int, int]

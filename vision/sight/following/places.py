@@ -1,0 +1,181 @@
+"""What each of the six slots shows at one look, as one of a few symbols.
+
+A symbol joins four things: the card box found in the slot, whether a hand covers it, how unlike the
+empty slot it looks, and whether something moves there. How likely each symbol is over an empty
+slot, a back and a face is counted on films (`models.train.following`), not set here; here is only
+where the bins of a symbol end. A look costs six patches of 18 x 24 pixels.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.events import Slot
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import TableView, distance_inside, rectify, shared_area
+
+Patches = NDArray[np.float32]
+# Width and height of a slot's patch in pixels, and the size of the patch in slots: enough to see
+# that something lies there; more costs time only.
+PATCH = (18, 24)
+# A box belongs to the slot whose middle is nearest, if its own lies so near, mm: dealers lay cards
+# half over a line, and slots are at least 70 mm apart.
+NEAR_MM = 45.0
+# Edges of bins. Scores of boxes (0 to 1): below the first there is none, from the second on it is
+# strong. Share of a slot under a hand. Mean difference of a patch (0 to 1) from the empty slot's,
+# and from the patch of 100 ms before. From the trial of the method on two films; the table is
+# counted for these, and moving them by half changed nothing.
+WEAK, STRONG = 0.15, 0.5
+COVERED = 0.12
+UNLIKE = (0.03, 0.08)
+MOVES = 0.015
+MOVED_SINCE_MS = 100
+# An empty slot is learnt while nothing is in it: by this share a look, once known; and one that
+# differs from what is known for so long, ms, with nothing found in it and nothing moving, is a
+# changed light.
+LEARN_SHARE, RELEARN_MS = 0.05, 8000
+# From this score on (0 to 1) a box is a hand (see `detector.LEAST_HAND`).
+LEAST_HAND = 0.2
+BOXES, EDGES = 5, len(UNLIKE) + 1
+SYMBOLS = BOXES * 2 * EDGES * 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaceLook:
+    """What one slot shows.
+
+    `symbol` is 0 to SYMBOLS - 1; `box` the surest card box there, `None` without one; `covered` the
+    share (0 to 1) of the slot under a hand.
+    """
+
+    symbol: int
+    box: Detection | None
+    covered: float
+    moves: bool
+
+
+class PlacePatches:
+    """Cuts the six slots out of every picture of one camera."""
+
+    def __init__(self, view: TableView) -> None:
+        self._quads = [view.homography.to_px(_upright(view.slots[slot])) for slot in Slot]
+
+    def __call__(self, image: Image) -> NDArray[np.uint8]:
+        """Return the patches, 6 x 24 x 18 x 3 BGR."""
+        return np.stack([rectify(image, quad, PATCH) for quad in self._quads])
+
+
+class PlaceWatch:
+    """Gives the symbols of the six slots from boxes and patches, look by look."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        self._areas = [np.asarray(view.slots[slot], np.float32) for slot in Slot]
+        self._middles = np.array([area.mean(axis=0) for area in self._areas])
+        self._sizes = [abs(cv2.contourArea(area)) for area in self._areas]
+        self._empty: list[Patches | None] = [None] * len(Slot)
+        self._odd_since: list[int | None] = [None] * len(Slot)
+        self._past: deque[tuple[int, Patches]] = deque()
+
+    def look(
+        self, boxes: Sequence[Detection], patches: NDArray[np.uint8], at: int
+    ) -> tuple[PlaceLook, ...]:
+        """Return what the slots show at a time (ms); boxes of cards and hands in pixels."""
+        now = patches.astype(np.float32) / np.float32(255)
+        motion = np.abs(now - self._before(at, now)).mean(axis=(1, 2, 3))
+        self._past.append((at, now))
+        found = self._boxes_of(boxes)
+        covered = self._covered(boxes)
+        looks = []
+        for place in range(len(Slot)):
+            box, moves = found[place], bool(motion[place] > MOVES)
+            unlike = self._unlike(place, now[place])
+            if box is None and covered[place] < COVERED and not moves:
+                self._learn(place, now[place], unlike, at)
+            elif box is not None:
+                self._odd_since[place] = None
+            symbol = _symbol(box, hidden=covered[place] > COVERED, unlike=unlike, moves=moves)
+            looks.append(PlaceLook(symbol, box, covered[place], moves))
+        return tuple(looks)
+
+    def _before(self, at: int, now: Patches) -> Patches:
+        """Return the newest patches that are old enough to show a movement."""
+        while len(self._past) > 1 and at - self._past[1][0] >= MOVED_SINCE_MS:
+            self._past.popleft()
+        return self._past[0][1] if self._past else now
+
+    def _boxes_of(self, boxes: Sequence[Detection]) -> list[Detection | None]:
+        """Return the surest box of a card in each slot."""
+        found: list[Detection | None] = [None] * len(Slot)
+        for box in boxes:
+            if box.kind in {Kind.HAND, Kind.CUT} or box.score < WEAK:
+                continue
+            middle = self._view.homography.to_mm(box.quad).mean(axis=0)
+            away = np.hypot(*(self._middles - middle).T)
+            place = int(np.argmin(away))
+            inside = distance_inside((float(middle[0]), float(middle[1])), self._areas[place]) >= 0
+            held = found[place]
+            if (inside or away[place] < NEAR_MM) and (held is None or box.score > held.score):
+                found[place] = box
+        return found
+
+    def _covered(self, boxes: Sequence[Detection]) -> list[float]:
+        """Return the share of each slot under one hand."""
+        covered = [0.0] * len(Slot)
+        for box in boxes:
+            if box.kind is not Kind.HAND or box.score < LEAST_HAND:
+                continue
+            quad = self._view.homography.to_mm(box.quad)
+            low, high = quad.min(axis=0), quad.max(axis=0)
+            for place, area in enumerate(self._areas):
+                if (low < area.max(axis=0)).all() and (high > area.min(axis=0)).all():
+                    share = abs(shared_area(quad, area)) / self._sizes[place]
+                    covered[place] = max(covered[place], share)
+        return covered
+
+    def _unlike(self, place: int, now: Patches) -> float:
+        """Return how unlike the empty slot a patch is, 0 to 1; 0 while that is not known."""
+        empty = self._empty[place]
+        return 0.0 if empty is None else float(np.abs(now - empty).mean())
+
+    def _learn(self, place: int, now: Patches, unlike: float, at: int) -> None:
+        """Learn an empty slot: at once, then slowly, and anew where the light has changed."""
+        empty, since = self._empty[place], self._odd_since[place]
+        odd = unlike > UNLIKE[0]
+        self._odd_since[place] = (at if since is None else since) if odd else None
+        if empty is None or (odd and since is not None and at - since >= RELEARN_MS):
+            self._empty[place], self._odd_since[place] = now.copy(), None
+        elif not odd:
+            self._empty[place] = empty + np.float32(LEARN_SHARE) * (now - empty)
+
+
+def _symbol(box: Detection | None, *, hidden: bool, unlike: float, moves: bool) -> int:
+    """Return the number of the symbol, 0 to SYMBOLS - 1."""
+    kind = 0
+    if box is not None:
+        kind = (1 if box.kind is Kind.BACK else 3) + (box.score >= STRONG)
+    bins = int(np.digitize(unlike, UNLIKE))
+    return ((kind * 2 + hidden) * EDGES + bins) * 2 + moves
+
+
+def symbol_name(symbol: int) -> str:
+    """Return a symbol in words, for people: `face, hand, unlike 2, moves`."""
+    rest, moves = divmod(symbol, 2)
+    rest, unlike = divmod(rest, EDGES)
+    kind, hidden = divmod(rest, 2)
+    words = [("nothing", "back?", "back", "face?", "face")[kind], f"unlike {unlike}"]
+    return ", ".join([*words, *(["hand"] if hidden else []), *(["moves"] if moves else [])])
+
+
+def _upright(area: Points) -> Points:
+    """Return the corners (4 x 2 mm) of the smallest box round a slot, from a short side on."""
+    box = cv2.boxPoints(cv2.minAreaRect(np.asarray(area, np.float32)))
+    edges = np.linalg.norm(np.roll(box, -1, axis=0) - box, axis=1)
+    return np.asarray(np.roll(box, -1, axis=0) if edges[0] > edges[1] else box, np.float32)

@@ -1,0 +1,411 @@
+"""What a dealer does next: one table of actions with their rates, and the worlds that they lead to.
+
+An action has a rate a second where procedure asks for it, one where it does not, which carries a
+code, and a share by which its not coming counts as evidence: dealers wait, and waits have long
+tails, so that a due action that does not come says little. The rules are a prior on where a card
+goes and whether one comes, never on its face.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from vision.game.events import Slot
+from vision.game.rules import Dealing, Rules
+from vision.game.tableau import expected
+from vision.sight.following.world import (
+    ASIDE,
+    AWAY,
+    BACK,
+    FACE,
+    GONE,
+    GONE_ASIDE,
+    HAND,
+    SHOE,
+    UNSEEN,
+    Cards,
+    Codes,
+    Lip,
+    Move,
+    Moves,
+    State,
+    put,
+    slot_of,
+)
+
+# Departures from procedure, as worlds name them; which fault each is, the rules say of the layout.
+OVER, ELSEWHERE, UNDER, TAKEN = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
+RETURNED, TWO_OUT = "RETURNED_TO_SHOE", "TWO_CARDS_OUT"
+# More departures than these in one coup are not believed; nor more cards.
+MOST_CODES, MOST_CARDS = 2, 9
+COMPLETE = -1
+_FIRST: Cards = ((HAND, BACK, None),)
+# States kept; a coup has some thousands. More only take memory.
+MOST_STATES = 50_000
+
+
+class Action(NamedTuple):
+    """Rates a second where due and where not due; `survival` is the share (0 to 1) of not coming."""
+
+    due: float
+    undue: float
+    survival: float
+
+
+ACTIONS: dict[str, Action] = {
+    # --- at the lip
+    "edge": Action(1.5, 2e-3, 0.1),  # an edge emerges; not due: an over-draw
+    "step": Action(15.0, 15.0, 1.0),  # the first step of each way; its shortest time is 1/15 s
+    "out": Action(8.0, 8.0, 0.3),  # the edge is drawn wholly out
+    "edge back": Action(0.5, 0.5, 0.3),  # a hand lets the edge go
+    "leave": Action(8.0, 8.0, 0.3),  # the card leaves the mouth's picture
+    "push back": Action(0.02, 2e-3, 1.0),  # from the lip; from further away
+    "cut": Action(0.02, 0.02, 1.0),  # the cut card comes
+    "two": Action(1e-3, 1e-3, 1.0),  # two cards are drawn as one
+    "unseen": Action(2e-5, 1e-6, 1.0),  # a draw that the mouth did not see
+    # --- on the table
+    "lay": Action(2.0, 1e-2, 0.5),  # from the hand to the slot; not due: with the other hand
+    "lay in order": Action(2e-2, 2e-2, 0.5),  # another slot of the right hand
+    "lay aside": Action(2e-3, 2e-3, 1.0),
+    "bring on": Action(0.7, 0.7, 0.1),  # from where it lay aside
+    "turn": Action(1.5, 1e-3, 0.05),
+    "lift": Action(3e-2, 3e-2, 1.0),  # a card that lies face down is taken to a player
+    "bring back": Action(0.5, 0.5, 0.05),
+    "take": Action(1.0, 2e-3, 0.1),  # the first card of a clearing; not due: under-draw, removal
+    "take more": Action(4.0, 4.0, 0.1),  # the others
+    "lies still": Action(1e-4, 1e-4, 0.0),  # what seemed to be taken lies there
+    "no card": Action(1e-7, 1e-7, 1.0),  # what seemed to be in the hand is none
+}
+# Shares (0 to 1) by which an action is less usual: taking cards that lie face down; a coup begun
+# with cards left on the table; a second card of the hand laid first; a card laid while the lip
+# still shows it.
+FACE_DOWN_TAKEN, CARDS_LEFT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.05, 0.3
+# The same of a card that is taken before anybody could see it lie: a card is dealt to be seen.
+UNSEEN_TAKEN = 0.01
+# The share of cards that are laid face up, by the way of dealing.
+LAID_FACE_UP = {Dealing.FACE_UP: 0.9, Dealing.FACE_DOWN: 0.03, Dealing.PUNTO_FIRST: 0.03}
+
+
+class Procedure:
+    """The moves from each state of a coup, by the rules and the way of dealing of a table."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._face_up = LAID_FACE_UP[rules.dealing]
+        self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
+        self.due = lru_cache(maxsize=1 << 16)(self._due)
+        self._on_table = lru_cache(maxsize=1 << 16)(self._table_moves)
+
+    def state(
+        self, cards: Cards, lip: Lip = Lip.REST, codes: Codes = (), *, burning: bool = False
+    ) -> State:
+        """Return the one state of that value."""
+        key = cards, lip, codes, burning
+        found = self._states.get(key)
+        if found is None:
+            if len(self._states) > MOST_STATES:
+                self._states.clear()  # worlds hold their own; equal ones merge again as they move
+            found = self._states[key] = State(*key)
+        return found
+
+    def moves(self, state: State) -> Moves:
+        """Return what may happen next in a state."""
+        if state.moves is None:
+            cards, lip, codes = state.cards, state.lip, state.codes
+            if state.burning:
+                found = list(_lip_moves_of_burn(cards, lip))
+            else:
+                at_lip = lip in {Lip.WHOLLY, Lip.CLEAR}
+                drawn = lip in {Lip.EMERGING, Lip.PARTLY}
+                found = [*self._at_lip(cards, lip, codes), *self._on_table(cards, codes, at_lip, drawn)]
+            found.sort(key=lambda move: -move.rate)
+            rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
+            state.moves = Moves(tuple(found), rate, cost)
+        return state.moves
+
+    def target(self, move: Move, lip: Lip) -> tuple[State, State | None]:
+        """Return the state to which a move leads from a lip, and the coup that ends, if one does."""
+        found = move.targets.get(lip)
+        if found is None:
+            to = lip if move.lip is None else move.lip
+            ended = self.state(move.left, Lip.REST, move.before) if move.begins else None
+            state = self.state(move.cards, to, move.codes, burning=move.burning)
+            found = move.targets[lip] = state, ended
+        return found
+
+    def _due(self, cards: Cards) -> dict[int, float]:
+        """Return how likely each slot is due next, `COMPLETE` for none; cards in hand are laid."""
+        punto = [p for place, _, p in cards if (slot_of(place) or 0) % 2 == 0 and _counts(place)]
+        banco = [p for place, _, p in cards if (slot_of(place) or 0) % 2 == 1 and _counts(place)]
+        for place, _, _ in cards:
+            if place == HAND:
+                wanted = self._expected(punto, banco)
+                slot = max(wanted, key=lambda s: (wanted[s], s))
+                if slot == COMPLETE:
+                    slot = max(wanted)
+                (banco if slot % 2 else punto).append(None)
+        return self._expected(punto, banco)
+
+    def _expected(self, punto: list[int | None], banco: list[int | None]) -> dict[int, float]:
+        rules = self._rules
+        slots = expected(tuple(punto[:3]), tuple(banco[:3]), rules.tableau, rules.deal_order)
+        return {COMPLETE if slot is None else int(slot): 1 / len(slots) for slot in slots}
+
+    def _table_moves(
+        self, cards: Cards, codes: Codes, at_lip: bool, drawn: bool
+    ) -> tuple[Move, ...]:
+        """Return what may happen on the table; a card may show at the lip, or be on its way out."""
+        return (
+            *self._laying(cards, codes, at_lip=at_lip),
+            *self._turning(cards, codes),
+            *self._taking(cards, codes, drawn=drawn),
+        )
+
+    # --- at the lip ------------------------------------------------------------------------------
+
+    def _at_lip(self, cards: Cards, lip: Lip, codes: Codes) -> Iterator[Move]:
+        hand = [i for i, card in enumerate(cards) if card[0] == HAND]
+        if lip is Lip.REST:
+            yield from self._edge(cards, codes)
+            yield from self._unseen(cards, codes)
+            yield _move("cut", cards, Lip.CUT, codes)
+            yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
+        elif lip is Lip.CUT:
+            yield _move("out", cards, Lip.REST, codes)
+        elif lip is Lip.EMERGING:
+            yield _move("step", cards, Lip.PARTLY, codes)
+            yield _move("edge back", cards, Lip.REST, codes)
+        elif lip is Lip.PARTLY:
+            yield _move("edge back", cards, Lip.REST, codes)
+            yield from self._drawn(cards, codes)
+        elif lip in {Lip.WHOLLY, Lip.CLEAR}:
+            step = lip is Lip.WHOLLY
+            yield _move("step" if step else "leave", cards, Lip.CLEAR if step else Lip.REST, codes)
+            yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
+        elif lip is Lip.TWO:
+            yield _move("step", cards, Lip.TWO_CLEAR, codes)
+        elif lip is Lip.TWO_CLEAR:
+            yield _move("leave", cards, Lip.REST, codes)
+        elif lip is Lip.RETURNING:
+            yield _move("step", cards, Lip.INSIDE, codes)
+        else:
+            yield _move("leave", cards, Lip.REST, codes)
+
+    def _edge(self, cards: Cards, codes: Codes) -> Iterator[Move]:
+        action, share = ACTIONS["edge"], self._wanted(cards, codes)
+        rate = action.due * share + action.undue * (1 - share)
+        yield Move(rate, rate * action.survival, cards, codes, Lip.EMERGING)
+
+    def _wanted(self, cards: Cards, codes: Codes) -> float:
+        """Return how far (0 to 1) a next card is asked for: by the tableau, or as a new coup's."""
+        if _begins(cards, codes):
+            live = any(not _is_over(place) for place, _, _ in cards)
+            return CARDS_LEFT if live else 1.0
+        return 1 - self.due(cards).get(COMPLETE, 0.0)
+
+    def _unseen(self, cards: Cards, codes: Codes) -> Iterator[Move]:
+        action = ACTIONS["unseen"]
+        for move in self._drawn(cards, codes):
+            if move.lip is Lip.WHOLLY and not set(move.codes) - set(codes):
+                rate = action.due * self._wanted(cards, codes)
+                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST)
+
+    def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
+        """Yield the moves of a card that is drawn wholly out, alone or with another."""
+        out, edge = ACTIONS["out"], ACTIONS["edge"]
+        cost = out.due * out.survival
+        if _begins(cards, codes):
+            left = tuple(c if _is_over(c[0]) else (_gone(c[0]), *c[1:]) for c in cards)
+            yield Move(out.due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
+            if TAKEN not in codes:
+                return
+        if len(cards) >= MOST_CARDS:
+            return
+        more = (*cards, (HAND, BACK, None))
+        share = 1 - self.due(cards).get(COMPLETE, 0.0)
+        if share > 0:
+            yield Move(out.due, cost, more, codes, Lip.WHOLLY)
+            both = _with(codes, TWO_OUT)
+            if both is not None:
+                two = (*more, (HAND, BACK, None))
+                yield Move(ACTIONS["two"].due * out.due, 0.0, two, both, Lip.TWO)
+        over = _with(codes, OVER)
+        if share < 1 and over is not None:
+            # The edge of a card that is not due was paid for where it emerged; where it may have
+            # been due, the difference is.
+            ratio = 1.0 if share == 0 else (1 - share) * edge.undue / edge.due
+            yield Move(out.due * ratio, cost * ratio, more, over, Lip.WHOLLY)
+
+    # --- on the table ----------------------------------------------------------------------------
+
+    def _laying(self, cards: Cards, codes: Codes, *, at_lip: bool) -> Iterator[Move]:
+        taken = {place for place, _, _ in cards}
+        hand = [i for i, card in enumerate(cards) if card[0] == HAND]
+        due = self.due(tuple(c for c in cards if c[0] != HAND)) if hand else {}
+        slow = AT_LIP if at_lip else 1.0
+        for number, index in enumerate(hand[:2]):
+            usual = slow * (SECOND_FIRST if number else 1.0)
+            for slot in range(HAND):
+                # What was lifted from a slot comes back to it.
+                if slot in taken or AWAY + slot in taken:
+                    continue
+                action, rate, after = self._lay_rate(slot, due, codes)
+                if after is None:
+                    continue
+                for side, share in ((BACK, 1 - self._face_up), (FACE, self._face_up)):
+                    each = rate * usual * share
+                    laid = put(cards, index, slot, side + UNSEEN)
+                    yield Move(each, each * ACTIONS[action].survival, laid, after)
+            full = OVER in codes and {4, 5} <= {slot_of(place) for place in taken}
+            aside = ACTIONS["lay"].due if full else ACTIONS["lay aside"].due
+            yield Move(aside * usual, aside * usual, put(cards, index, ASIDE), codes)
+        if hand:
+            none = tuple(card for i, card in enumerate(cards) if i != hand[0])
+            yield _move("no card", none, None, codes)
+
+    def _lay_rate(
+        self, slot: int, due: dict[int, float], codes: Codes
+    ) -> tuple[str, float, Codes | None]:
+        """Return the action of laying a card in a slot, its rate and the codes after it."""
+        wanted = [other for other in due if other != COMPLETE]
+        lay = ACTIONS["lay"]
+        if due.get(slot, 0.0) > 0:
+            return "lay", lay.due * max(due[slot], 0.05), codes
+        if wanted and slot % 2 == wanted[0] % 2:
+            return "lay in order", ACTIONS["lay in order"].due, codes
+        if OVER in codes or not wanted:  # the departure has its code already
+            return "lay", lay.due / 2 if slot >= Slot.PUNTO_3 else lay.undue, codes
+        return "lay", lay.undue, _with(codes, ELSEWHERE)
+
+    def _turning(self, cards: Cards, codes: Codes) -> Iterator[Move]:
+        turn = ACTIONS["turn"]
+        laid = sum(1 for place, _, _ in cards if place < HAND)
+        for index, (place, side, _) in enumerate(cards):
+            if place < HAND:
+                in_turn = self._rules.dealing is not Dealing.PUNTO_FIRST or laid >= 4
+                back = side % UNSEEN == BACK
+                rate = turn.due if in_turn and back else turn.undue
+                turned = put(cards, index, place, side + 1 if back else side - 1)
+                yield Move(rate, rate * turn.survival, turned, codes)
+                lift = ACTIONS["lift"]
+                if back:
+                    away = put(cards, index, AWAY + place)
+                    yield Move(lift.due, lift.due * lift.survival, away, codes)
+            elif AWAY <= place < AWAY + HAND:
+                action = ACTIONS["bring back"]
+                for shown in (BACK, FACE):
+                    brought = put(cards, index, place - AWAY, shown)
+                    yield Move(action.due / 2, action.due / 2 * action.survival, brought, codes)
+            elif place == ASIDE:
+                yield from self._brought_on(cards, index, codes)
+
+    def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
+        taken, action = {place for place, _, _ in cards}, ACTIONS["bring on"]
+        others = tuple(card for i, card in enumerate(cards) if i != index)
+        for slot, share in self.due(others).items():
+            if slot == COMPLETE or slot in taken:
+                continue
+            for side in (BACK, FACE):
+                rate = action.due * share / 2
+                brought = put(cards, index, slot, side + UNSEEN)
+                yield Move(rate, rate * action.survival, brought, codes)
+
+    def _taking(self, cards: Cards, codes: Codes, *, drawn: bool) -> Iterator[Move]:
+        lying = [i for i, card in enumerate(cards) if card[0] < HAND]
+        gone = [i for i, card in enumerate(cards) if GONE <= card[0] < GONE_ASIDE]
+        for index in gone:
+            yield _move("lies still", put(cards, index, cards[index][0] - GONE), None, codes)
+        if gone:
+            yield from self._taking_more(cards, codes)
+        if not lying or (gone and TAKEN not in codes):
+            return
+        take, share = ACTIONS["take"], self.due(cards).get(COMPLETE, 0.0)
+        if drawn or any(place == HAND for place, _, _ in cards):
+            share = 0.0
+        backs = any(cards[i][1] % UNSEEN == BACK for i in lying)
+        for index in lying:
+            left = put(cards, index, GONE + cards[index][0])
+            hidden = UNSEEN_TAKEN if cards[index][1] >= UNSEEN else 1.0
+            rate = take.due * share * (FACE_DOWN_TAKEN if backs else 1.0) * hidden
+            if rate:
+                yield Move(rate, rate * take.survival, left, codes)
+            for code in {UNDER, TAKEN} if len(cards) >= 4 else {TAKEN}:
+                after = _with(codes, code)
+                if share < 1 and after is not None:
+                    yield Move(take.undue * (1 - share) * hidden, 0.0, left, after)
+
+    def _taking_more(self, cards: Cards, codes: Codes) -> Iterator[Move]:
+        more = ACTIONS["take more"]
+        # One card alone was taken off: the coup goes on, and the others are not on their way.
+        usual = more.due * (1e-2 if TAKEN in codes else 1.0)
+        for index, (place, side, _) in enumerate(cards):
+            if place < HAND or place in {HAND, ASIDE} or AWAY <= place < AWAY + HAND:
+                hidden = place in {HAND, ASIDE} or (place < HAND and side >= UNSEEN)
+                rate = usual * (UNSEEN_TAKEN if hidden else 1.0)
+                yield Move(rate, rate * more.survival, put(cards, index, _gone(place)), codes)
+
+
+def _lip_moves_of_burn(cards: Cards, lip: Lip) -> Iterator[Move]:
+    """Yield the moves while cards are burned: each goes aside, or is the first of a coup."""
+    if lip is Lip.REST:
+        yield _burned("edge", cards, Lip.EMERGING)
+        yield _burned("cut", cards, Lip.CUT)
+    elif lip is Lip.EMERGING:
+        yield _burned("step", cards, Lip.PARTLY)
+        yield _burned("edge back", cards, Lip.REST)
+    elif lip is Lip.PARTLY:
+        yield _burned("edge back", cards, Lip.REST)
+        yield _burned("out", (*cards, (GONE_ASIDE, BACK, None)), Lip.WHOLLY)
+        first = _move("out", _FIRST, Lip.WHOLLY, ())
+        yield replace(first, begins=True, left=cards)
+    elif lip is Lip.WHOLLY:
+        yield _burned("step", cards, Lip.CLEAR)
+    else:
+        yield _burned("leave", cards, Lip.REST)
+
+
+def _burned(name: str, cards: Cards, lip: Lip) -> Move:
+    return replace(_move(name, cards, lip, ()), burning=True)
+
+
+def _move(name: str, cards: Cards, lip: Lip | None, codes: Codes) -> Move:
+    action = ACTIONS[name]
+    return Move(action.due, action.due * action.survival, cards, codes, lip)
+
+
+def _pushed_back(cards: Cards, codes: Codes, hand: list[int], rate: float) -> Iterator[Move]:
+    """Yield the move of the last card in hand back into the shoe."""
+    after = _with(codes, RETURNED)
+    if hand and after is not None:
+        yield Move(rate, rate, put(cards, hand[-1], SHOE), after, Lip.RETURNING)
+
+
+def _with(codes: Codes, code: str) -> Codes | None:
+    """Return the codes with one more, `None` where that would be too many."""
+    if code in codes:
+        return codes
+    return None if len(codes) >= MOST_CODES else tuple(sorted((*codes, code)))
+
+
+def _counts(place: int) -> bool:
+    """Whether a card in that place is one of a hand."""
+    return slot_of(place) is not None
+
+
+def _is_over(place: int) -> bool:
+    """Whether nothing more happens to a card in that place in its coup."""
+    return place >= GONE or place == SHOE
+
+
+def _gone(place: int) -> int:
+    """Return the place of a card once it is taken away."""
+    slot = slot_of(place)
+    return GONE_ASIDE if slot is None else GONE + slot
+
+
+def _begins(cards: Cards, codes: Codes) -> bool:
+    """Whether the next card drawn is, or may be, the first of another coup."""
+    return any(place >= GONE for place, _, _ in cards)

@@ -25,8 +25,8 @@ from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import CoupVerdict, Verdicts
 from vision.sight.following.decoder import Decoder
-from vision.sight.following.evidence import LipEvidence, PlaceTable, SlotEvidence
-from vision.sight.following.places import PlaceWatch
+from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
+from vision.sight.following.places import ElsewhereWatch, PlaceWatch
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
 from vision.sight.following.world import SHOE, slot_of
 
@@ -91,15 +91,17 @@ def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, verbose:
     rules = Rules(dealing=Dealing(stream.dealing))
     decoder = Decoder(rules, burning=bool(film.truth.burned))
     lip, slots, watch = LipEvidence(), SlotEvidence(table), PlaceWatch(stream.view)
+    outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, verdicts = reads_of(film.truth, stream.looks), Verdicts(decoder, odds=odds)
     looks = {at: index for index, at in enumerate(stream.looks)}
     begun = time.perf_counter()
     for values, at in zip(stream.mouth, stream.frames, strict=True):
-        index, shown, read = looks.get(at), None, {}
+        index, shown, read, aside = looks.get(at), None, {}, 1.0
         if index is not None:
             seen = watch.look(stream.boxes[index], stream.patches[index], at)
             shown, read = slots.take(seen, at), reads[index]
-        if not decoder.step(at, lip.take(values, at), shown, read):
+            aside = outside.take(seen=elsewhere.look(stream.boxes[index]), at=at)
+        if not decoder.step(at, lip.take(values, at), shown, read, aside):
             continue
         tally.worlds.append(len(decoder.worlds))
         verdicts.take(at, looked=index is not None)

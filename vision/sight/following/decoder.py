@@ -15,7 +15,7 @@ import numpy as np
 from vision.game.rules import Rules
 from vision.sight.following.evidence import Values
 from vision.sight.following.procedure import Procedure
-from vision.sight.following.world import FACE, HAND, UNSEEN, Cards, State, World
+from vision.sight.following.world import ASIDE, FACE, HAND, UNSEEN, Cards, State, World
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
@@ -42,11 +42,13 @@ class Decoder:
         self._at: int | None = None
         self._waiting: Values | None = None
 
-    def step(self, at: int, lip: Values, slots: Values | None = None, reads: Reads = {}) -> bool:
+    def step(
+        self, at: int, lip: Values, slots: Values | None = None, reads: Reads = {}, aside: float = 1.0
+    ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
         `lip` (10) and `slots` (3 x 6) are log-likelihoods; `reads` gives the points of the cards
-        read in the slots. Pictures that follow quickly are taken together.
+        read in the slots; `aside` how much likelier what is seen is if a card lies outside them. Pictures that follow quickly are taken together.
         """
         lip = lip if self._waiting is None else lip + self._waiting
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
@@ -58,7 +60,7 @@ class Decoder:
         for _ in range(steps):
             # Whole milliseconds, so that what follows a state is computed once.
             self._move(max(1, round(elapsed / steps)) / 1000)
-        self._weigh(lip, slots, reads)
+        self._weigh(lip, None if slots is None else Shown.of(slots, reads, aside))
         return True
 
     def _move(self, elapsed: float) -> None:
@@ -83,9 +85,8 @@ class Decoder:
                 moved[key] = get(key, 0.0) + share
         self.worlds = moved
 
-    def _weigh(self, lip: Values, slots: Values | None, reads: Reads) -> None:
+    def _weigh(self, lip: Values, shown: Shown | None) -> None:
         lips = np.exp(lip - lip.max()).tolist()
-        shown = None if slots is None else Shown.of(slots, reads)
         seen: dict[State, tuple[float, State]] = {}
         weighed: Weights = {}
         for world, weight in self.worlds.items():
@@ -110,6 +111,8 @@ class Decoder:
         for place, side, _ in cards:
             if place < HAND:
                 p *= shown.ratios[side % UNSEEN][place]
+            elif place == ASIDE:
+                p *= shown.aside
         seen = shown.into(cards)
         if seen is cards:
             return p, state
@@ -156,16 +159,19 @@ class Shown(NamedTuple):
     ratios: list[list[float]]
     open: list[bool]
     reads: Reads
+    aside: float
 
     @classmethod
-    def of(cls, slots: Values, reads: Reads) -> Shown:
+    def of(cls, slots: Values, reads: Reads, aside: float) -> Shown:
         """Return what log-likelihoods (3 x 6) show; a slot of which they say nothing is hidden."""
         ratios = np.exp(slots[1:] - slots[0])
-        return cls(ratios.tolist(), (np.ptp(slots, axis=0) > 0).tolist(), reads)
+        return cls(ratios.tolist(), (np.ptp(slots, axis=0) > 0).tolist(), reads, aside)
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""
         for index, (place, side, points) in enumerate(cards):
+            if place == ASIDE and side >= UNSEEN and self.aside > 1:
+                cards = (*cards[:index], (place, side - UNSEEN, points), *cards[index + 1 :])
             if place >= HAND:
                 continue
             now = side - UNSEEN if side >= UNSEEN and self.open[place] else side

@@ -22,7 +22,7 @@ Values = NDArray[np.float64]
 
 # Pictures of the mouth within this time, ms, count as one: longer makes cards late, shorter trusts
 # bursts (`deploy/following.md`: 0.3 s loses an eighth of the coups).
-MOUTH_MS = 120.0
+MOUTH_MS = 60.0
 # A run of one symbol counts as ln(1 + its length / this) looks, ms.
 PLACE_MS = 200.0
 # Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot that
@@ -43,6 +43,9 @@ EDGE_AT: dict[Lip, tuple[float, float, float]] = {
     Lip.RETURNING: (0.15, 0.25, 0.6),
     Lip.INSIDE: (0.5, 0.3, 0.2),
 }
+# How much likelier a card at rest is seen outside the slots if one lies there, and if not, that none
+# is: clutter looks like cards in a few looks of a hundred, a card is overlooked in one of ten.
+ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # How the network's words for the cut card and for two cards weigh: factor and offset of the log
 # odds, and the most that they may say. Cut cards have 0.6 to 0.75 on average, others 0.02 to 0.13.
 CUT_LINE, TWO_LINE, MOST_SAID = (1.5, 1.0), (1.0, -0.5), 4.0
@@ -109,6 +112,23 @@ class LipEvidence:
         self._past.append((at, shift))
         moved = shift - before
         return 0 if moved > MOVED else 1 if moved < -MOVED else 2
+
+
+class AsideEvidence:
+    """Turns what is seen outside the slots into how much likelier it is if a card lies there."""
+
+    def __init__(self) -> None:
+        self._since: tuple[bool, int] = (False, 0)
+        self._at: int | None = None
+
+    def take(self, *, seen: bool, at: int) -> float:
+        """Return the ratio for a look at a time, ms; a run counts as in the slots."""
+        elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
+        self._at = at
+        if seen is not self._since[0]:
+            self._since = seen, at
+        weight = min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - self._since[1])))
+        return float((ASIDE_SEEN if seen else ASIDE_UNSEEN) ** weight)
 
 
 class SlotEvidence:

@@ -28,6 +28,9 @@ PATCH = (18, 24)
 # A box belongs to the slot whose middle is nearest, if its own lies so near, mm: dealers lay cards
 # half over a line, and slots are at least 70 mm apart.
 NEAR_MM = 45.0
+# A card lies outside the slots if its middle is so far from theirs, and at rest if it has moved by
+# less than this since the look before, mm.
+APART_MM, RESTS_MM = 55.0, 8.0
 # Edges of bins. Scores of boxes (0 to 1): below the first there is none, from the second on it is
 # strong. Share of a slot under a hand. Mean difference of a patch (0 to 1) from the empty slot's,
 # and from the patch of 100 ms before. From the trial of the method on two films; the table is
@@ -59,6 +62,30 @@ class PlaceLook:
     box: Detection | None
     covered: float
     moves: bool
+
+
+class ElsewhereWatch:
+    """Says whether a card lies at rest outside the slots, the shoe's mouth and the discard."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
+        self._before: list[NDArray[np.float32]] = []
+
+    def look(self, boxes: Sequence[Detection]) -> bool:
+        """Return whether a strong box of a card lies where one lay at the look before."""
+        middles = [self._view.homography.to_mm(box.quad).mean(axis=0) for box in boxes
+                   if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG]
+        here = [middle for middle in middles if self._is_outside(middle)]
+        rests = any(np.hypot(*(new - old)) < RESTS_MM for new in here for old in self._before)
+        self._before = here
+        return rests
+
+    def _is_outside(self, middle: NDArray[np.float32]) -> bool:
+        point = (float(middle[0]), float(middle[1]))
+        near = np.hypot(*(self._middles - middle).T).min() < APART_MM
+        other = [self._view.mouth, *([] if self._view.discard is None else [self._view.discard])]
+        return not near and all(distance_inside(point, area) < -NEAR_MM / 2 for area in other)
 
 
 class PlacePatches:

@@ -59,11 +59,13 @@ ACTIONS: dict[str, Action] = {
     # --- at the lip
     "edge": Action(1.5, 2e-3, 0.1),  # an edge emerges; not due: an over-draw
     "step": Action(15.0, 15.0, 1.0),  # the first step of each way; its shortest time is 1/15 s
-    "out": Action(8.0, 8.0, 0.3),  # the edge is drawn wholly out
+    "slide": Action(15.0, 15.0, 0.02),  # the edge comes further; where cards wait half out, it waits
+    "out": Action(8.0, 8.0, 0.05),  # the edge is drawn wholly out
     "edge back": Action(0.5, 0.5, 0.3),  # a hand lets the edge go
     "leave": Action(8.0, 8.0, 0.3),  # the card leaves the mouth's picture
     "push back": Action(0.02, 2e-3, 1.0),  # from the lip; from further away
     "cut": Action(0.02, 0.02, 1.0),  # the cut card comes
+    "cut out": Action(8.0, 8.0, 0.3),
     "two": Action(1e-3, 1e-3, 1.0),  # two cards are drawn as one
     "unseen": Action(2e-5, 1e-6, 1.0),  # a draw that the mouth did not see
     # --- on the table
@@ -174,9 +176,9 @@ class Procedure:
             yield _move("cut", cards, Lip.CUT, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
         elif lip is Lip.CUT:
-            yield _move("out", cards, Lip.REST, codes)
+            yield _move("cut out", cards, Lip.REST, codes)
         elif lip is Lip.EMERGING:
-            yield _move("step", cards, Lip.PARTLY, codes)
+            yield _move("slide", cards, Lip.PARTLY, codes)
             yield _move("edge back", cards, Lip.REST, codes)
         elif lip is Lip.PARTLY:
             yield _move("edge back", cards, Lip.REST, codes)
@@ -261,7 +263,8 @@ class Procedure:
                     yield Move(each, each * ACTIONS[action].survival, laid, after)
             full = OVER in codes and {4, 5} <= {slot_of(place) for place in taken}
             aside = ACTIONS["lay"].due if full else ACTIONS["lay aside"].due
-            yield Move(aside * usual, aside * usual, put(cards, index, ASIDE), codes)
+            aside *= usual
+            yield Move(aside, aside, put(cards, index, ASIDE, BACK + UNSEEN), codes)
         if hand:
             none = tuple(card for i, card in enumerate(cards) if i != hand[0])
             yield _move("no card", none, None, codes)
@@ -343,7 +346,7 @@ class Procedure:
         usual = more.due * (1e-2 if TAKEN in codes else 1.0)
         for index, (place, side, _) in enumerate(cards):
             if place < HAND or place in {HAND, ASIDE} or AWAY <= place < AWAY + HAND:
-                hidden = place in {HAND, ASIDE} or (place < HAND and side >= UNSEEN)
+                hidden = place == HAND or (place not in range(AWAY, GONE) and side >= UNSEEN)
                 rate = usual * (UNSEEN_TAKEN if hidden else 1.0)
                 yield Move(rate, rate * more.survival, put(cards, index, _gone(place)), codes)
 

@@ -8,9 +8,9 @@ means the layout and its order. `--broken` spoils the streams on purpose, as sig
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,13 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
+from models.evaluate.broken_streams import BROKEN
 from models.evaluate.film_truth import NEVER, Coup, FilmTruth
 from models.evaluate.streams import Film, films_of
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import CoupVerdict, Verdicts
-from vision.sight.following.decoder import Decoder
+from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
 from vision.sight.following.places import ElsewhereWatch, PlaceWatch
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
@@ -85,7 +86,7 @@ def reads_of(truth: FilmTruth, looks: Sequence[int]) -> list[dict[int, int]]:
     return reads
 
 
-def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, verbose: bool) -> Verdicts:
+def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, broken: str) -> Verdicts:
     """Run the decoder over a film."""
     stream = film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
@@ -94,14 +95,16 @@ def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, verbose:
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, verdicts = reads_of(film.truth, stream.looks), Verdicts(decoder, odds=odds)
     looks = {at: index for index, at in enumerate(stream.looks)}
+    failing = BROKEN[broken](film)
     begun = time.perf_counter()
-    for values, at in zip(stream.mouth, stream.frames, strict=True):
-        index, shown, read, aside = looks.get(at), None, {}, 1.0
+    for values, at in zip(failing.mouth(), stream.frames, strict=True):
+        index, shown = looks.get(at), None
         if index is not None:
             seen = watch.look(stream.boxes[index], stream.patches[index], at)
-            shown, read = slots.take(seen, at), reads[index]
+            seen = failing.slots(seen, at)
             aside = outside.take(seen=elsewhere.look(stream.boxes[index]), at=at)
-        if not decoder.step(at, lip.take(values, at), shown, read, aside):
+            shown = Shown.of(slots.take(seen, at), reads[index], aside)
+        if not decoder.step(at, lip.take(values, at), shown):
             continue
         tally.worlds.append(len(decoder.worlds))
         verdicts.take(at, looked=index is not None)
@@ -127,7 +130,7 @@ def _of_layout(verdict: CoupVerdict, alleged: set[str]) -> set[str]:
     laid = [(slot_of(p), points) for p, _, points in verdict.cards if p != SHOE]
     firsts = [(slot, points) for slot, points in laid if slot is not None and slot < Slot.PUNTO_3]
     if [slot for slot, _ in laid[:4]] != [0, 1, 2, 3] and ELSEWHERE in alleged:
-        return {"WRONG_ORDER_INIT"}
+        return {"WRONG_ORDER_INIT", "WRONG_HAND"}  # truths name it by the order or by the card
     sums = [total(tuple(p for s, p in firsts if s is not None and s % 2 == h)) for h in (0, 1)]
     extras = tuple(
         ExtraCard(None if slot is None else slot % 2, None, points)
@@ -216,7 +219,8 @@ def curve(tally: Tally) -> str:
         accused = sum(o >= odds for o in tally.clean_odds)
         missed = sum(o < odds for o in tally.incident_odds)
         rows.append(
-            f"{odds:<7g}{accused} of {len(tally.clean_odds):<10}{missed} of {len(tally.incident_odds)}"
+            f"{odds:<7g}{accused} of {len(tally.clean_odds):<10}"
+            f"{missed} of {len(tally.incident_odds)}"
         )
     return "\n".join(rows)
 
@@ -224,18 +228,21 @@ def curve(tally: Tally) -> str:
 def main() -> int:
     """Decode every film, print each coup that is not right, the counts and the curve."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("films", nargs="+", type=Path, help="films, or folders of films, with truth")
+    parser.add_argument(
+        "films", nargs="+", type=Path, help="films, or folders of films, with truth"
+    )
     parser.add_argument("--table", type=Path, default=Path("models/following.toml"))
     parser.add_argument("--cache", type=Path, default=Path("runs/streams"))
     parser.add_argument("--odds", type=float, default=50.0, help="from which a fault is alleged")
+    parser.add_argument(
+        "--broken", choices=sorted(BROKEN), default="not", help="fail so on purpose"
+    )
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    table, everything = PlaceTable.read(arguments.table), Tally()
+    table, everything = PlaceTable.of(tomllib.loads(arguments.table.read_text("utf-8"))["symbols"]), Tally()
     for film in films_of(arguments.films, arguments.cache):
         tally = Tally()
-        verdicts = decode(
-            film, table, odds=arguments.odds, tally=tally, verbose=arguments.verbose
-        )
+        verdicts = decode(film, table, odds=arguments.odds, tally=tally, broken=arguments.broken)
         judge(film, verdicts, arguments.odds, tally, verbose=arguments.verbose)
         print(f"{film.stream.name}: {tally}", flush=True)
         merge(everything, tally)

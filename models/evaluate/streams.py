@@ -72,7 +72,9 @@ def _watch(film: Path, config: TableConfig, kept: Path, every_ms: float) -> None
     mouth = MouthSight(view, load_model(packaged("mouth"), threads=1))
     cut = PlacePatches(view)
     capture = cv2.VideoCapture(str(film))
-    frames, values, looks, boxes, patches = [], [], [], [], []
+    frames: list[int] = []
+    looks: list[int] = []
+    values, boxes, patches = [], [], []
     due = 0.0
     rate = capture.get(cv2.CAP_PROP_FPS)
     while True:

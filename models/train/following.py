@@ -100,9 +100,7 @@ def log_likelihood(table: Counts, counts: Counts) -> float:
 
 def write(path: Path, table: Counts, fitted: Sequence[str], held: dict[str, float]) -> None:
     """Write the fitted file."""
-    rows = {
-        name: [float(f"{p:.3g}") for p in row] for name, row in zip(STATES, table, strict=True)
-    }
+    rows = {name: [float(f"{p:.3g}") for p in row] for name, row in zip(STATES, table, strict=True)}
     digest = hashlib.sha256(str(rows).encode()).hexdigest()
     lines = [
         "# Likelihoods of the symbols of a slot (vision/sight/following/places.py), fitted by",
@@ -123,7 +121,9 @@ def main() -> int:
     """Fit, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("films", nargs="+", type=Path, help="folders of films with truth")
-    parser.add_argument("--held", nargs="*", type=Path, default=[], help="not fitted, only measured")
+    parser.add_argument(
+        "--held", nargs="*", type=Path, default=[], help="not fitted, only measured"
+    )
     parser.add_argument("--cache", type=Path, default=Path("runs/streams"))
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()

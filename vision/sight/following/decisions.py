@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vision.sight.following.decoder import LEAST_LAWFUL, Decoder
-from vision.sight.following.world import HAND, SHOE, Cards, State, layout
+from vision.sight.following.procedure import RETURNED
+from vision.sight.following.world import HAND, SHOE, UNSEEN, Cards, State, layout
 
 # From these probabilities on it is said that a card is out, that it lies in a slot, and that a
 # coup's layout is known.
@@ -59,10 +60,10 @@ class Verdicts:
             key = (world.coup, sum(1 for c in world.state.cards if c[0] != SHOE))
             counts[key] = counts.get(key, 0.0) + p
         for key in sorted(counts):
-            if key[1] and key not in self._said:
-                if sum(p for other, p in counts.items() if other >= key) > OUT:
-                    self._said.add(key)
-                    self.outs.append(at)
+            is_new = key[1] > 0 and key not in self._said
+            if is_new and sum(p for other, p in counts.items() if other >= key) > OUT:
+                self._said.add(key)
+                self.outs.append(at)
         if looked:
             self._take_placed(at)
         now = max(counts, key=lambda key: counts[key])[0]
@@ -103,6 +104,14 @@ class Verdicts:
             self.decided.append(verdict(self._coup, at, worlds))
 
 
+def were_seen(cards: Cards) -> bool:
+    """Whether every card was seen to lie, but for those that went back into the shoe.
+
+    Nobody is accused of what was not seen: a card that never lay anywhere is doubt.
+    """
+    return all(side < UNSEEN for place, side, _ in cards if place != SHOE)
+
+
 def verdict(coup: int, at: int, worlds: dict[State, float]) -> CoupVerdict:
     """Return what is believed of a coup from the weights of its states."""
     total = sum(worlds.values())
@@ -112,7 +121,7 @@ def verdict(coup: int, at: int, worlds: dict[State, float]) -> CoupVerdict:
     for state, p in worlds.items():
         key = layout(state.cards)
         layouts[key] = layouts.get(key, 0.0) + p
-        for code in state.codes:
+        for code in state.codes if were_seen(state.cards) else {RETURNED} & set(state.codes):
             codes[code] = codes.get(code, 0.0) + p
         if not state.codes:
             lawful = max(lawful, p)

@@ -19,7 +19,7 @@ from vision.sight.following.world import ASIDE, FACE, HAND, UNSEEN, Cards, State
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
-PRUNE, BEAM, IGNORED = 1e-6, 256, 1e-8
+PRUNE, BEAM, IGNORED = 3e-7, 256, 1e-8
 # A longer time than this between two pictures is gone through in steps, s: several things may
 # happen in it. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24
@@ -42,17 +42,15 @@ class Decoder:
         self._at: int | None = None
         self._waiting: Values | None = None
 
-    def step(
-        self, at: int, lip: Values, slots: Values | None = None, reads: Reads = {}, aside: float = 1.0
-    ) -> bool:
+    def step(self, at: int, lip: Values, shown: Shown | None = None) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
-        `lip` (10) and `slots` (3 x 6) are log-likelihoods; `reads` gives the points of the cards
-        read in the slots; `aside` how much likelier what is seen is if a card lies outside them. Pictures that follow quickly are taken together.
+        `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
+        Pictures that follow quickly are taken together.
         """
         lip = lip if self._waiting is None else lip + self._waiting
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
-        if elapsed < SHORTEST_MS and slots is None:
+        if elapsed < SHORTEST_MS and shown is None:
             self._waiting = lip
             return False
         self._at, self._waiting = at, None
@@ -60,7 +58,7 @@ class Decoder:
         for _ in range(steps):
             # Whole milliseconds, so that what follows a state is computed once.
             self._move(max(1, round(elapsed / steps)) / 1000)
-        self._weigh(lip, None if slots is None else Shown.of(slots, reads, aside))
+        self._weigh(lip, shown)
         return True
 
     def _move(self, elapsed: float) -> None:
@@ -100,9 +98,7 @@ class Decoder:
             weighed[world] = weighed.get(world, 0.0) + weight * p
         self._keep(weighed)
 
-    def _seen(
-        self, state: State, lips: list[float], shown: Shown | None
-    ) -> tuple[float, State]:
+    def _seen(self, state: State, lips: list[float], shown: Shown | None) -> tuple[float, State]:
         """Return how likely what is seen is in a state, and the state with what was seen in it."""
         p = float(lips[state.lip])
         if shown is None:
@@ -153,19 +149,20 @@ def is_lawful(world: World) -> bool:
 class Shown(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
-    `ratios` is 2 x 6; `open` says which slots nothing hides; `reads` has the points read in them.
+    `ratios` is 2 x 6; `holds` says which slots rather hold a card; `reads` has the points of the cards
+    read in them; `aside` is how much likelier what is seen is if a card lies outside them.
     """
 
     ratios: list[list[float]]
-    open: list[bool]
+    holds: list[bool]
     reads: Reads
     aside: float
 
     @classmethod
     def of(cls, slots: Values, reads: Reads, aside: float) -> Shown:
-        """Return what log-likelihoods (3 x 6) show; a slot of which they say nothing is hidden."""
+        """Return what log-likelihoods (3 x 6) of empty, back and face show."""
         ratios = np.exp(slots[1:] - slots[0])
-        return cls(ratios.tolist(), (np.ptp(slots, axis=0) > 0).tolist(), reads, aside)
+        return cls(ratios.tolist(), (ratios.max(axis=0) > 1).tolist(), reads, aside)
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""
@@ -174,7 +171,7 @@ class Shown(NamedTuple):
                 cards = (*cards[:index], (place, side - UNSEEN, points), *cards[index + 1 :])
             if place >= HAND:
                 continue
-            now = side - UNSEEN if side >= UNSEEN and self.open[place] else side
+            now = side - UNSEEN if side >= UNSEEN and self.holds[place] else side
             read = self.reads.get(place, points) if side % UNSEEN == FACE else points
             if now != side or read != points:
                 cards = (*cards[:index], (place, now, read), *cards[index + 1 :])

@@ -7,10 +7,8 @@ says nothing of it. The figures are fitted by `models.train.following` and read 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +23,8 @@ Values = NDArray[np.float64]
 MOUTH_MS = 60.0
 # A run of one symbol counts as ln(1 + its length / this) looks, ms.
 PLACE_MS = 200.0
-# Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot that
-# was bare for a minute a card that seems to be laid now is to be seen at once.
+# Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot
+# that was bare for a minute a card that seems to be laid now is to be seen at once.
 BURST_MS = 1000.0
 # The share of pictures (0 to 1) of which the mouth's network says nothing.
 MOUTH_FLAT = 0.006
@@ -43,8 +41,9 @@ EDGE_AT: dict[Lip, tuple[float, float, float]] = {
     Lip.RETURNING: (0.15, 0.25, 0.6),
     Lip.INSIDE: (0.5, 0.3, 0.2),
 }
-# How much likelier a card at rest is seen outside the slots if one lies there, and if not, that none
-# is: clutter looks like cards in a few looks of a hundred, a card is overlooked in one of ten.
+# How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
+# that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
+# overlooked in one of ten.
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # How the network's words for the cut card and for two cards weigh: factor and offset of the log
 # odds, and the most that they may say. Cut cards have 0.6 to 0.75 on average, others 0.02 to 0.13.
@@ -61,12 +60,11 @@ class PlaceTable:
     log_p: Values
 
     @classmethod
-    def read(cls, path: Path) -> PlaceTable:
-        """Read the fitted file; ValueError where it does not fit this program's symbols."""
-        card = tomllib.loads(path.read_text("utf-8"))
-        rows = np.array([card["symbols"][name] for name in ("empty", "back", "face")], np.float64)
+    def of(cls, fitted: Mapping[str, Sequence[float]]) -> PlaceTable:
+        """Return the table of a fitted file; ValueError where it has other symbols than these."""
+        rows = np.array([fitted[name] for name in ("empty", "back", "face")], np.float64)
         if rows.shape != (3, SYMBOLS):
-            raise ValueError(f"{path} has a table of {rows.shape}, not of 3 x {SYMBOLS} symbols")
+            raise ValueError(f"a table of {rows.shape} was fitted, not of 3 x {SYMBOLS} symbols")
         return cls(np.log(rows))
 
 
@@ -171,6 +169,3 @@ def _softmax(logits: Values) -> Values:
 
 def _log_mixed(shares: Values, flat: float) -> Values:
     return np.asarray(np.log(shares * (1 - flat) + flat / len(shares)), np.float64)
-
-
-Reads = Mapping[int, int]

@@ -32,7 +32,7 @@ class MouthSight:
         return values
 
     def values(self, image: Image, at: int) -> NDArray[np.float32]:
-        """Return 11 values of a picture at a time (ms): the network's, and the share of new colours.
+        """Return 11 values of a picture at a time (ms): the network's, the share of new colours.
 
         That share is NaN while the colours of cards are not known or nothing is out.
         """

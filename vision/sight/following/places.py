@@ -74,8 +74,11 @@ class ElsewhereWatch:
 
     def look(self, boxes: Sequence[Detection]) -> bool:
         """Return whether a strong box of a card lies where one lay at the look before."""
-        middles = [self._view.homography.to_mm(box.quad).mean(axis=0) for box in boxes
-                   if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG]
+        middles = [
+            self._view.homography.to_mm(box.quad).mean(axis=0)
+            for box in boxes
+            if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG
+        ]
         here = [middle for middle in middles if self._is_outside(middle)]
         rests = any(np.hypot(*(new - old)) < RESTS_MM for new in here for old in self._before)
         self._before = here

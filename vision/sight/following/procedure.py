@@ -42,13 +42,14 @@ RETURNED, TWO_OUT = "RETURNED_TO_SHOE", "TWO_CARDS_OUT"
 # More departures than these in one coup are not believed; nor more cards.
 MOST_CODES, MOST_CARDS = 2, 9
 COMPLETE = -1
-_FIRST: Cards = ((HAND, BACK, None),)
+_DRAWN = (HAND, BACK + UNSEEN, None)
+_FIRST: Cards = (_DRAWN,)
 # States kept; a coup has some thousands. More only take memory.
 MOST_STATES = 50_000
 
 
 class Action(NamedTuple):
-    """Rates a second where due and where not due; `survival` is the share (0 to 1) of not coming."""
+    """Rates a second where due and not due; `survival` is the share (0 to 1) of not coming."""
 
     due: float
     undue: float
@@ -59,7 +60,9 @@ ACTIONS: dict[str, Action] = {
     # --- at the lip
     "edge": Action(1.5, 2e-3, 0.1),  # an edge emerges; not due: an over-draw
     "step": Action(15.0, 15.0, 1.0),  # the first step of each way; its shortest time is 1/15 s
-    "slide": Action(15.0, 15.0, 0.02),  # the edge comes further; where cards wait half out, it waits
+    "slide": Action(
+        15.0, 15.0, 0.02
+    ),  # the edge comes further; where cards wait half out, it waits
     "out": Action(8.0, 8.0, 0.05),  # the edge is drawn wholly out
     "edge back": Action(0.5, 0.5, 0.3),  # a hand lets the edge go
     "leave": Action(8.0, 8.0, 0.3),  # the card leaves the mouth's picture
@@ -67,7 +70,7 @@ ACTIONS: dict[str, Action] = {
     "cut": Action(0.02, 0.02, 1.0),  # the cut card comes
     "cut out": Action(8.0, 8.0, 0.3),
     "two": Action(1e-3, 1e-3, 1.0),  # two cards are drawn as one
-    "unseen": Action(2e-5, 1e-6, 1.0),  # a draw that the mouth did not see
+    "unseen": Action(1e-4, 1e-6, 1.0),  # a draw that the mouth did not see
     # --- on the table
     "lay": Action(2.0, 1e-2, 0.5),  # from the hand to the slot; not due: with the other hand
     "lay in order": Action(2e-2, 2e-2, 0.5),  # another slot of the right hand
@@ -85,7 +88,8 @@ ACTIONS: dict[str, Action] = {
 # with cards left on the table; a second card of the hand laid first; a card laid while the lip
 # still shows it.
 FACE_DOWN_TAKEN, CARDS_LEFT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.05, 0.3
-# The same of a card that is taken before anybody could see it lie: a card is dealt to be seen.
+# The same of a card that is taken from the hand, from a player, or before anybody could see it lie:
+# cards are dealt to be seen, and are brought back before they are cleared.
 UNSEEN_TAKEN = 0.01
 # The share of cards that are laid face up, by the way of dealing.
 LAID_FACE_UP = {Dealing.FACE_UP: 0.9, Dealing.FACE_DOWN: 0.03, Dealing.PUNTO_FIRST: 0.03}
@@ -122,14 +126,17 @@ class Procedure:
             else:
                 at_lip = lip in {Lip.WHOLLY, Lip.CLEAR}
                 drawn = lip in {Lip.EMERGING, Lip.PARTLY}
-                found = [*self._at_lip(cards, lip, codes), *self._on_table(cards, codes, at_lip, drawn)]
+                found = [
+                    *self._at_lip(cards, lip, codes),
+                    *self._on_table(cards, codes, at_lip=at_lip, drawn=drawn),
+                ]
             found.sort(key=lambda move: -move.rate)
             rate, cost = sum(move.rate for move in found), sum(move.cost for move in found)
             state.moves = Moves(tuple(found), rate, cost)
         return state.moves
 
     def target(self, move: Move, lip: Lip) -> tuple[State, State | None]:
-        """Return the state to which a move leads from a lip, and the coup that ends, if one does."""
+        """Return the state to which a move leads from a lip, and the coup that ends, if any."""
         found = move.targets.get(lip)
         if found is None:
             to = lip if move.lip is None else move.lip
@@ -157,7 +164,7 @@ class Procedure:
         return {COMPLETE if slot is None else int(slot): 1 / len(slots) for slot in slots}
 
     def _table_moves(
-        self, cards: Cards, codes: Codes, at_lip: bool, drawn: bool
+        self, cards: Cards, codes: Codes, *, at_lip: bool, drawn: bool
     ) -> tuple[Move, ...]:
         """Return what may happen on the table; a card may show at the lip, or be on its way out."""
         return (
@@ -197,42 +204,50 @@ class Procedure:
             yield _move("leave", cards, Lip.REST, codes)
 
     def _edge(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        action, share = ACTIONS["edge"], self._wanted(cards, codes)
+        action, share = ACTIONS["edge"], self._wanted(cards)
         rate = action.due * share + action.undue * (1 - share)
         yield Move(rate, rate * action.survival, cards, codes, Lip.EMERGING)
 
-    def _wanted(self, cards: Cards, codes: Codes) -> float:
+    def _wanted(self, cards: Cards) -> float:
         """Return how far (0 to 1) a next card is asked for: by the tableau, or as a new coup's."""
-        if _begins(cards, codes):
+        if _begins(cards):
             live = any(not _is_over(place) for place, _, _ in cards)
             return CARDS_LEFT if live else 1.0
         return 1 - self.due(cards).get(COMPLETE, 0.0)
 
     def _unseen(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        action = ACTIONS["unseen"]
+        rate = ACTIONS["unseen"].due * self._wanted(cards)
         for move in self._drawn(cards, codes):
-            if move.lip is Lip.WHOLLY and not set(move.codes) - set(codes):
-                rate = action.due * self._wanted(cards, codes)
-                yield replace(move, rate=rate, cost=0.0, lip=Lip.REST)
+            if move.lip is not Lip.WHOLLY or set(move.codes) - set(codes):
+                continue
+            yield replace(move, rate=rate, cost=0.0, lip=Lip.REST)
+            # It may have been laid down by the time that it is noticed.
+            last = len(move.cards) - 1
+            for slot, share in self.due(move.cards[:last]).items():
+                if slot == COMPLETE or any(place == slot for place, _, _ in move.cards):
+                    continue
+                for side in (BACK, FACE):
+                    laid = put(move.cards, last, slot, side + UNSEEN)
+                    yield replace(move, rate=rate * share / 2, cost=0.0, cards=laid, lip=Lip.REST)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         """Yield the moves of a card that is drawn wholly out, alone or with another."""
         out, edge = ACTIONS["out"], ACTIONS["edge"]
         cost = out.due * out.survival
-        if _begins(cards, codes):
+        if _begins(cards):
             left = tuple(c if _is_over(c[0]) else (_gone(c[0]), *c[1:]) for c in cards)
             yield Move(out.due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             if TAKEN not in codes:
                 return
         if len(cards) >= MOST_CARDS:
             return
-        more = (*cards, (HAND, BACK, None))
+        more = (*cards, _DRAWN)
         share = 1 - self.due(cards).get(COMPLETE, 0.0)
         if share > 0:
             yield Move(out.due, cost, more, codes, Lip.WHOLLY)
             both = _with(codes, TWO_OUT)
             if both is not None:
-                two = (*more, (HAND, BACK, None))
+                two = (*more, _DRAWN)
                 yield Move(ACTIONS["two"].due * out.due, 0.0, two, both, Lip.TWO)
         over = _with(codes, OVER)
         if share < 1 and over is not None:
@@ -346,7 +361,7 @@ class Procedure:
         usual = more.due * (1e-2 if TAKEN in codes else 1.0)
         for index, (place, side, _) in enumerate(cards):
             if place < HAND or place in {HAND, ASIDE} or AWAY <= place < AWAY + HAND:
-                hidden = place == HAND or (place not in range(AWAY, GONE) and side >= UNSEEN)
+                hidden = place == HAND or place in range(AWAY, GONE) or side >= UNSEEN
                 rate = usual * (UNSEEN_TAKEN if hidden else 1.0)
                 yield Move(rate, rate * more.survival, put(cards, index, _gone(place)), codes)
 
@@ -409,6 +424,6 @@ def _gone(place: int) -> int:
     return GONE_ASIDE if slot is None else GONE + slot
 
 
-def _begins(cards: Cards, codes: Codes) -> bool:
+def _begins(cards: Cards) -> bool:
     """Whether the next card drawn is, or may be, the first of another coup."""
     return any(place >= GONE for place, _, _ in cards)

@@ -64,8 +64,8 @@ class Move:
     """An action from a state: its rate, what its not coming costs, both a second; where it leads.
 
     `lip` is `None` where it leaves the lip as it is. `begins`: the coup ends, with the cards
-    `left` and the codes `before`, and another begins with `cards`. `targets` keeps the states it led to, by lip, with the
-    state in which the coup ended.
+    `left` and the codes `before`, and another begins with `cards`. `targets`
+    keeps the states it led to, by lip, with the state in which the coup ended.
     """
 
     rate: float

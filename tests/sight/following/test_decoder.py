@@ -1,0 +1,190 @@
+"""The beam of worlds: what was dealt is decoded, and nobody is accused of what was not seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sight.following.play import Play
+from vision.game.events import Slot
+from vision.game.rules import Dealing
+from vision.sight.following.decoder import BEAM, is_lawful
+from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, UNDER
+from vision.sight.following.world import Lip, slot_of
+
+P1, B1, P2, B2, P3, B3 = Slot
+NATURAL = ((P1, 4), (B1, 2), (P2, 4), (B2, 0))
+# Punto has 4 and draws a two; Banco has 6 and stands.
+FIVE = ((P1, 1), (B1, 2), (P2, 3), (B2, 4), (P3, 2))
+# Both draw.
+SIX = ((P1, 1), (B1, 2), (P2, 1), (B2, 0), (P3, 5), (B3, 3))
+ALLEGED = 50.0
+
+
+@pytest.mark.parametrize("cards", [NATURAL, FIVE, SIX], ids=["four", "five", "six"])
+@pytest.mark.parametrize("dealing", list(Dealing))
+def test_clean_coups_are_decoded_for_sure_and_lawful(
+    cards: tuple[tuple[Slot, int], ...], dealing: Dealing
+) -> None:
+    """Each way of dealing gives the cards in their slots, in order, and alleges nothing."""
+    play = Play(dealing)
+    if dealing is Dealing.PUNTO_FIRST:
+        play.deal(*cards[:4], face_up=False)
+        for slot, points in cards[:4]:
+            play.lay(slot, points)
+        play.deal(*cards[4:])
+    else:
+        play.deal(*cards)
+    play.wait(1.0)
+    play.sweep()
+    verdict = play.decided()
+    assert verdict.sure
+    assert verdict.layout == tuple(int(slot) for slot, _ in cards)
+    assert not [code for code, odds in verdict.odds.items() if odds >= 1]
+
+
+@pytest.mark.parametrize(
+    ("cards", "code"),
+    [
+        ((*NATURAL, (P3, 2)), OVER),
+        ((*FIVE, (B3, 2)), OVER),
+        (FIVE[:4], UNDER),
+        (SIX[:5], UNDER),
+        ((*FIVE[:4], (B3, 2)), ELSEWHERE),
+    ],
+    ids=["over a natural", "banco stands", "punto draws", "banco draws", "to the other hand"],
+)
+def test_departure_from_the_tableau_is_alleged_by_its_odds(
+    cards: tuple[tuple[Slot, int], ...], code: str
+) -> None:
+    """A card too many, too few or in the other hand is far likelier than any lawful coup."""
+    play = Play()
+    play.deal(*cards)
+    play.wait(1.0)
+    play.sweep()
+    verdict = play.decided()
+    assert verdict.sure
+    assert verdict.layout == tuple(int(slot) for slot, _ in cards)
+    assert verdict.odds[code] > ALLEGED
+
+
+def test_card_pushed_back_into_the_shoe_is_told() -> None:
+    """A card that went back is no card of the layout, and its return is alleged."""
+    play = Play()
+    play.deal(*NATURAL[:2])
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    play.wait(0.2, Lip.WHOLLY, Lip.CLEAR)
+    play.wait(0.2, Lip.RETURNING, Lip.INSIDE)
+    play.wait(0.6)
+    play.deal(*NATURAL[2:])
+    play.wait(1.0)
+    play.sweep()
+    verdict = play.decided()
+    assert verdict.layout == (P1, B1, P2, B2)
+    assert verdict.odds[RETURNED] > ALLEGED
+
+
+def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
+    """One card alone leaves the layout while another is due."""
+    play = Play()
+    play.deal(*FIVE[:2])
+    del play.lying[int(B1)]
+    play.wait(2.0)
+    play.deal(*FIVE[2:])
+    play.wait(1.0)
+    play.sweep()
+    verdict = play.decided()
+    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert verdict.odds[TAKEN] > ALLEGED
+
+
+def test_draw_that_the_mouth_did_not_see_accuses_nobody() -> None:
+    """A card that lies there was drawn, whatever the mouth showed."""
+    play = Play()
+    play.deal(*FIVE[:2])
+    play.draw(seen=False)
+    play.lay(*FIVE[2])
+    play.deal(*FIVE[3:])
+    play.wait(1.0)
+    play.sweep()
+    verdict = play.decided()
+    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert all(odds < ALLEGED for odds in verdict.odds.values())
+
+
+def test_false_passage_at_the_mouth_accuses_nobody() -> None:
+    """A card that never lay anywhere is doubt about the reader."""
+    play = Play()
+    play.deal(*NATURAL)
+    play.draw()
+    play.wait(2.0)
+    play.sweep()
+    verdict = play.decided()
+    assert all(odds < ALLEGED for odds in verdict.odds.values())
+
+
+def test_card_under_a_hand_is_found_late_and_accuses_nobody() -> None:
+    """A card hidden for four seconds after it was laid is where it was laid."""
+    play = Play()
+    play.deal(*FIVE[:2])
+    play.hidden = {int(P2)}
+    play.deal(*FIVE[2:])
+    play.wait(2.0)
+    play.hidden = set()
+    play.wait(2.0)
+    play.sweep()
+    verdict = play.decided()
+    assert verdict.sure
+    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert all(odds < ALLEGED for odds in verdict.odds.values())
+
+
+def test_blind_mouth_accuses_nobody() -> None:
+    """While the mouth says nothing, cards that come to lie there were drawn."""
+    play = Play()
+    play.deal(*FIVE[:1])
+    for slot, points in FIVE[1:3]:
+        play.lying[int(slot)] = (2, points)
+        play.wait(1.5, mouth=False)
+    play.deal(*FIVE[3:])
+    play.wait(1.0)
+    play.sweep()
+    verdict = play.decided()
+    assert all(odds < ALLEGED for odds in verdict.odds.values())
+
+
+def test_coup_swept_while_its_last_card_was_not_seen_to_go_is_over() -> None:
+    """The next coup begins though a card of the one before seemed to be left."""
+    play = Play()
+    play.deal(*FIVE)
+    play.wait(1.0)
+    left = int(P3)
+    play.hidden = {left}
+    for slot in list(play.lying):
+        if slot != left:
+            del play.lying[slot]
+    play.wait(3.0)
+    play.lying, play.hidden = {}, set()
+    verdict = play.decided()
+    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert all(odds < ALLEGED for odds in verdict.odds.values())
+
+
+def test_burned_cards_make_no_coup() -> None:
+    """Cards that are drawn before the first coup and lie in no slot are the burn."""
+    play = Play(burning=True)
+    for _ in range(4):
+        play.draw()
+        play.wait(0.5)
+    play.deal(*NATURAL)
+    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    assert best.coup == 1
+    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+
+
+def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
+    """Whatever is seen, no more worlds are kept than the beam, and one in which all is well."""
+    play = Play()
+    play.deal(*NATURAL, (P3, 2), (B3, 1))
+    assert len(play.decoder.worlds) <= BEAM + 1
+    assert abs(sum(play.decoder.worlds.values()) - 1) < 1e-9
+    assert any(is_lawful(world) for world in play.decoder.worlds)

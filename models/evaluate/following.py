@@ -102,7 +102,7 @@ def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, broken: 
         if index is not None:
             seen = watch.look(stream.boxes[index], stream.patches[index], at)
             seen = failing.slots(seen, at)
-            aside = outside.take(seen=elsewhere.look(stream.boxes[index]), at=at)
+            aside = outside.take(seen=elsewhere.look(stream.boxes[index], at), at=at)
             shown = Shown.of(slots.take(seen, at), reads[index], aside)
         if not decoder.step(at, lip.take(values, at), shown):
             continue
@@ -239,7 +239,10 @@ def main() -> int:
     )
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    table, everything = PlaceTable.of(tomllib.loads(arguments.table.read_text("utf-8"))["symbols"]), Tally()
+    table, everything = (
+        PlaceTable.of(tomllib.loads(arguments.table.read_text("utf-8"))["symbols"]),
+        Tally(),
+    )
     for film in films_of(arguments.films, arguments.cache):
         tally = Tally()
         verdicts = decode(film, table, odds=arguments.odds, tally=tally, broken=arguments.broken)

@@ -82,8 +82,9 @@ def table_of(counts: Counts) -> Counts:
     shares = counts + PRIOR
     shares /= shares.sum(axis=1, keepdims=True)
     hides = hidden_symbols()
-    shares[:, hides] = shares[:, hides].mean(axis=0)
-    shares /= shares.sum(axis=1, keepdims=True)
+    hidden = shares[:, hides].mean(axis=0)
+    shares[:, ~hides] *= (1 - hidden.sum()) / shares[:, ~hides].sum(axis=1, keepdims=True)
+    shares[:, hides] = hidden
     return np.asarray((1 - FLAT) * shares + FLAT / SYMBOLS, np.float64)
 
 

@@ -149,8 +149,8 @@ def is_lawful(world: World) -> bool:
 class Shown(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
-    `ratios` is 2 x 6; `holds` says which slots rather hold a card; `reads` has the points of the cards
-    read in them; `aside` is how much likelier what is seen is if a card lies outside them.
+    `ratios` is 2 x 6; `holds` says which slots rather hold a card; `reads` has the points of the
+    cards read in them; `aside` is how much likelier what is seen is if a card lies outside them.
     """
 
     ratios: list[list[float]]

@@ -31,6 +31,9 @@ NEAR_MM = 45.0
 # A card lies outside the slots if its middle is so far from theirs, and at rest if it has moved by
 # less than this since the look before, mm.
 APART_MM, RESTS_MM = 55.0, 8.0
+# What is taken for a card so surely (0 to 1), and rests for so long but no longer, ms, came to lie
+# there; what has lain for longer is chips or print. A box not seen for the last time is forgotten.
+SURE, LAIN_MS, FURNITURE_MS, FORGOTTEN_MS = 0.7, 400, 15_000, 60_000
 # Edges of bins. Scores of boxes (0 to 1): below the first there is none, from the second on it is
 # strong. Share of a slot under a hand. Mean difference of a patch (0 to 1) from the empty slot's,
 # and from the patch of 100 ms before. From the trial of the method on two films; the table is
@@ -65,24 +68,27 @@ class PlaceLook:
 
 
 class ElsewhereWatch:
-    """Says whether a card lies at rest outside the slots, the shoe's mouth and the discard."""
+    """Says whether a card came to lie outside the slots, the shoe's mouth and the discard."""
 
     def __init__(self, view: TableView) -> None:
         self._view = view
         self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
-        self._before: list[NDArray[np.float32]] = []
+        self._known: list[tuple[NDArray[np.float32], int, int]] = []  # middle, first and last seen
 
-    def look(self, boxes: Sequence[Detection]) -> bool:
-        """Return whether a strong box of a card lies where one lay at the look before."""
-        middles = [
-            self._view.homography.to_mm(box.quad).mean(axis=0)
-            for box in boxes
-            if box.kind in {Kind.FACE, Kind.BACK} and box.score >= STRONG
-        ]
-        here = [middle for middle in middles if self._is_outside(middle)]
-        rests = any(np.hypot(*(new - old)) < RESTS_MM for new in here for old in self._before)
-        self._before = here
-        return rests
+    def look(self, boxes: Sequence[Detection], at: int) -> bool:
+        """Return whether a sure box of a card rests there at a time, ms, and has not for long."""
+        held = [known for known in self._known if at - known[2] <= FORGOTTEN_MS]
+        fresh = []
+        for box in boxes:
+            if box.kind not in {Kind.FACE, Kind.BACK} or box.score < SURE:
+                continue
+            middle = self._view.homography.to_mm(box.quad).mean(axis=0)
+            if self._is_outside(middle):
+                same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
+                fresh.append((middle, min((k[1] for k in same), default=at), at))
+        gone = [k for k in held if all(np.hypot(*(k[0] - new[0])) >= RESTS_MM for new in fresh)]
+        self._known = [*fresh, *gone]
+        return any(LAIN_MS <= at - first < FURNITURE_MS for _, first, _ in fresh)
 
     def _is_outside(self, middle: NDArray[np.float32]) -> bool:
         point = (float(middle[0]), float(middle[1]))

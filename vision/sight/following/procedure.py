@@ -204,19 +204,20 @@ class Procedure:
             yield _move("leave", cards, Lip.REST, codes)
 
     def _edge(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        action, share = ACTIONS["edge"], self._wanted(cards)
+        action, share = ACTIONS["edge"], self._wanted(cards, codes)
         rate = action.due * share + action.undue * (1 - share)
         yield Move(rate, rate * action.survival, cards, codes, Lip.EMERGING)
 
-    def _wanted(self, cards: Cards) -> float:
+    def _wanted(self, cards: Cards, codes: Codes) -> float:
         """Return how far (0 to 1) a next card is asked for: by the tableau, or as a new coup's."""
-        if _begins(cards):
+        goes_on = TAKEN in codes and self.due(cards).get(COMPLETE, 0.0) < 1
+        if _begins(cards) and not goes_on:
             live = any(not _is_over(place) for place, _, _ in cards)
             return CARDS_LEFT if live else 1.0
         return 1 - self.due(cards).get(COMPLETE, 0.0)
 
     def _unseen(self, cards: Cards, codes: Codes) -> Iterator[Move]:
-        rate = ACTIONS["unseen"].due * self._wanted(cards)
+        rate = ACTIONS["unseen"].due * self._wanted(cards, codes)
         for move in self._drawn(cards, codes):
             if move.lip is not Lip.WHOLLY or set(move.codes) - set(codes):
                 continue
@@ -334,7 +335,10 @@ class Procedure:
     def _taking(self, cards: Cards, codes: Codes, *, drawn: bool) -> Iterator[Move]:
         lying = [i for i, card in enumerate(cards) if card[0] < HAND]
         gone = [i for i, card in enumerate(cards) if GONE <= card[0] < GONE_ASIDE]
+        taken = {place for place, _, _ in cards}
         for index in gone:
+            if cards[index][0] - GONE in taken:
+                continue
             yield _move("lies still", put(cards, index, cards[index][0] - GONE), None, codes)
         if gone:
             yield from self._taking_more(cards, codes)

@@ -1,0 +1,112 @@
+"""The gate of following: what is right, held, wrong and falsely alleged is counted by the truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.evaluate.broken_streams import BROKEN
+from models.evaluate.film_truth import read_truth
+from models.evaluate.following import Tally, curve, decode, judge, merge
+from models.evaluate.streams import Film, Stream
+from models.train.following import STATES, counted, hidden_symbols, states, table_of
+from vision.game.events import Slot
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.evidence import PlaceTable
+from vision.sight.following.places import PATCH, SYMBOLS
+from vision.sight.geometry.plane import Homography, TableView
+
+FRAME_MS = 50
+CARDS = (("4c", "PUNTO_1"), ("2d", "BANCO_1"), ("4h", "PUNTO_2"), ("Ks", "BANCO_2"))
+
+
+def _truth(path: Path, coups: int) -> Path:
+    """Write the truth of some natural coups, a card every two seconds, as our simulator does."""
+    cards, rows = [], []
+    for number in range(coups):
+        start = 12_000 * number
+        for index, (card, slot) in enumerate(CARDS):
+            out = start + 1000 + 2000 * index
+            cards.append({
+                "order": 4 * number + index + 1, "card": card, "slot": slot, "coup": number + 1,
+                "began_ms": out - 150, "out_ms": out, "returns_ms": [], "placed_ms": out + 400,
+                "face_ms": out + 450, "shown_ms": None, "removed_ms": start + 10_000,
+            })  # fmt: skip
+        rows.append({"coup": number + 1, "start_ms": start, "end_ms": start + 10_500})
+    text = json.dumps({"cards": cards, "coups": rows, "faults": [], "cut_ms": None})
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Film:
+    """Return a film whose witnesses see what its truth says."""
+    truth = read_truth(_truth(tmp_path / "truth.json", 3))
+    corners = [[0, 0], [900, 0], [900, 400], [0, 400]]
+
+    def area(x: float, y: float = 50) -> np.ndarray:
+        return np.array([[x, y], [x + 75, y], [x + 75, y + 100], [x, y + 100]], np.float32)
+
+    slots = {slot: area(20 + 90 * int(slot)) for slot in Slot}
+    view = TableView(Homography.fit(corners, corners), slots, area(700), area(700, 250))
+    times = list(range(0, 36_000, FRAME_MS))
+    mouth = np.tile(
+        np.array([6, 0, 0, 0, 3, 0, -6, 3, -3, -6, np.nan], np.float32), (len(times), 1)
+    )
+    boxes: list[list[Detection]] = []
+    for index, at in enumerate(times):
+        here = []
+        for card in truth.cards:
+            if card.began <= at < card.out:
+                mouth[index, :4] = 0, 6, 0, (at - card.began) / 150
+            elif card.out <= at < card.out + 200:
+                mouth[index, :4] = 0, 0, 6, 1.2
+            if card.slot is not None and card.placed <= at < card.removed:
+                here.append(Detection(view.slots[card.slot] + np.float32(2), Kind.FACE, 0.9))
+        boxes.append(here)
+    patches = np.full((len(times), 6, PATCH[1], PATCH[0], 3), 80, np.uint8)
+    stream = Stream("film", view, "face-up", times, mouth, times, boxes, patches)
+    return Film(stream, truth)
+
+
+def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
+    """Every coup is right and nobody is accused; the table was fitted on the same film."""
+    table = table_of(counted([film]))
+    fitted = PlaceTable.of(dict(zip(STATES, table.tolist(), strict=True)))
+    tally = Tally()
+    judge(film, decode(film, fitted, odds=50, tally=tally, broken="not"), 50, tally)
+    assert (tally.coups, tally.right, tally.wrong, tally.accused) == (3, 3, 0, 0)
+    assert tally.in_time == tally.cards == 12
+    both = Tally()
+    merge(both, tally)
+    merge(both, tally)
+    assert both.right == 6
+    assert "0 of 6" in curve(both)
+
+
+@pytest.mark.parametrize("kind", sorted(BROKEN))
+def test_stream_that_fails_is_the_same_each_time(film: Film, kind: str) -> None:
+    """Failures are drawn from the film's name, and leave the stream itself as it was."""
+    before = film.stream.mouth.copy()
+    first, second = BROKEN[kind](film), BROKEN[kind](film)
+    assert np.array_equal(first.mouth(), second.mouth(), equal_nan=True)
+    assert np.array_equal(film.stream.mouth, before, equal_nan=True)
+
+
+def test_states_follow_the_truth(film: Film) -> None:
+    """A slot is empty, unknown while a card lands or turns, then a face until it is taken."""
+    found = states(film.truth, [0, 1300, 3000, 9000, 11_000])
+    assert found[:, int(Slot.PUNTO_1)].tolist() == [0, -1, 2, 2, 0]
+
+
+def test_what_hides_is_neutral() -> None:
+    """A symbol of a hand and no card is as likely in each state, whatever was counted."""
+    counts = np.ones((3, SYMBOLS))
+    counts[0, hidden_symbols()] = 500
+    table = table_of(counts)
+    hidden = table[:, hidden_symbols()]
+    assert np.allclose(hidden, hidden[0])
+    assert np.allclose(table.sum(axis=1), 1)

@@ -1,0 +1,76 @@
+"""What is seen, as likelihoods: runs count ever less, and a gap in time counts once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vision.sight.following.evidence import (
+    AsideEvidence,
+    LipEvidence,
+    PlaceTable,
+    SlotEvidence,
+)
+from vision.sight.following.places import SYMBOLS, PlaceLook
+from vision.sight.following.world import Lip
+
+REST = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 6.0, -6.0, -6.0, float("nan")]
+
+
+def _wholly(shift: float, *, cut: float = -6.0) -> list[float]:
+    return [0.0, 0.0, 6.0, shift, 4.0, 0.0, cut, 0.0, 2.0, -6.0, float("nan")]
+
+
+def _table() -> PlaceTable:
+    """Return a table in which symbol 1 means a back and symbol 2 a face."""
+    rows = np.full((3, SYMBOLS), 0.001)
+    rows[[0, 1, 2], [0, 1, 2]] = 1 - 0.001 * (SYMBOLS - 1)
+    return PlaceTable.of(dict(zip(("empty", "back", "face"), rows.tolist(), strict=True)))
+
+
+def _looks(symbol: int) -> list[PlaceLook]:
+    return [PlaceLook(symbol, None, 0.0, moves=False)] * 6
+
+
+def test_mouth_at_rest_and_with_a_card_out_are_told_apart() -> None:
+    """The likeliest state of the lip is what the network sees."""
+    lip = LipEvidence()
+    assert int(np.argmax(lip.take(REST, 0))) == Lip.REST
+    assert int(np.argmax(lip.take(_wholly(1.2), 50))) in {Lip.WHOLLY, Lip.CLEAR}
+
+
+def test_cut_card_is_told_by_its_looks() -> None:
+    """A card wholly out that looks like the cut card is it."""
+    lip = LipEvidence()
+    lip.take(REST, 0)
+    assert int(np.argmax(lip.take(_wholly(1.2, cut=9.0), 100))) == Lip.CUT
+
+
+def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
+    """The way of the edge tells a returning card from an emerging one."""
+    lip = LipEvidence()
+    lip.take(_wholly(1.2), 0)
+    partly = [0.0, 6.0, 0.0, 0.7, *_wholly(0.7)[4:]]
+    found = lip.take(partly, 100)
+    assert found[Lip.RETURNING] > found[Lip.EMERGING]
+
+
+def test_run_of_one_symbol_counts_ever_less() -> None:
+    """Ten looks that show the same say less than twice what the first two say."""
+    slots = SlotEvidence(_table())
+    said = [float(np.ptp(slots.take(_looks(1), at), axis=0)[0]) for at in range(0, 1000, 100)]
+    assert said == sorted(said, reverse=True)
+    assert sum(said) < 4 * said[0]
+
+
+def test_table_of_other_symbols_is_refused() -> None:
+    """A file fitted for other bins names what it has."""
+    with pytest.raises(ValueError, match="not of 3 x"):
+        PlaceTable.of({"empty": [1.0], "back": [1.0], "face": [1.0]})
+
+
+def test_card_seen_outside_the_slots_is_likelier_to_lie_there() -> None:
+    """Seen it speaks for a card, unseen against one."""
+    aside = AsideEvidence()
+    assert aside.take(seen=True, at=0) > 1
+    assert aside.take(seen=False, at=100) < 1

@@ -1,0 +1,86 @@
+"""The symbols of the slots: box, hand, likeness to the empty slot, movement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vision.game.events import Slot
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.places import (
+    PATCH,
+    SYMBOLS,
+    ElsewhereWatch,
+    PlaceWatch,
+    symbol_name,
+)
+from vision.sight.geometry.frame import Points
+from vision.sight.geometry.plane import Homography, TableView
+
+SIDE = 100.0
+
+
+def _area(x: float, y: float) -> Points:
+    return np.array([[x, y], [x + 75, y], [x + 75, y + 100], [x, y + 100]], np.float32)
+
+
+@pytest.fixture
+def view() -> TableView:
+    """Return a table seen from straight above, a pixel a mm, slots in a row."""
+    corners = [[0, 0], [900, 0], [900, 400], [0, 400]]
+    slots = {slot: _area(20 + 90 * int(slot), 50) for slot in Slot}
+    return TableView(Homography.fit(corners, corners), slots, _area(700, 50), _area(700, 250))
+
+
+def _patches(level: int = 60) -> NDArray[np.uint8]:
+    return np.full((len(Slot), PATCH[1], PATCH[0], 3), level, np.uint8)
+
+
+def _box(view: TableView, slot: Slot, kind: Kind, score: float = 0.9) -> Detection:
+    return Detection(view.slots[slot] + np.float32(3), kind, score)
+
+
+def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
+    """A face in one slot is seen there and nowhere else."""
+    looks = PlaceWatch(view).look([_box(view, Slot.BANCO_1, Kind.FACE)], _patches(), 0)
+    names = [symbol_name(look.symbol) for look in looks]
+    assert names == ["nothing, unlike 0", "face, unlike 0", *["nothing, unlike 0"] * 4]
+
+
+def test_hand_over_a_slot_hides_it(view: TableView) -> None:
+    """A hand's box over a slot is part of the symbol, a weak one is not."""
+    watch = PlaceWatch(view)
+    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND)], _patches(), 0)
+    assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0, hand"
+    looks = watch.look([_box(view, Slot.PUNTO_2, Kind.HAND, 0.1)], _patches(), 100)
+    assert symbol_name(looks[Slot.PUNTO_2].symbol) == "nothing, unlike 0"
+
+
+def test_what_is_unlike_the_empty_slot_is_seen_without_a_box(view: TableView) -> None:
+    """A changed patch is unlike and moves, until the changed light is learnt."""
+    watch = PlaceWatch(view)
+    for at in range(0, 1000, 100):
+        watch.look([], _patches(), at)
+    first = watch.look([], _patches(120), 1000)[0]
+    assert symbol_name(first.symbol) == "nothing, unlike 2, moves"
+    for at in range(1100, 12_000, 100):
+        last = watch.look([], _patches(120), at)[0]
+    assert symbol_name(last.symbol) == "nothing, unlike 0"
+
+
+def test_symbols_are_all_named_differently() -> None:
+    """No two symbols mean the same."""
+    assert len({symbol_name(symbol) for symbol in range(SYMBOLS)}) == SYMBOLS
+
+
+def test_card_at_rest_outside_the_slots_is_seen_elsewhere(view: TableView) -> None:
+    """Once it has lain a moment, and not for ever; one in a slot or the mouth is not elsewhere."""
+    watch = ElsewhereWatch(view)
+    aside = Detection(_area(300, 250), Kind.BACK, 0.9)
+    seen = [watch.look([aside], at) for at in range(0, 20_000, 200)]
+    assert not seen[0]
+    assert seen[2]
+    assert not seen[-1]
+    inside = [_box(view, Slot.PUNTO_1, Kind.FACE), Detection(_area(703, 53), Kind.BACK, 0.9)]
+    assert not any(watch.look(inside, at) for at in range(20_000, 22_000, 200))

@@ -14,7 +14,7 @@ from typing import Any
 from vision.game.cards import Card
 from vision.game.events import Slot
 
-NEVER = 1 << 40
+NEVER = 1 << 40  # ms: after the end of every film
 DEALING = {"A": "face-down", "B": "punto-first", "C": "face-up"}
 Json = dict[str, Any]
 

@@ -125,6 +125,13 @@ def codes_of(verdict: CoupVerdict, odds: float) -> set[str]:
     return codes
 
 
+def alleging_odds(verdict: CoupVerdict | None) -> float:
+    """Return the highest odds at which a fault would be alleged of a coup, 0 for none."""
+    if verdict is None:
+        return 0.0
+    return max((odds for odds in verdict.odds.values() if codes_of(verdict, odds)), default=0.0)
+
+
 def _of_layout(verdict: CoupVerdict, alleged: set[str]) -> set[str]:
     """Return what the tableau says of the believed layout."""
     laid = [(slot_of(p), points) for p, _, points in verdict.cards if p != SHOE]
@@ -181,7 +188,7 @@ def _judge_coup(coup: Coup, verdict: CoupVerdict | None, odds: float, tally: Tal
     if coup.is_clean:
         tally.clean += 1
         tally.accused += bool(codes)
-        tally.clean_odds.append(max([0.0, *(verdict.odds.values() if verdict else ())]))
+        tally.clean_odds.append(alleging_odds(verdict))
         notes += [f"ACCUSED {codes} {ratios}"] if codes else []
     for code in set(coup.faults) - NOT_OF_LAYOUT:
         tally.incidents += 1

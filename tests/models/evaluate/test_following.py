@@ -10,9 +10,9 @@ import pytest
 
 from models.evaluate.broken_streams import BROKEN
 from models.evaluate.film_truth import read_truth
+from models.evaluate.fit_following import STATES, counted, hidden_symbols, states, table_of
 from models.evaluate.following import Tally, curve, decode, judge, merge
 from models.evaluate.streams import Film, Stream
-from models.train.following import STATES, counted, hidden_symbols, states, table_of
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.evidence import PlaceTable

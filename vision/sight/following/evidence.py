@@ -2,7 +2,7 @@
 
 Failures of sight are bursts, not looks: a symbol that goes on is counted ever less the longer it
 has lasted, and the mouth's pictures by a time within which they say the same. What hides a slot
-says nothing of it. The figures are fitted by `models.train.following` and read from a file.
+says nothing of it. The figures are fitted by `models.evaluate.fit_following` and read from a file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A symbol joins four things: the card box found in the slot, whether a hand covers it, how unlike the
 empty slot it looks, and whether something moves there. How likely each symbol is over an empty
-slot, a back and a face is counted on films (`models.train.following`), not set here; here is only
-where the bins of a symbol end. A look costs six patches of 18 x 24 pixels.
+slot, a back and a face is counted on films (`models.evaluate.fit_following`), not set here; here is
+only where the bins of a symbol end. A look costs six patches of 18 x 24 pixels.
 """
 
 from __future__ import annotations

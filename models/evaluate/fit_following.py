@@ -1,4 +1,4 @@
-"""Fit the figures of following from films with truth: `python -m models.train.following FILM...`.
+"""Fit the figures of following: `python -m models.evaluate.fit_following FILM...` (with truth).
 
 Counts how often each symbol of a slot is shown over an empty slot, a back and a face. A run of one
 symbol in one state is one observation, so that bursts of failures weigh as bursts. What hides a
@@ -23,7 +23,7 @@ from vision.game.events import Slot
 from vision.sight.following.places import BOXES, COVERED, EDGES, SYMBOLS, PlaceWatch
 
 STATES = ("empty", "back", "face")
-UNKNOWN = -1
+UNKNOWN = -1  # the state of a slot in which a card lands or turns, or from which one is taken
 # Times (ms) in which a state is not known: before a card comes to rest, before its face is seen to
 # lie open, and after it is taken.
 LANDING, TURNING, TAKING = 150, 900, 350
@@ -105,7 +105,7 @@ def write(path: Path, table: Counts, fitted: Sequence[str], held: dict[str, floa
     digest = hashlib.sha256(str(rows).encode()).hexdigest()
     lines = [
         "# Likelihoods of the symbols of a slot (vision/sight/following/places.py), fitted by",
-        "# `python -m models.train.following`; one number a symbol, in their order.",
+        "# `python -m models.evaluate.fit_following`; one number a symbol, in their order.",
         f'sha256 = "{digest}"  # of the table',
         f"covered = {COVERED}  # share of a slot from which on a hand hides it",
         f"films = {len(fitted)}",

@@ -27,7 +27,7 @@ from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import CoupVerdict, Verdicts
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
-from vision.sight.following.places import ElsewhereWatch, PlaceWatch
+from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
 from vision.sight.following.world import SHOE, slot_of
 
@@ -100,7 +100,7 @@ def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, broken: 
     for values, at in zip(failing.mouth(), stream.frames, strict=True):
         index, shown = looks.get(at), None
         if index is not None:
-            seen = watch.look(stream.boxes[index], stream.patches[index], at)
+            seen: Sequence[PlaceLook] = watch.look(stream.boxes[index], stream.patches[index], at)
             seen = failing.slots(seen, at)
             aside = outside.take(seen=elsewhere.look(stream.boxes[index], at), at=at)
             shown = Shown.of(slots.take(seen, at), reads[index], aside)

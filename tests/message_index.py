@@ -211,7 +211,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "is too large to be evidence": (
         "the file in the export is none of ours",
-        "give what shoe-reader export wrote",
+        "give what shoe-reader log export wrote",
     ),
     "is no anchor: torn": (
         "the machine lost power while an anchor was written, or the file was changed",
@@ -227,7 +227,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "[log] signing_key: …": (
         "the signing key cannot be used",
-        "make one with shoe-reader keys make",
+        "make one with shoe-reader log keys make",
     ),
     "no anchor by the given key": (
         "another key, or the anchors were taken out and the chain made again",
@@ -339,11 +339,11 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "cannot read the ring": (
         "the file of the ring is not there or not for this user",
-        "give a file that shoe-reader keys add has made",
+        "give a file that shoe-reader log keys add has made",
     ),
     "is no ring of keys": (
         "the file is another, or was damaged",
-        "give a file that shoe-reader keys add has made",
+        "give a file that shoe-reader log keys add has made",
     ),
     "has no list of files: it was changed": (
         "the receipt of an export was changed",
@@ -391,7 +391,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "is in the ring already": (
         "the key was added before",
-        "shoe-reader keys list shows the ring",
+        "shoe-reader log keys list shows the ring",
     ),
     "keys revoke: give --why": (
         "a reason is needed",

@@ -5,18 +5,25 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from vision import __version__, cli
+from vision.commands import COMMANDS, module_of
 from vision.errors import ConfigurationError, OutsideError
+
+FIRST = (
+    "demo", "run", "read", "check", "calibrate", "enrol", "board", "replay", "audit", "odds",
+    "explain", "simulate", "order",
+)  # fmt: skip
 
 
 def test_main_without_arguments_shows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     """No arguments is a request for help, not a mistake."""
     assert cli.main([]) == 0
     shown = capsys.readouterr().out
-    assert all(name in shown for name in cli.command_names())
+    assert {name.split()[0] for name in COMMANDS} <= {*shown.split()}
 
 
 def test_main_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,13 +72,38 @@ def test_main_error_becomes_exit_code_and_words(
     assert "Traceback" not in told
 
 
-@pytest.mark.parametrize("name", cli.command_names())
+@pytest.mark.parametrize("name", COMMANDS)
 def test_command_has_help_and_arguments(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command explains itself."""
     with pytest.raises(SystemExit) as caught:
-        cli.main([name, "--help"])
+        cli.main([*name.split(), "--help"])
     assert caught.value.code == 0
-    assert name in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"shoe-reader {name}" in shown
+    assert COMMANDS[name] in shown
+
+
+def test_commands_of_the_first_level_are_few() -> None:
+    """Whoever looks for a command finds it: those for a table first, the others in groups."""
+    first = list(dict.fromkeys(name.split()[0] for name in COMMANDS))
+    assert first == [*FIRST, "log", "users", "floor"]
+
+
+def test_every_module_of_a_command_is_reached() -> None:
+    """No module is left that nobody can call."""
+    folder = Path(cli.__file__).with_name("commands")
+    assert {module_of(name).rpartition(".")[2] for name in COMMANDS} == {
+        path.stem for path in folder.glob("*.py")
+    } - {"__init__"}
+
+
+def test_group_without_an_action_names_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """A group by itself shows what is in it, as the program itself does."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["log"])
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("begin", "backup", "restore", "export", "keys"))
 
 
 def test_start_up_without_command_imports_no_slow_library() -> None:

@@ -1,23 +1,17 @@
-"""The `shoe-reader` command: finds the commands, runs one, turns errors into exit codes.
-
-Each module of `vision.commands` is a command: HELP, add_arguments and run.
-"""
+"""The `shoe-reader` command: runs one command of the table, turns errors into exit codes."""
 
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import os
-import pkgutil
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
-import vision.commands
 from vision import logging_setup
+from vision.commands import COMMANDS, GROUPS, module_of
 from vision.errors import ShoeReaderError
 from vision.version import VERSION
 
@@ -27,12 +21,6 @@ DESCRIPTION = (
     "publishes results and mis-deal alerts over MQTT."
 )
 EPILOG = "Exit codes: 0 done, 2 bad usage or configuration, 3 an outside thing failed."
-
-
-def command_names() -> tuple[str, ...]:
-    """Return the names of the commands of this package."""
-    found = pkgutil.iter_modules(vision.commands.__path__)
-    return tuple(sorted(module.name for module in found if not module.ispkg))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -54,40 +42,34 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
-    name = words[0] if words else ""
-    # Only the command that is asked for is imported: the others may need slow libraries.
-    parser = _parser(name if name in command_names() else None)
+    wanted = next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), "")
+    parser = _parser(wanted)
     if not words:
         parser.print_help()
         return 0
+    if len(words) == 1 and words[0] in GROUPS:
+        words = [*words, "--help"]
     args = parser.parse_args(words)
     run: Callable[[argparse.Namespace], int] = args.run
     return run(args)
 
 
-def _parser(wanted: str | None) -> argparse.ArgumentParser:
-    """Return the parser of the command that is wanted, or of what all of them are for."""
+def _parser(wanted: str) -> argparse.ArgumentParser:
+    """Return the parser of all commands, which knows the arguments of the one that is wanted."""
     parser = argparse.ArgumentParser("shoe-reader", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"shoe-reader {VERSION}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    if wanted is None:
-        for name in command_names():
-            commands.add_parser(name, help=_help_of(name))
-    else:
-        module = importlib.import_module(f"vision.commands.{wanted}")
-        sub = commands.add_parser(wanted, help=module.HELP, description=module.HELP)
-        module.add_arguments(sub)
-        sub.set_defaults(run=module.run)
+    groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND", required=True)}
+    for name, words in COMMANDS.items():
+        group, _, last = name.rpartition(" ")
+        if group not in groups:
+            made = groups[""].add_parser(group, help=GROUPS[group], description=GROUPS[group])
+            groups[group] = made.add_subparsers(metavar="ACTION", required=True)
+        command = groups[group].add_parser(last, help=words, description=words)
+        if name == wanted:
+            module = importlib.import_module(module_of(name))
+            module.add_arguments(command)
+            command.set_defaults(run=module.run, name=last)
     return parser
-
-
-def _help_of(name: str) -> str:
-    """Return the `HELP` of a command from its text: importing all of them takes over a second."""
-    source = Path(vision.commands.__path__[0], f"{name}.py").read_text("utf-8")
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP":
-            return str(ast.literal_eval(node.value))
-    raise AssertionError(f"{name}: a command has a HELP")
 
 
 def _terminate(_signal: int, _frame: object) -> NoReturn:

@@ -138,11 +138,11 @@ def test_backup_of_a_running_log_is_whole_and_a_plain_copy_is_not(
     with house.open() as journal:
         journal.take(list(play(20, start=journal.table.clock + 1000)))
         records = journal._store.head[0]
-        assert main(["backup", str(house.log), str(house.folder / "b.sqlite")]) == 0
+        assert main(["log", "backup", str(house.log), str(house.folder / "b.sqlite")]) == 0
         shutil.copyfile(house.log, house.folder / "cp.sqlite")
     assert list(read_log(house.folder / "b.sqlite"))[-1].number == records
     assert main(["audit", str(house.folder / "b.sqlite")]) == 0
-    assert main(["backup", str(house.log), str(house.folder / "b.sqlite")]) == 2
+    assert main(["log", "backup", str(house.log), str(house.folder / "b.sqlite")]) == 2
     capsys.readouterr()
     assert main(["audit", str(house.folder / "cp.sqlite")]) == 3
     assert "the end of the log may be missing" in capsys.readouterr().err
@@ -157,14 +157,14 @@ def test_drill_of_a_lost_disk(
     kept = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
     EvidenceStore(folder_of(house.log)).keep(kept, b"picture")
     saved = away / "b.sqlite"
-    assert main(["backup", str(house.log), str(saved), "--evidence"]) == 0
+    assert main(["log", "backup", str(house.log), str(saved), "--evidence"]) == 0
     house.deal(list(play(5, start=1_700_000_500_000)), "b2")
     lost = house.messages()[-1].seq
     table = _table_file(house)
-    assert main(["restore", str(saved), str(table)]) == 2, "the log is still there"
+    assert main(["log", "restore", str(saved), str(table)]) == 2, "the log is still there"
     house.log.unlink()
     shutil.rmtree(folder_of(house.log))
-    assert main(["restore", str(saved), str(table)]) == 0
+    assert main(["log", "restore", str(saved), str(table)]) == 0
     out = capsys.readouterr().out
     assert "1 files put back" in out
     house.deal(list(play(3, start=1_900_000_000_000)), "b3")
@@ -180,12 +180,12 @@ def test_backup_that_was_changed_is_not_restored(
 ) -> None:
     """A damaged backup is named before anything is put in place."""
     saved = house.folder / "b.sqlite"
-    assert main(["backup", str(house.log), str(saved)]) == 0
+    assert main(["log", "backup", str(house.log), str(saved)]) == 0
     with sqlite3.connect(saved) as db:
         db.execute("UPDATE log SET body = body || ' ' WHERE n = 9")
     table = _table_file(house)
     house.log.unlink()
-    assert main(["restore", str(saved), str(table)]) == 3
+    assert main(["log", "restore", str(saved), str(table)]) == 3
     assert "record 9" in capsys.readouterr().err
     assert not house.log.exists()
 

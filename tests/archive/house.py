@@ -152,7 +152,7 @@ class Floor:
 
     def start_archive(self) -> None:
         """Run the archive as a house does."""
-        self.archive = self._run("archive", "serve", self._file(self.tables[0]))
+        self.archive = self._run("floor", "archive", "serve", self._file(self.tables[0]))
 
     def start_table(self, table: str) -> None:
         """Let a table play on where it ended."""

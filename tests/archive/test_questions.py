@@ -188,18 +188,18 @@ def test_report_prints_text_csv_and_json(
     """The command prints what the question answers; each kind of question has its words."""
     assert tuple(KINDS) == tuple(QUESTIONS)
     where = ["--archive", str(engine.url.database)]
-    assert main(["report", "misdeals", "--by", "table", *where]) == 0
+    assert main(["floor", "report", "misdeals", "--by", "table", *where]) == 0
     assert (
         "Mis-deals by table, per thousand coups\n\ntable  misdeals  coups"
         in capsys.readouterr().out
     )
-    assert main(["report", "pace", "--format", "csv", *where]) == 0
+    assert main(["floor", "report", "pace", "--format", "csv", *where]) == 0
     assert capsys.readouterr().out.startswith("table,coups,hours,coups_an_hour,p10,p90\r\n1,")
-    assert main(["report", "odds", "--format", "json", *where]) == 0
+    assert main(["floor", "report", "odds", "--format", "json", *where]) == 0
     assert json.loads(capsys.readouterr().out)["columns"][0] == "table"
-    assert main(["report", "misdeals", "--by", "dealer", *where]) == 2
+    assert main(["floor", "report", "misdeals", "--by", "dealer", *where]) == 2
     assert "no order ties a dealer to one" in capsys.readouterr().err
-    assert main(["report", "pace", "--since", "soon", *where]) == 2
+    assert main(["floor", "report", "pace", "--since", "soon", *where]) == 2
     assert "write one as 2026-03-31" in capsys.readouterr().err
 
 

@@ -90,12 +90,12 @@ def test_export_that_was_touched_is_found(dealt: Table, tmp_path: Path) -> None:
 def test_part_that_is_not_there_is_explained(dealt: Table, tmp_path: Path) -> None:
     """Asking for another shoe or coup makes nothing and says so."""
     log = str(dealt.log)
-    assert main(["export", log, str(tmp_path / "a"), "--coup", "99"]) == 2
-    assert main(["export", log, str(tmp_path / "a"), "--shoe", "none"]) == 2
-    assert main(["export", log, str(tmp_path / "a"), "--seq", "1", "2", "--coup", "1"]) == 2
-    assert main(["export", str(tmp_path / "none"), str(tmp_path / "a")]) == 3
+    assert main(["log", "export", log, str(tmp_path / "a"), "--coup", "99"]) == 2
+    assert main(["log", "export", log, str(tmp_path / "a"), "--shoe", "none"]) == 2
+    assert main(["log", "export", log, str(tmp_path / "a"), "--seq", "1", "2", "--coup", "1"]) == 2
+    assert main(["log", "export", str(tmp_path / "none"), str(tmp_path / "a")]) == 3
     assert list(tmp_path.iterdir()) == []
-    assert main(["export", log, str(tmp_path / "b"), "--seq", "5", "9"]) == 0
+    assert main(["log", "export", log, str(tmp_path / "b"), "--seq", "5", "9"]) == 0
 
 
 RECEIPT_CHANGES = {

@@ -111,7 +111,7 @@ def test_log_that_nobody_signs_is_told(tmp_path: Path) -> None:
     """Signing is off until somebody makes a key: the check says what that means, and the cure."""
     told = " ".join(_log(config_of(tmp_path, log={"path": str(tmp_path / "t.sqlite")})))
     assert "NOT SIGNED" in told
-    assert "shoe-reader keys make" in told
+    assert "shoe-reader log keys make" in told
     make_keys(tmp_path / "key")
     signed = {"path": str(tmp_path / "t.sqlite"), "signing_key": str(tmp_path / "key")}
     told = " ".join(_log(config_of(tmp_path, log=signed)))

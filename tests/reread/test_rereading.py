@@ -33,7 +33,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Read it uncut with the command; return its folder."""
     out = tmp_path_factory.mktemp("whole")
-    assert cli.main(["reread", str(film), "--out", str(out), "--minutes", "0"]) == 0
+    assert cli.main(["floor", "reread", str(film), "--out", str(out), "--minutes", "0"]) == 0
     return out
 
 
@@ -94,7 +94,7 @@ def test_second_opinion_lists_what_differs_with_a_picture(
     table = film.with_name("table.toml")
     words = ["--table", str(table), "--evening", str(evening), "--minutes", "0"]
     out = [str(film), str(broken), "--out", str(whole)]
-    assert cli.main(["reread", *out, *words]) == 3
+    assert cli.main(["floor", "reread", *out, *words]) == 3
     printed = capsys.readouterr()
     assert "broken: not read" in printed.out
     assert "deal: 2 coups" in printed.out

@@ -107,7 +107,7 @@ def export(path: Path, name: str) -> None:
     """Export the second coup of a shoe."""
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder, "coup"))
-        assert command(["export", str(path), out, "--shoe", name, "--coup", "2"]) == 0
+        assert command(["log", "export", str(path), out, "--shoe", name, "--coup", "2"]) == 0
 
 
 def audit(path: Path, since: tuple[int, str] | None = None) -> None:

@@ -234,16 +234,16 @@ def test_audit_of_an_unsigned_log_says_so(
 def test_keys_command_makes_and_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both halves show the same key; a private one is never printed."""
     key = str(tmp_path / "key")
-    assert main(["keys", "make", key]) == 0
+    assert main(["log", "keys", "make", key]) == 0
     capsys.readouterr()
-    assert main(["keys", "show", key]) == 0
+    assert main(["log", "keys", "show", key]) == 0
     shown = capsys.readouterr().out
-    assert main(["keys", "show", f"{key}.pub"]) == 0
+    assert main(["log", "keys", "show", f"{key}.pub"]) == 0
     assert capsys.readouterr().out == shown
     assert "PRIVATE" not in shown
-    assert main(["keys", "make", key]) == 2
-    assert main(["keys", "show", str(tmp_path / "none")]) == 2
-    assert main(["keys", "make", str(tmp_path / "none" / "key")]) == 3
+    assert main(["log", "keys", "make", key]) == 2
+    assert main(["log", "keys", "show", str(tmp_path / "none")]) == 2
+    assert main(["log", "keys", "make", str(tmp_path / "none" / "key")]) == 3
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the rights of files do not bind root")

@@ -25,8 +25,8 @@ class Rotated:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log, self.ring = folder, folder / "t.sqlite", folder / "ring.json"
-        main(["keys", "make", str(folder / "old")])
-        main(["keys", "make", str(folder / "new")])
+        main(["log", "keys", "make", str(folder / "old")])
+        main(["log", "keys", "make", str(folder / "new")])
         self.run("old", 0)
         self.run("new", 1)
 
@@ -46,7 +46,7 @@ class Rotated:
     def add(self, key: str, *more: str) -> None:
         """Put a key in the ring."""
         public = str(self.folder / f"{key}.pub")
-        assert main(["keys", "add", public, "--ring", str(self.ring), *more]) == 0
+        assert main(["log", "keys", "add", public, "--ring", str(self.ring), *more]) == 0
 
     def audit(self, *words: str) -> int:
         """Audit the log."""
@@ -91,10 +91,12 @@ def test_revoked_key_vouches_for_nothing_by_itself(house: Rotated) -> None:
     house.add("new")
     ring = ["--ring", str(house.ring)]
     words = ["--why", "laptop stolen", *ring]
-    assert main(["keys", "revoke", str(house.folder / "old.pub"), *ring]) == 2, "without a reason"
-    assert main(["keys", "revoke", str(house.folder / "old.pub"), *words]) == 0
+    assert main(["log", "keys", "revoke", str(house.folder / "old.pub"), *ring]) == 2, (
+        "without a reason"
+    )
+    assert main(["log", "keys", "revoke", str(house.folder / "old.pub"), *words]) == 0
     assert house.audit(*ring) == 0
-    assert main(["keys", "revoke", str(house.folder / "new.pub"), *words]) == 0
+    assert main(["log", "keys", "revoke", str(house.folder / "new.pub"), *words]) == 0
     assert house.audit(*ring) == 3
 
 
@@ -104,12 +106,12 @@ def test_rotation_ends_the_old_key_and_begins_the_new(
     """One command makes the key, and the ring says from when to when each counts."""
     house.add("new")
     ring = ["--ring", str(house.ring)]
-    assert main(["keys", "rotate", str(house.folder / "third"), *ring]) == 0
+    assert main(["log", "keys", "rotate", str(house.folder / "third"), *ring]) == 0
     old, new = load_ring(house.ring).values()
     assert old.until == new.since
     assert (house.folder / "third").stat().st_mode & 0o777 == 0o600
     capsys.readouterr()
-    assert main(["keys", "list", *ring]) == 0
+    assert main(["log", "keys", "list", *ring]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
@@ -120,7 +122,7 @@ def test_older_copy_is_noticed_also_after_a_rotation(house: Rotated) -> None:
     shutil.copyfile(house.log, house.folder / "copy")
     house.run("new", 2)
     shutil.copyfile(house.folder / "copy", house.log)
-    assert main(["keys", "make", str(house.folder / "third")]) == 0
+    assert main(["log", "keys", "make", str(house.folder / "third")]) == 0
     with pytest.raises(OutsideError, match="is not the one that was signed"):
         house.run("third", 3)
 

@@ -40,7 +40,7 @@ def document() -> dict[str, Any]:
 def test_document_in_the_repository_is_that_of_the_program() -> None:
     """What integrators are given is what the program says."""
     written = (ROOT / "deploy" / "asyncapi.json").read_text("utf-8")
-    assert written == text(), "shoe-reader contract --out deploy/asyncapi.json"
+    assert written == text(), "shoe-reader floor contract --out deploy/asyncapi.json"
 
 
 def test_every_schema_has_its_topic() -> None:

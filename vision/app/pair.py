@@ -185,7 +185,7 @@ class Pair:
         if batch is None or batch.first != 0 or not batch.bodies:
             raise OutsideError(
                 "the house's store no longer has the beginning of this table's records; copy the "
-                "other reader's log here first (shoe-reader backup, shoe-reader restore)"
+                "other reader's log here first (shoe-reader log backup, shoe-reader log restore)"
             )
         header = dict(json.loads(batch.bodies[0])["log"])
         del header["version"]
@@ -314,5 +314,5 @@ def _other(batch: Batch) -> OutsideError:
     return OutsideError(
         f"record {batch.first} of reader {batch.node} does not fit this machine's log: the two "
         "logs, profiles or versions of shoe-reader differ; keep this log as evidence, and copy the "
-        "other reader's here (shoe-reader backup, shoe-reader restore)"
+        "other reader's here (shoe-reader log backup, shoe-reader log restore)"
     )

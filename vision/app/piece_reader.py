@@ -70,7 +70,7 @@ def read_piece(piece: Piece) -> PieceRead:
     if bench.identity != piece.identity:
         raise OutsideError(
             "a worker has another program, models or rules than the one that gives the work: "
-            "shoe-reader identify prints what each has; install the same on both"
+            "shoe-reader check --identify prints what each has; install the same on both"
         )
     return _Reading(piece, bench).read()
 

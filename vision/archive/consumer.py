@@ -190,7 +190,7 @@ class Consumer:
         def lose(first: int, last: int) -> None:
             log.warning(
                 "messages up to %d of table %s that never came are kept by nobody any more; load "
-                "them from a back-up of its log with shoe-reader archive load",
+                "them from a back-up of its log with shoe-reader floor archive load",
                 last,
                 where[1],
             )

@@ -301,7 +301,7 @@ def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise OutsideError(
             f"{path} is no export of a log: its {RECEIPT} is missing or was changed; give what "
-            "shoe-reader export wrote"
+            "shoe-reader log export wrote"
         ) from error
     found: dict[str, object] = receipt
     return found

@@ -348,7 +348,7 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
     if not found.anchors and not found.elsewhere:
         yield (
             "UNSIGNED: whoever can write this file could make the whole chain again; set [log] "
-            "signing_key (shoe-reader keys make)"
+            "signing_key (shoe-reader log keys make)"
         )
     elif not trust.keys:
         named = ", ".join(sorted(found.unproved)) or "unknown"

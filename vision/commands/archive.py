@@ -1,4 +1,4 @@
-"""`shoe-reader archive`: keep what all tables publish in a database, and verify it by logs."""
+"""`shoe-reader floor archive`: keep what all tables publish in a database, verify it by logs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from vision.archive.hook import Hook
 
-HELP = "keep all tables' messages in a database; load, verify or prune it"
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
 PRUNE_EVERY_S = 3600.0
 FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is printed too
@@ -178,7 +177,7 @@ def _verify(args: argparse.Namespace) -> int:
     if faults:
         raise OutsideError(
             f"the archive {shown} is not as the logs say: {faults} rows; keep both as evidence and "
-            "make another archive from the logs with shoe-reader archive load"
+            "make another archive from the logs with shoe-reader floor archive load"
         )
     return 0
 

@@ -1,6 +1,6 @@
 """`shoe-reader audit`: is every record of the log what it was when written, and who vouches for it.
 
-LOG is a table's log, an export of its records, or what `shoe-reader export` wrote.
+LOG is a table's log, an export of its records, or what `shoe-reader log export` wrote.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from vision.storage.log_reader import (
 )
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso
-
-HELP = "verify a log or an export: chain, signatures, evidence"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

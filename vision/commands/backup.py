@@ -1,4 +1,4 @@
-"""`shoe-reader backup`: copy a table's log while it is written, and verify the copy."""
+"""`shoe-reader log backup`: copy a table's log while it is written, and verify the copy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from vision.storage.copier import copy_missing
 from vision.storage.copies import copy_log
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log
-
-HELP = "copy a log while the reader runs, and verify the copy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,8 +20,6 @@ from vision.errors import ConfigurationError
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-HELP = "serve the boards of one table or many, fed by their broker"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

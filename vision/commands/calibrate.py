@@ -16,8 +16,6 @@ from vision.files import write_whole
 from vision.setup.calibration.job import Calibration, LensFrom, Request
 from vision.setup.calibration.marker_sheet import LINE_MM, sheet_pdf
 
-HELP = "find the table plane, the lens and the places, and write them into the table file"
-
 
 def pair(text: str) -> tuple[float, float, float, float]:
     """Read a point in the picture and on the table, x,y=x,y."""

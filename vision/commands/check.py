@@ -13,12 +13,13 @@ from pathlib import Path
 from time import perf_counter
 
 from vision.access.users import load_users
+from vision.app.identify import identify
 from vision.camera.source import Shot, open_source
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.game.rule_sheets.findings import sheet_findings
-from vision.inference.load import Runtime, open_models
+from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.server import ask
 from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -32,7 +33,6 @@ from vision.storage.anchors import load_key
 # 3.8 to 4.2 MB. Only a note hangs on it; lower, and it comes too late.
 CLIP_PICTURE_BYTES = 80_000
 STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late by ten hangs
-HELP = "check a table file, the rules, the models, the camera, the log and the broker"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,11 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--health", action="store_true", help="only ask the running reader how it is doing"
     )
+    parser.add_argument(
+        "--identify",
+        action="store_true",
+        help="only print one signature of program, models, rules and settings, and of each part",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Try every part and print a line for each; the exit code is that of the first fault."""
     config = load(args.table)
+    if args.identify:
+        return _identify(config)
     print(f"ok     config: {args.table}")
     parts: dict[str, Callable[[TableConfig], Iterator[str]]] = {
         "profile": _profile,
@@ -62,6 +69,14 @@ def run(args: argparse.Namespace) -> int:
         parts = {"health": _health}
     codes = [_try(name, part, config) for name, part in parts.items()]
     return next((code for code in codes if code), 0)
+
+
+def _identify(config: TableConfig) -> int:
+    found = identify(config, _opened(config).hashes)
+    print(f"{found.signature}  {config.site}, table {config.table}")
+    for name, digest in found.parts:
+        print(f"{digest}  {name}")
+    return 0
 
 
 def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableConfig) -> int:
@@ -84,11 +99,15 @@ def _profile(config: TableConfig) -> Iterator[str]:
         yield str(finding)
 
 
-def _models(config: TableConfig) -> Iterator[str]:
+def _opened(config: TableConfig) -> ModelSet:
     settings, deck = config.models, path_of(config.deck.path)
-    models = open_models(
+    return open_models(
         **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
     )
+
+
+def _models(config: TableConfig) -> Iterator[str]:
+    models = _opened(config)
     hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in models.hashes.items())
     if models.self_test is None:
         yield hashes
@@ -128,7 +147,7 @@ def _log(config: TableConfig) -> Iterator[str]:
     else:
         yield (
             "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
-            "shoe-reader keys make, and name it in [log] signing_key"
+            "shoe-reader log keys make, and name it in [log] signing_key"
         )
     if config.log.signing_key and not config.log.anchors:
         yield "its anchors lie beside it: name a file on another machine in [log] anchors"

@@ -1,4 +1,4 @@
-"""`shoe-reader contract`: the MQTT contract as an AsyncAPI document, for programs of others."""
+"""`shoe-reader floor contract`: the MQTT contract as an AsyncAPI document, for other programs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 from vision.files import write_whole
 from vision.version import VERSION
 from vision.wire.contract import CHANNELS, document
-
-HELP = "print the MQTT contract as an AsyncAPI 3 document"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -34,7 +34,6 @@ from vision.game.outputs import CoupResult
 from vision.simulator.dealing import ready_film, simulate
 from vision.version import VERSION
 
-HELP = "everything on one machine: deal a shoe, read it, publish it, show it on a board"
 # The shoe whose film is in the package: its first coup has four cards, so that its result is there
 # some six seconds after the start; its fifth, as every FAULT_EVERY-th, has a mis-deal.
 COUPS, SEED, FAULT_EVERY = ready_film.COUPS, ready_film.SEED, ready_film.FAULT_EVERY

@@ -19,7 +19,6 @@ from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, enrol, p
 from vision.setup.enrolment.gather import Gatherer, Showing
 from vision.sight.deck.classifier import Captured
 
-HELP = "enrol the house deck: show all 52 faces and the back once, in any order"
 # How many times larger than its crop (96 x 136 px) a card is shown that a person is to name.
 ENLARGED = 4
 

@@ -19,7 +19,6 @@ from vision.game.explain import (
 from vision.game.profile import Profile
 from vision.game.wagers import winning_wagers
 
-HELP = "say card by card what the tableau asks, and which clause"
 EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7d Kc"'
 
 

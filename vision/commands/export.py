@@ -1,4 +1,4 @@
-"""`shoe-reader export`: a log, or part of one, as a folder or .zip that proves itself."""
+"""`shoe-reader log export`: a log, or part of one, as a folder or .zip that proves itself."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from vision.errors import ConfigurationError
 from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_key
 from vision.storage.evidence import folder_of
-
-HELP = "write a log, a shoe or a coup with its evidence as an archive that proves itself"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

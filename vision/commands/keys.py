@@ -1,4 +1,4 @@
-"""`shoe-reader keys`: the keys by which a log is signed, and the ring of those that count when."""
+"""`shoe-reader log keys`: keys by which a log is signed, and the ring of those that count when."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from vision.errors import ConfigurationError
 from vision.storage.anchors import fingerprint, load_key, load_public, make_keys, public_pem
 from vision.storage.keyring import RingKey, added, changed, load_ring, save_ring
 from vision.wire.messages import iso, unix_ms
-
-HELP = "make the key that signs a log, show its public half, keep the ring of keys that count"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

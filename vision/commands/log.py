@@ -12,17 +12,9 @@ from vision.errors import ConfigurationError
 from vision.storage.elapsed import confirm_clock
 from vision.wire.messages import iso
 
-HELP = "begin a new log that goes on from the old one, or confirm the clock"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "what",
-        choices=("begin", "confirm-clock"),
-        help="begin: keep the old log and go on in a new one; confirm-clock: the clock of this "
-        "machine is right, what is old by it may be deleted",
-    )
     parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
     parser.add_argument(
         "--lose-unsent", action="store_true", help="leave messages that are not sent in the old log"
@@ -33,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Do it, with the reader stopped; ConfigurationError or OutsideError."""
     config = load(args.table)
     path, now = Path(config.log.path), now_ms()
-    if args.what == "confirm-clock":
+    if args.name == "confirm-clock":
         if not path.exists():
             raise ConfigurationError(f"[log] path: there is no {path}")
         confirm_clock(path, now)

@@ -25,8 +25,6 @@ from vision.game.odds import count, edges, remaining
 from vision.game.profile import Profile
 from vision.game.rule_sheets.published_odds import published_figures
 
-HELP = "exact probabilities and house edges of a profile, or the guide for players"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""

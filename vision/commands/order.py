@@ -27,7 +27,6 @@ from vision.mqtt.endpoint import (
 from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
 from vision.wire.messages import PREFIX
 
-HELP = "give a table an order, signed with a user's key"
 ANSWER_S = 10.0  # seconds until a table counts as silent; it looks for orders at every frame
 
 

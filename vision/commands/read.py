@@ -15,8 +15,6 @@ from vision.inference.load import for_pictures
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
 
-HELP = "the cards in still pictures: class, confidence, quad"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

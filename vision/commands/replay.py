@@ -26,7 +26,6 @@ from vision.storage.messages_file import MessagesFile
 from vision.wire.messages import message_line
 from vision.wire.session import advance, new_session, session_from_json
 
-HELP = "run a log again and print its messages"
 LOG_ITSELF = "-"
 
 

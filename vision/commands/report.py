@@ -1,4 +1,4 @@
-"""`shoe-reader report`: answers from the archive, as a table, CSV or JSON."""
+"""`shoe-reader floor report`: answers from the archive, as a table, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 from vision.commands.printing.archives import ARCHIVE_HELP, missing, opened
 from vision.commands.printing.odds_tables import Table
 
-HELP = "mis-deals, remedies, reads, pace, frequencies or downtime, from the archive"
 KINDS = {
     "misdeals": "mis-deals by kind, table or hour, per thousand coups",
     "remedies": "time from alert to remedy, by kind or table",

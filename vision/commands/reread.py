@@ -1,4 +1,4 @@
-"""`shoe-reader reread`: read recordings again, on every core there is, and compare with then."""
+"""`shoe-reader floor reread`: read recordings again, on every core there is, and compare."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ try:
     from vision.reread.rereading import Reading, Rereading
 except ImportError as error:
     raise ConfigurationError(
-        f"{error.name} is missing: shoe-reader reread needs more than a table does; install "
+        f"{error.name} is missing: shoe-reader floor reread needs more than a table does; install "
         "shoe-reader[floor], here and on the workers"
     ) from error
 
 # Milliseconds of the longest recording, a week: so much of an archive is looked at. Shorter, and
 # the end of a longer one has nothing to be compared with.
 LONGEST_MS = 7 * 86_400_000
-
-HELP = "read recordings again, on one machine or a cluster, and compare with what was said then"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`shoe-reader restore`: go on from a backup, with numbers that were never used before."""
+"""`shoe-reader log restore`: go on from a backup, with numbers that were never used before."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from vision.storage.copies import copy_log
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log
 
-HELP = "put a backup back, and begin the log that goes on from it"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("backup", type=Path, metavar="BACKUP", help="what shoe-reader backup wrote")
+    parser.add_argument("backup", type=Path, metavar="BACKUP", help="what log backup wrote")
     parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
     parser.add_argument(
         "--skip",

@@ -17,8 +17,6 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.server import MetricsServer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
-HELP = "watch a table: a camera, a stream, a video file or a folder of pictures"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

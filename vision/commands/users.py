@@ -44,7 +44,6 @@ from vision.record.chain import BrokenChainError, verified
 from vision.storage.log_reader import read_log
 from vision.storage.retention import DAY_MS
 
-HELP = "who may give orders and log in: add, list and remove people, end their sessions"
 FILE = Path("users.json")
 # Days without a log-in or an order. 90 is the usual bound of access reviews (NIST SP 800-53 AC-2(3)
 # leaves it to the house; CIS control 5.3 says 45); shorter names more people on leave.

@@ -56,7 +56,7 @@ def path_of(text: str) -> Path | None:
 class LogSection(Section):
     """The append-only record of the table, and how long it is kept; see `deploy/resilience.md`.
 
-    `ring` is the file of public keys that counted earlier (shoe-reader keys rotate).
+    `ring` is the file of public keys that counted earlier (shoe-reader log keys rotate).
     """
 
     path: PathText = "table.sqlite"
@@ -391,7 +391,7 @@ class DeskSection(Section):
 
 
 class ArchiveSection(Section):
-    """The house's archive of record, for `shoe-reader archive` and the reports at the desk.
+    """The house's archive of record, for `shoe-reader floor archive` and the reports at the desk.
 
     `address` is an SQL address or a file of SQLite; empty: the desk has no reports. What is older
     than `keep_days` is deleted (0: never). `hook` is a web address that gets every message, signed

@@ -186,7 +186,7 @@ class Started(Event):
     """The reader began a run; `boot` names it in every message.
 
     `version` is the program's; `models` are what reads, each as name and hash; `identity` is the
-    one signature of program, models, rules, settings and calibration (`shoe-reader identify`).
+    one signature of program, models, rules, settings and calibration (`check --identify`).
     `term` counts the takeovers of a pair of readers, 0 where there is no pair; `unbroken`: this
     reader has watched the table until now, so nothing of the running coup was missed.
     """

@@ -35,7 +35,7 @@ class Reading(NamedTuple):
     """How pieces are read: the function that does, and who the reader of a table is.
 
     `reader_of` takes the settings as JSON and gives the signature of all that reads
-    (`shoe-reader identify`) and the models, each as name and hash.
+    (`shoe-reader check --identify`) and the models, each as name and hash.
     """
 
     read: Callable[[Piece], PieceRead]

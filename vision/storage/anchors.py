@@ -55,7 +55,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
     except OSError as error:
         raise ConfigurationError(
             f"[log] signing_key: cannot read {path}: {error.strerror}; make one with "
-            f"shoe-reader keys make {path}, or remove the line to keep an unsigned log"
+            f"shoe-reader log keys make {path}, or remove the line to keep an unsigned log"
         ) from error
     refuse_others_file(path, "[log] signing_key")
     if not private:
@@ -79,7 +79,7 @@ def load_public(path: Path) -> Ed25519PublicKey:
     except OSError as error:
         raise ConfigurationError(
             f"cannot read the public key {path}: {error.strerror}; give the .pub file that "
-            "shoe-reader keys make wrote"
+            "shoe-reader log keys make wrote"
         ) from error
     except ValueError as error:
         raise ConfigurationError(_no_key(path, "public")) from error
@@ -89,7 +89,7 @@ def load_public(path: Path) -> Ed25519PublicKey:
 
 
 def _no_key(path: Path, half: str) -> str:
-    return f"{path} is no {half} Ed25519 key in PEM; make a pair with shoe-reader keys make"
+    return f"{path} is no {half} Ed25519 key in PEM; make a pair with shoe-reader log keys make"
 
 
 def public_pem(key: Ed25519PublicKey) -> bytes:

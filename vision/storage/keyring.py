@@ -46,7 +46,7 @@ Ring = dict[str, RingKey]  # by fingerprint
 
 def load_ring(path: Path) -> Ring:
     """Read a ring; ConfigurationError when it is none."""
-    cure = "give a file that shoe-reader keys add has made"
+    cure = "give a file that shoe-reader log keys add has made"
     try:
         content = json.loads(path.read_bytes()[:FILE_LIMIT])
         return {name: _key(entry) for name, entry in content["keys"].items()}

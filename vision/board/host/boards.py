@@ -261,7 +261,7 @@ class _DeskServer:
         if config is None or not Path(config.log.path).is_file():
             raise OutsideError(
                 f"the log of table {table} is not on this machine; where the reader runs, say "
-                f"shoe-reader export LOG OUT.zip --shoe {shoe} --coup {coup}"
+                f"shoe-reader log export LOG OUT.zip --shoe {shoe} --coup {coup}"
             )
         log_path, folder = Path(config.log.path), config.evidence.folder
         evidence = Path(folder) if folder else folder_of(log_path)

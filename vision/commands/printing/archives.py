@@ -31,8 +31,8 @@ def opened(text: str, *, create: bool = False) -> tuple[Engine, str]:
     address = address_in(text)
     if not create and "://" not in address and not Path(address).exists():
         raise ConfigurationError(
-            f"--archive {address}: there is no such archive; shoe-reader archive serve or load "
-            "makes one"
+            f"--archive {address}: there is no such archive; make one with shoe-reader floor "
+            "archive serve or load"
         )
     return open_archive(address), shown(sql_address(address))
 

@@ -61,6 +61,44 @@ def coup(rng: Rng, extent: Extent) -> list[Spot]:
     return _fitted(found, extent)
 
 
+def overlapping(rng: Rng, extent: Extent, style: str) -> list[Spot]:
+    """Return one to three groups of cards that lie on one another, in a style of `OVERLAPS`."""
+    found: list[Spot] = []
+    for _ in range(int(rng.choice([1, 2, 3]))):
+        middle = rng.uniform(-0.7, 0.7, 2) * extent
+        turn = rng.uniform(-np.pi, np.pi) if rng.random() < 0.6 else rng.normal(0, 0.15)
+        found += [_moved(spot, middle, turn) for spot in OVERLAPS[style](rng, extent)]
+    return found
+
+
+def _pair(rng: Rng, _: Extent) -> list[Spot]:
+    """Lay a card on another, covering any share of it: askew, crosswise or at any angle."""
+    way, far = rng.uniform(-np.pi, np.pi), rng.uniform(0.08, 1.0)
+    angle = rng.choice([rng.normal(0, 0.15), np.pi / 2 + rng.normal(0, 0.1), rng.uniform(-3, 3)])
+    return [Spot(0.0, 0.0, 0.0), Spot(far * np.cos(way), far * _TALL * np.sin(way), angle)]
+
+
+def _stair(rng: Rng, _: Extent) -> list[Spot]:
+    """Lay cards one on the other, each a step further: along a side or aslant."""
+    step = rng.uniform(0.12, 0.8)
+    way = rng.choice([0.0, np.pi / 2, rng.uniform(-np.pi, np.pi)])
+    across, down, lean = step * np.cos(way), step * _TALL * np.sin(way), rng.normal(0, 0.06)
+    loose = rng.uniform(0, 0.05)
+    return [
+        Spot(i * across + rng.normal(0, loose), i * down + rng.normal(0, loose), i * lean)
+        for i in range(int(rng.integers(2, 7)))
+    ]
+
+
+def _thrown(rng: Rng, _: Extent) -> list[Spot]:
+    """Throw cards on one another at any angle."""
+    spread = rng.uniform(0.2, 0.7)
+    return [
+        Spot(x, y, rng.uniform(-np.pi, np.pi))
+        for x, y in rng.normal(0, spread, (int(rng.integers(2, 6)), 2))
+    ]
+
+
 def _scatter(rng: Rng, extent: Extent) -> list[Spot]:
     """Scatter cards, mostly apart: a try that would cover another is often thrown again."""
     count = _count(rng, extent, thin=2.2)
@@ -135,6 +173,8 @@ def _single(rng: Rng, _: Extent) -> list[Spot]:
 
 
 _Style = Callable[[Rng, Extent], list[Spot]]
+# How cards lie on one another, by the names that the measure prints.
+OVERLAPS: dict[str, _Style] = {"pair": _pair, "stair": _stair, "fan": _fan, "heap": _thrown}
 _STYLES: tuple[_Style, ...] = (_scatter, _grid, _row, _fan, _heap, _single, coup)
 # How often each style is drawn: loose and single cards are what a table shows most.
 _WEIGHTS = (0.3, 0.14, 0.16, 0.14, 0.07, 0.07, 0.12)

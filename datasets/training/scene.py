@@ -22,7 +22,7 @@ from ..render.lighting import finished, lighted
 from ..render.paint import Image, Points, fill, inks, lay, shadow
 from ..render.surfaces import recolour
 from ..render.table_print import print_layout, turned
-from .arrange import Spot, coup, spots
+from .arrange import OVERLAPS, Spot, coup, overlapping, spots
 
 Rng = np.random.Generator
 # Part of every seed, so that train and test draw other numbers.
@@ -34,6 +34,9 @@ _LEAST_VISIBLE = 0.12
 # Share of the stills that show cards under the hands that deal, turn or gather them: on films of
 # another renderer a detector that met few of these lost most cards while they were handled.
 _DEALT_SHARE = 0.4
+# Widths, px at 416, of cards that lie on one another: from where an index can be read in a picture
+# a few times as large, up to where a pair fills the picture.
+_OVERLAPPING_PX = (20.0, 130.0)
 # Share of the stills without any card. Fewer, and chips and empty slots are found as cards; more,
 # and less is learnt of cards.
 _BARE_SHARE = 0.12
@@ -74,6 +77,22 @@ def stills(
         yield scene(rng, active, size=size, split=split)
 
 
+def overlaps(
+    seed: int,
+    *,
+    split: str = "train",
+    size: tuple[int, int] = (416, 416),
+    decks: Sequence[str] = (),
+    style: str | None = None,
+) -> Iterator[Still]:
+    """Yield stills of cards that lie on one another, in a style of `OVERLAPS` or any of them."""
+    rng = np.random.default_rng([SEED_FAMILY[split], 7, seed])
+    styles = [style] if style else list(OVERLAPS)
+    for active in hands_of(rng, packs(split, decks or None), every=96):
+        drawn = styles[int(rng.integers(len(styles)))]
+        yield overlapped(rng, active, style=drawn, size=size, split=split)
+
+
 def scene(
     rng: Rng, decks: Sequence[Pack], *, size: tuple[int, int] = (416, 416), split: str = "train"
 ) -> Still:
@@ -96,6 +115,24 @@ def scene(
     if rng.random() < 0.06:
         canvas.strand()
     for _ in range(int(rng.choice([0, 1, 2], p=[0.75, 0.2, 0.05]))):
+        canvas.hand(rng.uniform(-1, 1, 2) * canvas.extent_mm)
+    image = finished(rng, lighted(rng, canvas.image, canvas.view, canvas.extent_mm))
+    return Still(image, canvas.labels(), tuple(canvas.hands))
+
+
+def overlapped(
+    rng: Rng, decks: Sequence[Pack], *, style: str, size: tuple[int, int], split: str
+) -> Still:
+    """Return one still of groups of cards in a style of `OVERLAPS`, a hand on few of them."""
+    canvas = _Canvas(rng, size, split, widths=_OVERLAPPING_PX)
+    if rng.random() < 0.3:
+        print_layout(rng, canvas.image, canvas.view, extent_mm=canvas.extent_mm)
+    canvas.things(int(rng.choice([0, 0, 1, 2])))
+    extent = (canvas.extent_mm[0] / _WIDTH_MM, canvas.extent_mm[1] / _WIDTH_MM)
+    dealt = _Dealt(rng, decks, split, backs=float(rng.choice([0.0, 0.1])), cuts=0.01)
+    for spot in overlapping(rng, extent, style):
+        canvas.card(spot, dealt)
+    if rng.random() < 0.1:
         canvas.hand(rng.uniform(-1, 1, 2) * canvas.extent_mm)
     image = finished(rng, lighted(rng, canvas.image, canvas.view, canvas.extent_mm))
     return Still(image, canvas.labels(), tuple(canvas.hands))
@@ -156,10 +193,19 @@ class _Dealt:
 class _Canvas:
     """The picture being painted and, for each pixel, which card owns it."""
 
-    def __init__(self, rng: Rng, size: tuple[int, int], split: str) -> None:
+    def __init__(
+        self,
+        rng: Rng,
+        size: tuple[int, int],
+        split: str,
+        *,
+        widths: tuple[float, float] | None = None,
+    ) -> None:
+        """`widths`: of cards, px at 416, the least and the greatest; None: small ones mostly."""
         self._rng, self._split = rng, split
         width, height = size
-        wide = _card_width(rng) * max(size) / 416
+        between = float(np.exp(rng.uniform(*np.log(widths)))) if widths else _card_width(rng)
+        wide = between * max(size) / 416
         tilt = abs(rng.normal(0, 0.22)) if rng.random() < 0.6 else rng.uniform(0, 0.75)
         turn = rng.choice([0, 1, 2, 3]) * np.pi / 2 if rng.random() < 0.6 else rng.uniform(0, 6.28)
         self.view: View = view(

@@ -10,7 +10,7 @@ import argparse
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import count, product
+from itertools import cycle, product
 from pathlib import Path
 
 import cv2
@@ -20,7 +20,7 @@ import torch
 from ultralytics.models import YOLO
 
 from datasets.training.overhead import overhead
-from datasets.training.scene import Label, Still, stills
+from datasets.training.scene import Label, Still, overlaps, stills
 from models.networks.yolo_obb import Trainer
 from models.train.real_stills import outlined, views
 from vision.inference.load import open_models, packaged
@@ -98,11 +98,11 @@ def pieces(
 
 
 def mixed(seed: int, split: str) -> Iterator[Still]:
-    """Yield stills for ever: of two, one of cards anywhere, one of a whole table."""
-    anywhere = stills(seed, split=split, size=(STILL, STILL))
-    tables = overhead(seed, split=split, size=(STILL, STILL))
-    for number in count(1):
-        yield next(tables if number % 2 == 0 else anywhere)
+    """Yield stills for ever, by turns: cards anywhere, cards on one another, a whole table."""
+    size = (STILL, STILL)
+    makers = cycle(make(seed, split=split, size=size) for make in (stills, overlaps, overhead))
+    for maker in makers:
+        yield next(maker)
 
 
 def line_of(number: int, corners: Points, x: int, y: int) -> str:

@@ -21,7 +21,7 @@ from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import rectify
-from vision.sight.stills.reader import passes_for
+from vision.sight.stills.proposals import passes_for
 
 # An outline is taken where it overlaps the label by this share (of both together).
 LEAST_AGREEMENT = 0.7

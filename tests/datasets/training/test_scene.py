@@ -70,6 +70,34 @@ def test_arrangement_of_a_coup_has_two_sides() -> None:
         assert 1 <= len(found) - left <= 3
 
 
+@pytest.mark.parametrize("style", list(arrange.OVERLAPS))
+def test_arrangement_of_a_style_of_overlap_lays_cards_on_one_another(style: str) -> None:
+    """Most cards reach into the next one of their group, near ones and far ones."""
+    rng = np.random.default_rng(3)
+    gaps = []
+    for _ in range(60):
+        found = arrange.OVERLAPS[style](rng, (5.0, 5.0))
+        assert 2 <= len(found) <= 8
+        one, two = found[:2]
+        gaps.append(float(np.hypot(one.x - two.x, (one.y - two.y) / 1.4)))
+    assert np.mean(np.array(gaps) < 1.0) > 0.8
+    assert np.percentile(gaps, 10) < 0.35 < np.percentile(gaps, 90)
+
+
+def test_stills_of_overlaps_have_labels_of_whole_cards_of_which_part_is_in_sight() -> None:
+    """The outline is of the whole card also where another hides much of it."""
+    found = [
+        label
+        for still in islice(scene.overlaps(5, decks=OWN["train"], style="stair"), 6)
+        for label in still.labels
+    ]
+    hidden = [label for label in found if 0.15 < label.visible < 0.6]
+    assert len(hidden) >= 4
+    for label in hidden:
+        sides = np.linalg.norm(np.roll(label.quad, -1, axis=0) - label.quad, axis=1)
+        assert 0.9 < (sides[1] + sides[3]) / (sides[0] + sides[2]) < 2.2
+
+
 def test_splits_share_no_deck_and_no_back() -> None:
     """What is tested on was never trained on."""
     assert not set(registry.deck_names("train")) & set(registry.deck_names("test"))

@@ -32,7 +32,8 @@ def test_count_wants_the_name_where_the_card_lies() -> None:
     )  # fmt: skip
     tally: Counter[str] = Counter()
     count(labels, said, tally)
-    assert (tally["all"], tally["all right"], tally["false names"]) == (2, 1, 2)
+    assert (tally["all"], tally["all right"], tally["wrong names"]) == (2, 1, 2)
+    assert (tally["all found"], tally["all wrong"]) == (2, 1)
     assert (tally["from 50% in sight"], tally["from 50% in sight right"]) == (1, 0)
     assert tally["from 35 px right"] == 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import cv2
@@ -14,6 +15,9 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.inference.load import for_pictures
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
+
+# Characters of the progress bar.
+BAR = 24
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     )
     bad: list[str] = []
     found = []
-    for path in args.images:
+    for path in counted(args.images):
         image = open_picture(path)
         if image is None:
             bad.append(str(path))
@@ -78,6 +82,17 @@ def run(args: argparse.Namespace) -> int:
             f"not readable as pictures: {', '.join(bad)}; give JPEG, PNG, WebP or BMP files"
         )
     return 0
+
+
+def counted(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield paths; where somebody sits at a terminal, a bar says how many of many are done."""
+    shown = len(paths) > 1 and sys.stderr.isatty()
+    for done, path in enumerate(paths, start=1):
+        yield path
+        if shown:
+            bar = "#" * (BAR * done // len(paths))
+            end = "\n" if done == len(paths) else ""
+            print(f"\r[{bar:.<{BAR}}] {done}/{len(paths)} pictures", end=end, file=sys.stderr)
 
 
 def _words(cards: tuple[StillCard, ...]) -> str:

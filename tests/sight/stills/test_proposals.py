@@ -46,6 +46,37 @@ def test_completed_of_a_box_that_may_lie_across_tries_that_too() -> None:
     assert sides == pytest.approx([1.4] * 4, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("wide", "thorough", "last"),
+    [
+        (200, False, 832),
+        (200, True, 1248),
+        (60, False, 1248),
+        (40, False, 2496),
+        (None, False, 2496),
+    ],
+    ids=["large", "large, once more", "small", "very small", "none"],
+)
+def test_boxes_are_sought_in_larger_passes_only_for_small_cards(
+    wide: float | None, thorough: bool, last: int
+) -> None:
+    """A pass beyond 832 pixels costs more than all before it: it is run if it may show more."""
+    sizes: list[int] = []
+
+    class Sought:
+        """A detector that sees one card, or none, and notes its passes."""
+
+        def boxes(self, _: object, passes: tuple[int, ...], **__: object) -> list[Detection]:
+            """Return the card."""
+            sizes.extend(passes)
+            return [Detection(box(wide, 1.4 * wide), Kind.FACE, 0.9)] if wide else []
+
+    image = np.zeros((1080, 1920, 3), np.uint8)
+    found = boxes(cast(Detector, Sought()), image, thorough=thorough)
+    assert sizes[-1] == last
+    assert len(found) == (wide is not None)
+
+
 def test_boxes_of_a_picture_full_of_clutter_are_the_surest() -> None:
     """Thousands of weak boxes take minutes: only so many are tried, and those are the best."""
 
@@ -60,6 +91,6 @@ def test_boxes_of_a_picture_full_of_clutter_are_the_surest() -> None:
                 for i in range(MOST_TRIED + 100)
             ]
 
-    found = boxes(cast(Detector, Cluttered()), np.zeros((8, 8, 3), np.uint8), [8])
+    found = boxes(cast(Detector, Cluttered()), np.zeros((600, 600, 3), np.uint8))
     assert len(found) == MOST_TRIED
     assert min(card.score for card in found) == pytest.approx(0.1)

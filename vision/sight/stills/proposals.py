@@ -1,26 +1,38 @@
-"""Propose every outline that the cards of a single picture may have, to be read by the classifier.
+"""Propose the outlines that the cards of a single picture may have, to be read by the classifier.
 
-A single picture is worth more time than a frame of a film: doubles and weak boxes are kept, and
-where a box may show only a part of a card, outlines of the whole card are tried as well.
+The detector goes over the picture in passes of growing size, further only where what it found is
+small for the pass. Its weak boxes are kept for a second round, and where a box may show only a part
+of a card, outlines of the whole card are tried there as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import cv2
 import numpy as np
 
-from vision.sight.detection.detector import Detection, Detector, Kind, suppress
+from vision.sight.detection.detector import Detection, Detector, Kind, short_side, suppress
 from vision.sight.geometry.frame import Image, Points
-
-# Chooses, of outlines, those that may be of a card.
-Promising = Callable[[Sequence[Detection]], Sequence[Detection]]
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is read with them is in `deploy/reading.md`.
 
+# Sizes of the detector's passes, pixels of the longer side. The small ones find cards that fill the
+# picture, the large ones small cards in large pictures (in tiles). Fewer miss cards of the sizes
+# between; more cost time.
+PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
+# Up to this pass all are run, a larger one only if the one before it found cards narrower than
+# SMALL_PX (pixels of the network's input), or none. A higher pass, or a width, costs time in every
+# picture; a lower one loses small cards that lie among large ones.
+EVERY_PASS, SMALL_PX = 832, 30
+# From this score on (0 to 1) a box counts for that, and is tried in the first round. Lower costs
+# time; higher leaves more to the second round.
+LIKELY = 0.25
+# No pass but the smallest enlarges the picture by more than this factor: blown up further it shows
+# nothing new. Lower misses small cards in small pictures.
+LARGEST_ENLARGEMENT = 1.3
 # The least score of a box (0 to 1), far below that for frames: the classifier decides. Lower costs
 # time; higher loses cards that are mostly covered.
 THRESHOLD = 0.1
@@ -31,7 +43,8 @@ WIDEST_PX = 150
 # weak ones. More cost time; fewer lose cards among the clutter.
 MOST_TRIED = 600
 # Boxes, and in the end outlines, that share more than this (intersection over union) are the same.
-# Higher reads the same outline several times; lower loses the better of two.
+# Higher reads the same outline several times; lower loses the better of two, and one of two cards
+# that lie nearly on one another.
 SAME_BOX, SAME_OUTLINE = 0.85, 0.92
 # A card is LENGTH times as long as it is wide (88 / 63 mm); a box that differs by more than the
 # factor ODD may show a part of one. Lower ODD tries whole cards in vain; higher misses parts.
@@ -39,15 +52,42 @@ LENGTH, ODD = 1.4, 1.12
 # The score (0 to 1) of an outline that no box shows: next to nothing, so that it never outweighs a
 # detected one and is never given unread.
 SUPPOSED = 1e-3
+# The score of an outline that was read before: above any of the detector's, so that it stays.
+KNOWN = 2.0
 # An outline of less than this length to width may lie across: its short side is uncertain. Lower
 # leaves steeply seen cards unread; higher reads every card twice.
 NEARLY_SQUARE = 1.2
 
 
-def boxes(detector: Detector, image: Image, sizes: Sequence[int]) -> list[Detection]:
-    """Return the boxes of possible cards (picture H x W x 3, BGR), doubles too, surest first."""
-    found = detector.boxes(image, sizes, threshold=THRESHOLD, widest=WIDEST_PX)
-    return list(suppress(found, SAME_BOX))[:MOST_TRIED]
+def passes_for(image: Image) -> tuple[int, ...]:
+    """Return the passes that a picture is worth: those not far beyond its size."""
+    longest = LARGEST_ENLARGEMENT * max(image.shape[:2])
+    return tuple(size for size in PASSES if size <= max(PASSES[0], longest))
+
+
+def boxes(detector: Detector, image: Image, *, thorough: bool = False) -> list[Detection]:
+    """Return the boxes of possible cards (picture H x W x 3, BGR), doubles too, surest first.
+
+    `thorough` goes one pass further.
+    """
+    found: list[Detection] = []
+    longest = max(image.shape[:2])
+    for number, size in enumerate(passes := passes_for(image)):
+        if size > EVERY_PASS and not _goes_on(found, passes[number - 1] / longest):
+            if not thorough:
+                break
+            thorough = False
+        widest = WIDEST_PX / size * longest if number else longest
+        seen = detector.boxes(image, (size,), threshold=THRESHOLD)
+        found += [box for box in seen if short_side(box.quad) <= widest]
+    faces = [box for box in found if box.kind is not Kind.CUT]
+    return list(suppress(faces, SAME_BOX))[:MOST_TRIED]
+
+
+def _goes_on(found: Sequence[Detection], scale: float) -> bool:
+    """Whether a larger pass may show more than one at this scale: cards are small, or not found."""
+    widths = [short_side(box.quad) * scale for box in found if box.score >= LIKELY]
+    return min(widths, default=0.0) < SMALL_PX
 
 
 def wholes(found: Sequence[Detection]) -> list[Detection]:
@@ -55,20 +95,24 @@ def wholes(found: Sequence[Detection]) -> list[Detection]:
 
     `found` has the surest first.
     """
-    return _each(found, completed)[:MOST_TRIED]
+    faces = (d for d in found if d.kind is Kind.FACE)
+    supposed = (
+        replace(face, quad=quad, score=SUPPOSED) for face in faces for quad in completed(face.quad)
+    )
+    return list(supposed)[:MOST_TRIED]
 
 
 def outlines(
-    detector: Detector, image: Image, found: Sequence[Detection], promising: Promising
+    detector: Detector, image: Image, found: Sequence[Detection], known: Sequence[Detection] = ()
 ) -> list[Detection]:
-    """Return the outlines that boxes may stand for: corners corrected once, and twice.
+    """Return the outlines that boxes may stand for, their corners corrected twice.
 
-    Of those corrected once only the promising ones are followed up: most boxes of a picture full
-    of clutter are of nothing.
+    With outlines that are `known` those corrected once, too, and none that is one of these.
     """
-    once = promising(suppress(detector.outlined(image, found), SAME_OUTLINE))
-    kept = suppress([*once, *detector.outlined(image, once)], SAME_OUTLINE)
-    return [*kept, *_each(kept, turned)]
+    once = suppress(detector.outlined(image, found), SAME_OUTLINE)
+    tried = [*(once if known else ()), *detector.outlined(image, once)]
+    every = [replace(card, score=KNOWN) for card in known] + tried
+    return [card for card in suppress(every, SAME_OUTLINE) if card.score < KNOWN]
 
 
 def completed(quad: Points) -> list[Points]:
@@ -89,9 +133,9 @@ def completed(quad: Points) -> list[Points]:
     return [*_longer(quad, LENGTH / ratio), *across]
 
 
-def turned(quad: Points) -> list[Points]:
-    """Return the outline begun at its other side, where it is uncertain which one is short."""
-    return [np.roll(quad, 1, axis=0)] if _ratio(quad) < NEARLY_SQUARE else []
+def ways(quad: Points) -> list[Points]:
+    """Return the outline, and begun at its other side where it is uncertain which one is short."""
+    return [quad, np.roll(quad, 1, axis=0)] if _ratio(quad) < NEARLY_SQUARE else [quad]
 
 
 def _ratio(quad: Points) -> float:
@@ -106,11 +150,3 @@ def _longer(quad: Points, factor: float) -> list[Points]:
     down = np.array([a, b, b + (c - b) * factor, a + (d - a) * factor], np.float32)
     up = np.array([d + (a - d) * factor, c + (b - c) * factor, c, d], np.float32)
     return [whole for whole in (down, up) if cv2.isContourConvex(whole)]
-
-
-def _each(found: Sequence[Detection], others: Callable[[Points], list[Points]]) -> list[Detection]:
-    """Return a detection for each other outline that the faces may have, with the least score."""
-    faces = (d for d in found if d.kind is Kind.FACE)
-    return [
-        replace(face, quad=quad, score=SUPPOSED) for face in faces for quad in others(face.quad)
-    ]

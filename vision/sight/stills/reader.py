@@ -1,8 +1,13 @@
 """Read the cards in a single picture, without a table: what `shoe-reader read` prints.
 
-A lone picture gives each card one look, so there is nothing to wait for: the reader tries many
-outlines of each card, keeps the one that reads best, and names it only below a stated risk of
-error. Outlines of the same card that read as something else add to that risk.
+A lone picture gives each card one look, so there is nothing to wait for. Every outline that a card
+may have is read, from both ends, and one rule merges the readings, the surest first: **a sign that
+is printed belongs to one card**. An outline that reads the same as a card it lies on supports that
+card. One that reads as another card is a card of its own where its name remains with the cards
+that it lies on painted over (it lies under them), or where their names remain with it painted over,
+and it is as large as they are (it lies on them); otherwise it is a part of a card, or a mixture of
+two, and where it lies as that card does it adds to the risk that the card is misread. A card is
+named only below a stated risk of error.
 """
 
 from __future__ import annotations
@@ -10,8 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import islice
 
 import cv2
 import numpy as np
@@ -22,49 +25,38 @@ from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
 from vision.sight.models import CardModels
-from vision.sight.stills.proposals import boxes, outlines, turned, wholes
+from vision.sight.stills.proposals import LIKELY, boxes, outlines, ways, wholes
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is named with them is in `deploy/reading.md`. Shares are of an area, 0 to 1.
 
-# Sizes of the detector's passes, pixels of the longer side. The small ones find cards that fill the
-# picture, the large ones small cards in large pictures (in tiles). Fewer miss cards of the sizes
-# between; more cost time.
-PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
-# No pass but the smallest enlarges the picture by more than this factor: blown up further it shows
-# nothing new. Lower misses small cards in small pictures.
-LARGEST_ENLARGEMENT = 1.3
 # How many crops are classified at once. More need more memory, fewer time.
 AT_ONCE = 128
-# Two outlines are of one card if they share more than this (intersection over union). Lower, and
-# neighbours are taken for one card; higher, and one card is given twice.
+# Two outlines lie as one card does if they share more than this (intersection over union). Lower,
+# and neighbours are taken for one card; higher, and one card is given twice.
 ONE_CARD = 0.6
-# An outline is a part of a card that reads the same if more than the first share of the smaller
-# lies in it; a face that is not read is a part of a card that is, by the second. Lower loses one of
-# two overlapping cards; higher gives parts of cards as cards.
-PART_OF_SAME, PART_OF_READ = 0.5, 0.5
-# Two different readings, both surer than FAN_SURE (confidence, 0 to 1), whose outlines share less
-# than FAN_SHARED of the smaller, are neighbours in a fan, not rivals. Lower FAN_SURE or higher
-# FAN_SHARED names two cards where one is; the reverse loses cards of a tight fan.
-FAN_SURE, FAN_SHARED = 0.99, 0.85
-# An outline of which more than COVERED lies in cards already named may show the rank of one and the
-# suit of another: its risk must stay below this share of the bound. Higher names such mixtures.
-COVERED, COVERED_BOUND = 0.9, 0.3
+# An outline that reads as a card, and has more than this share of the smaller in common with it, is
+# of that card. Lower loses one of two equal cards; higher gives parts of cards as cards.
+SAME_CARD = 0.5
+# Cards touch if they have more than this share of the smaller in common. An outline that touches a
+# card of its name, lies as a card does, or of which more than COVERED lies in cards, must show
+# signs of its own. Higher, and an index that two outlines share is given as two cards, or the rank
+# of one card and the suit of another as a third; lower loses cards of which little is in sight.
+TOUCHING, COVERED = 0.02, 0.8
 # Side in pixels of the mask in which that share is counted. Smaller misjudges narrow strips, larger
 # costs time.
 COUNTED_PX = 64
-# An outline that lies by more than this share in a card and reads as that card may owe its reading
-# to it: it then raises no doubt about other cards. Higher, and doubts spread to neighbours.
-PART_OF_BESIDE = 0.25
-# A second card of a name is looked at again, with the surer one painted over, if more than this
-# share of it lies in that one; it remains if what is left reads the same with this confidence (0 to
-# 1). Higher, and an index that both outlines share is given as two cards; lower, and of two equal
-# cards that touch one is lost.
-LEAST_ECHO, LEAST_LEFT = 0.02, 0.5
-# An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, and its
-# area at least LEAST_AREA of the smallest card named: cards are of one size, and no table is so
-# deep. Lower gives clutter as unread cards; higher is silent about real ones.
-LEAST_UNREAD, LEAST_AREA = 0.5, 0.1
+# The confidence (0 to 1) with which a name remains with other cards painted over. Higher loses
+# cards of which little is in sight; lower names parts of cards.
+LEAST_LEFT = 0.5
+# A card that lies on another has at least the share ALIKE of its area, or it of the card's: cards
+# are of one size, and half a card has a card's proportions. Its risk is at most the share
+# ON_ANOTHER of the bound. Stricter loses cards that lie on others; looser names parts of cards.
+ALIKE, ON_ANOTHER = 0.7, 0.3
+# An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, its area
+# at least LEAST_AREA of the smallest card named (no table is so deep), and no more than IN_NAMED of
+# the smaller lies in a card that is named. Otherwise clutter is given as unread cards.
+LEAST_UNREAD, LEAST_AREA, IN_NAMED = 0.5, 0.1, 0.5
 # The least probability (0 to 1), as the classifier sees it, with which a back is given. Lower gives
 # chips and painted slots as backs; higher is silent about backs that are half covered.
 LEAST_BACK = 0.5
@@ -78,6 +70,10 @@ LEAST_FACE, LEAST_SIGN = 0.25, 0.95
 # named in photographs of the training part one had 0.98 or more. Higher loses cards whose first
 # outline is poor; lower spends the time of the picture on clutter.
 LEAST_PROMISE = 0.3
+# Of readings that are as sure (their risk in powers of two, no lower than LEAST_RISK) the
+# detector's score decides which outline is the card's: an outline over two cards reads as surely as
+# one of them. Lower, and such outlines hide the card on top.
+LEAST_RISK = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +96,7 @@ class StillCard:
 
 
 @dataclass(slots=True, eq=False)
-class _OutlineReading:
+class Reading:
     """An outline, and the card that it reads as; `best` is `None` for a back.
 
     `seen` (0 to 1) is the probability that rank and suit can be seen, `sign` that one of them can.
@@ -126,39 +122,26 @@ class _OutlineReading:
         self.area = float(cv2.contourArea(quad))
         self.bounds = [*quad.min(axis=0).tolist(), *quad.max(axis=0).tolist()]
 
-    def lies_in(self, other: _OutlineReading, share: float) -> bool:
+    def shared(self, other: Reading) -> float:
+        """Return the area that two outlines have in common."""
+        (left, top, right, bottom), (x0, y0, x1, y1) = self.bounds, other.bounds
+        if right <= x0 or x1 <= left or bottom <= y0 or y1 <= top:
+            return 0.0
+        return shared_area(self.detection.quad, other.detection.quad)
+
+    def lies_in(self, other: Reading, share: float) -> bool:
         """Whether the two have more than a share of the smaller in common."""
-        return self._shared(other) > share * min(self.area, other.area)
+        return self.shared(other) > share * min(self.area, other.area)
 
-    def covers(self, found: Detection) -> bool:
-        """Whether a box is of this card, or of a part of it."""
-        least = min(self.area, cv2.contourArea(found.quad))
-        return shared_area(self.detection.quad, found.quad) > PART_OF_READ * least
-
-    def is_rival_of(self, other: _OutlineReading) -> bool:
+    def lies_as(self, other: Reading) -> bool:
         """Whether the two are outlines of one card."""
-        smaller = min(self.area, other.area)
-        if smaller <= ONE_CARD * max(self.area, other.area):
-            return False
-        shared = self._shared(other)
-        if shared <= ONE_CARD * (self.area + other.area - shared):
-            return False
-        sure = self.best != other.best and min(self.confidence, other.confidence) > FAN_SURE
-        return not (sure and shared < FAN_SHARED * smaller)
+        shared = self.shared(other)
+        return shared > ONE_CARD * (self.area + other.area - shared)
 
-    def is_part_of(self, other: _OutlineReading) -> bool:
-        """Whether this lies in the other and is much smaller: a part of a card, not a card.
-
-        However sure it reads: half a ten looks like a nine.
-        """
-        return self.area <= ONE_CARD * other.area and self.lies_in(other, COVERED)
-
-    def repeats(self, other: _OutlineReading, share: float) -> bool:
-        """Whether this reads as the other, surer one does, and lies in it or around it."""
-        return self.best is not None and self.best == other.best and self.lies_in(other, share)
-
-    def share_within(self, others: Sequence[_OutlineReading]) -> float:
+    def share_within(self, others: Sequence[Reading]) -> float:
         """Return the share of this outline that lies in any of the others."""
+        if not others:
+            return 0.0
         left, top, right, bottom = self.bounds
         scale = COUNTED_PX / max(right - left, bottom - top)
         own, theirs = np.zeros((2, COUNTED_PX, COUNTED_PX), np.uint8)
@@ -168,11 +151,25 @@ class _OutlineReading:
                 cv2.fillConvexPoly(mask, placed.astype(np.int32), 1)
         return float(np.count_nonzero(own & theirs) / np.count_nonzero(own))
 
-    def _shared(self, other: _OutlineReading) -> float:
-        (left, top, right, bottom), (x0, y0, x1, y1) = self.bounds, other.bounds
-        if right <= x0 or x1 <= left or bottom <= y0 or y1 <= top:
-            return 0.0
-        return shared_area(self.detection.quad, other.detection.quad)
+    def agrees(self, other: Reading) -> None:
+        """Take in a reading of the same card that says the same."""
+        self.support += min(self.confidence, other.confidence)
+        if other.confidence > self.confidence:
+            self.confidence, self.seen = other.confidence, other.seen
+
+    def covers(self, box: Detection) -> bool:
+        """Whether a box is of this card, or of a part of it."""
+        shared, area = shared_area(self.detection.quad, box.quad), cv2.contourArea(box.quad)
+        return shared > min(ONE_CARD * (self.area + area - shared), COVERED * area)
+
+    def repeats(self, other: Reading) -> bool:
+        """Whether this reads as the other does, and lies in it or around it."""
+        return self.best is not None and self.best == other.best and self.lies_in(other, SAME_CARD)
+
+    def order(self, bound: float) -> tuple[int, float]:
+        """Return by what readings are sorted, the surest first: risk, then the detector's score."""
+        risk = max(1 - self.confidence, LEAST_RISK)
+        return math.ceil(math.log2(risk / max(bound, LEAST_RISK))), -self.score
 
     def shows_card(self) -> bool:
         """Whether the classifier, too, sees a card here, though it may not read it."""
@@ -200,89 +197,46 @@ class _OutlineReading:
         return StillCard(self.detection.quad, self.detection.kind, card, sure)
 
 
-def passes_for(image: Image, passes: Sequence[int] = PASSES) -> tuple[int, ...]:
-    """Return the passes worth running on a picture: those not far beyond its size."""
-    longest = LARGEST_ENLARGEMENT * max(image.shape[:2])
-    return tuple(size for size in passes if size <= max(PASSES[0], longest))
-
-
-def read_still(
-    models: CardModels, image: Image, *, bound: float, passes: Sequence[int] = PASSES
-) -> tuple[StillCard, ...]:
+def read_still(models: CardModels, image: Image, *, bound: float) -> tuple[StillCard, ...]:
     """Find and read the cards of a picture (H x W x 3, BGR).
 
-    A face is named only if its risk of error is at most `bound` (0 to 1). Of `passes` those are run
-    that suit the picture's size. The cut card is not a playing card and is left out.
+    A face is named only if its risk of error is at most `bound` (0 to 1). The cut card is not a
+    playing card and is left out.
     """
-    found = [
-        card
-        for card in boxes(models.detector, image, passes_for(image, passes))
-        if card.kind is not Kind.CUT
-    ]
-    readings = _readings(models, image, found)
-    named = _named(_surest(readings), bound)
-    # Only a box in which nothing is named yet may show a part of a card.
-    parts = [card for card in found if not any(reading.covers(card) for reading in named)]
-    surest = _surest([*readings, *_readings(models, image, wholes(parts))])
-    surest = _without_echoes(models, image, surest, _named(surest, bound))
-    named = _named(surest, bound)
-    given = [*named, *_unread(surest, named)]
-    return tuple(reading.result(named=reading in named) for reading in surest if reading in given)
+    picture = _Picture(models, image, bound)
+    found = boxes(models.detector, image)
+    picture.read([card for card in found if card.score >= LIKELY])
+    cards = picture.cards()
+    # More effort only where boxes are left of which no card is named.
+    rest = picture.left(found, cards)
+    if any(card.score >= LIKELY for card in rest):
+        rest = picture.left(boxes(models.detector, image, thorough=True), cards)
+    if rest:
+        picture.read([*rest, *wholes(rest)])
+        cards = picture.cards()
+    named = [card for card in cards if card.risk() <= bound]
+    given = [*named, *_unread(cards, named)]
+    return tuple(card.result(named=card in named) for card in cards if card in given)
 
 
-def _readings(
-    models: CardModels, image: Image, found: Sequence[Detection]
-) -> list[_OutlineReading]:
-    """Return what each outline that boxes may stand for reads as."""
-    tried = outlines(models.detector, image, found, partial(_promising, models, image))
-    looks = _from_both_ends(models, image, [card.quad for card in tried])
-    return [_judged(card, look) for card, look in zip(tried, looks, strict=True)]
-
-
-def _promising(models: CardModels, image: Image, found: Sequence[Detection]) -> list[Detection]:
-    """Return the outlines that show a card at a first look, or that the detector is sure of."""
-    ways = [[card.quad, *turned(card.quad)] for card in found]
-    looks = iter(_looks(models, image, [quad for quads in ways for quad in quads]))
-    best = [
-        max(max(look.confidence, look.back) for look in islice(looks, len(quads))) for quads in ways
-    ]
-    return [
-        card
-        for card, promise in zip(found, best, strict=True)
-        if promise >= LEAST_PROMISE or card.score >= LEAST_UNREAD
-    ]
-
-
-def _judged(found: Detection, look: Look) -> _OutlineReading:
+def _judged(found: Detection, look: Look) -> Reading:
     """Return what an outline shows: the classifier sees it larger than the detector did."""
     is_back = look.back > max(look.readable, LEAST_BACK)
     if is_back or (found.kind is Kind.BACK and look.confidence < LEAST_SURE):
-        return _OutlineReading(replace(found, kind=Kind.BACK), None, look.back, found.score)
-    best = Card.of(int(np.argmax(look.log_p)))
-    return _OutlineReading(
-        replace(found, kind=Kind.FACE),
-        best,
-        look.confidence,
-        found.score,
-        seen=look.readable,
-        sign=max(look.rank_seen, look.readable / max(look.rank_seen, 1e-6)),
-    )
+        return Reading(replace(found, kind=Kind.BACK), None, look.back, found.score)
+    sign = max(look.rank_seen, look.readable / max(look.rank_seen, 1e-6))
+    return Reading(
+        replace(found, kind=Kind.FACE), _best(look), look.confidence, found.score,
+        seen=look.readable, sign=sign,
+    )  # fmt: skip
 
 
-def _from_both_ends(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:
-    """Return one look for each quad, the mean of two: a card reads the same from both ends."""
-    looks = _looks(models, image, quads)
-    others = _looks(models, image, [np.roll(quad, 2, axis=0) for quad in quads])
-    return [_mean(upright, other) for upright, other in zip(looks, others, strict=True)]
-
-
-def _looks(models: CardModels, image: Image, quads: Sequence[Points]) -> list[Look]:
-    """Return one look for each quad."""
-    parts = (quads[start : start + AT_ONCE] for start in range(0, len(quads), AT_ONCE))
-    return [look for some in parts for look in models.classifier(image, some)]
+def _best(look: Look) -> Card:
+    return Card.of(int(np.argmax(look.log_p)))
 
 
 def _mean(first: Look, second: Look) -> Look:
+    """Return the mean of looks from both ends: a card reads the same from either."""
     log_p = (first.log_p + second.log_p) / 2
     normed = np.asarray(log_p - np.log(np.exp(log_p).sum()), np.float32)
     return replace(
@@ -294,75 +248,112 @@ def _mean(first: Look, second: Look) -> Look:
     )
 
 
-def _surest(readings: Sequence[_OutlineReading]) -> list[_OutlineReading]:
-    """Return the surest reading of each card, with the doubts that its other outlines raise."""
-    kept: list[_OutlineReading] = []
-    for reading in sorted(readings, key=lambda reading: -reading.confidence):
-        reading.support, reading.doubts = 0.0, {}
-        rivals = [other for other in kept if reading.is_rival_of(other)]
-        # A box that reads as the card beside it, and lies partly on it, says nothing of this card.
-        beside = any(reading.repeats(other, PART_OF_BESIDE) for other in kept)
-        for other in rivals:
-            other.score = max(other.score, reading.score)
-            if reading.best == other.best:
-                other.support += reading.confidence
-            elif reading.best is not None and not beside:
-                # The first is the surest: readings come in the order of their confidence.
-                other.doubts.setdefault(reading.best, reading.confidence)
-        if not rivals and not any(reading.repeats(other, PART_OF_SAME) for other in kept):
-            kept.append(reading)
-    return kept
+# --- which of them are cards ---------------------------------------------------------------------
 
 
-def _without_echoes(
-    models: CardModels,
-    image: Image,
-    surest: Sequence[_OutlineReading],
-    named: Sequence[_OutlineReading],
-) -> list[_OutlineReading]:
-    """Return the readings without those that owe their name to a surer card.
+class _Picture:
+    """A picture, the outlines tried in it and what they read as."""
 
-    An outline beside a card with an index in every corner may begin with one of these, and then
-    reads as that card. With the card painted over it does not.
-    """
-    echoes = []
-    for number, reading in enumerate(named):
-        same = [other for other in named[:number] if reading.repeats(other, LEAST_ECHO)]
-        if not same:
-            continue
-        without = image.copy()
-        for other in same:
+    def __init__(self, models: CardModels, image: Image, bound: float) -> None:
+        self._models, self._image, self._bound = models, image, bound
+        self._tried: list[Detection] = []
+        self._readings: list[Reading] = []
+
+    def read(self, found: Sequence[Detection]) -> None:
+        """Read each new outline that boxes may stand for, if it promises a card."""
+        new = outlines(self._models.detector, self._image, found, self._tried)
+        self._tried += new
+        tried = [replace(card, quad=quad) for card in new for quad in ways(card.quad)]
+        looks = zip(tried, self._looks([card.quad for card in tried]), strict=True)
+        kept = [
+            (card, look)
+            for card, look in looks
+            if max(look.confidence, look.back) >= LEAST_PROMISE or card.score >= LEAST_UNREAD
+        ]
+        others = self._looks([np.roll(card.quad, 2, axis=0) for card, _ in kept])
+        self._readings += [
+            _judged(card, _mean(look, other))
+            for (card, look), other in zip(kept, others, strict=True)
+        ]
+
+    def left(self, found: Sequence[Detection], cards: Sequence[Reading]) -> list[Detection]:
+        """Return the boxes that are neither of a card that is named nor of a part of it."""
+        named = self._named(cards)
+        return [box for box in found if not any(card.covers(box) for card in named)]
+
+    def cards(self) -> list[Reading]:
+        """Return the surest reading of each card, with what its other outlines say for or against.
+
+        Those that may be named, and others that lie where none of these is.
+        """
+        cards: list[Reading] = []
+        for reading in sorted(self._readings, key=lambda reading: reading.order(self._bound)):
+            reading.support, reading.doubts = 0.0, {}
+            if self._is_card(reading, cards):
+                cards.append(reading)
+                continue
+            # An outline that reads as the card beside it says nothing of the one that it lies as.
+            beside = any(reading.best == card.best for card in cards if reading.shared(card))
+            for card in cards:
+                if not reading.lies_as(card):
+                    continue
+                card.score = max(card.score, reading.score)
+                if reading.best == card.best:
+                    card.agrees(reading)
+                elif reading.best is not None and not beside:
+                    # The first is the surest: readings come in the order of their confidence.
+                    card.doubts.setdefault(reading.best, reading.confidence)
+        return cards
+
+    def _named(self, cards: Sequence[Reading]) -> list[Reading]:
+        """Return the cards whose risk is within the bound."""
+        return [card for card in cards if card.risk() <= self._bound]
+
+    def _is_card(self, reading: Reading, cards: Sequence[Reading]) -> bool:
+        """Whether a reading is of a card of its own, not of one of those that are surer."""
+        if any(reading.repeats(card) for card in cards):
+            return False
+        sure = [card for card in self._named(cards) if reading.lies_in(card, TOUCHING)]
+        covered = reading.share_within(sure) > COVERED
+        if reading.risk() > self._bound:
+            return not covered and not any(reading.lies_as(card) for card in cards)
+        owes = any(card.best == reading.best or reading.lies_as(card) for card in sure)
+        if not owes and not covered:
+            return True
+        return self._remains(reading, sure) or (
+            len(sure) == 1 and self._lies_on(reading, sure[0]) and self._remains(sure[0], [reading])
+        )
+
+    def _lies_on(self, reading: Reading, card: Reading) -> bool:
+        """Whether an outline may be of a card on another: as large, surer than it needs to be."""
+        small, large = sorted((reading.area, card.area))
+        certain = reading.risk() <= ON_ANOTHER * self._bound and reading.score >= LEAST_UNREAD
+        return reading.best != card.best and certain and small > ALIKE * large
+
+    def _remains(self, reading: Reading, others: Sequence[Reading]) -> bool:
+        """Whether an outline reads the same with other cards painted over."""
+        without = self._image.copy()
+        for other in others:
             cv2.fillConvexPoly(without, other.detection.quad.astype(np.int32), (PADDING,) * 3)
-        (look,) = _from_both_ends(models, without, [reading.detection.quad])
-        if Card.of(int(np.argmax(look.log_p))) != reading.best or look.confidence < LEAST_LEFT:
-            echoes.append(reading)
-    return [reading for reading in surest if reading not in echoes]
+        quad = reading.detection.quad
+        look = _mean(*self._looks([quad, np.roll(quad, 2, axis=0)], without))
+        return _best(look) == reading.best and look.confidence >= LEAST_LEFT
+
+    def _looks(self, quads: Sequence[Points], image: Image | None = None) -> list[Look]:
+        """Return one look for each quad."""
+        shown = self._image if image is None else image
+        parts = (quads[start : start + AT_ONCE] for start in range(0, len(quads), AT_ONCE))
+        return [look for some in parts for look in self._models.classifier(shown, some)]
 
 
-def _named(surest: Sequence[_OutlineReading], bound: float) -> list[_OutlineReading]:
-    """Return the readings whose risk is within the bound; `surest` has the surest first."""
-    named: list[_OutlineReading] = []
-    for reading in surest:
-        if any(reading.is_part_of(card) for card in named):
-            continue
-        mixed = reading.risk() <= bound and reading.share_within(named) > COVERED
-        if reading.risk() <= (COVERED_BOUND * bound if mixed else bound):
-            named.append(reading)
-    return named
-
-
-def _unread(
-    surest: Sequence[_OutlineReading], named: Sequence[_OutlineReading]
-) -> list[_OutlineReading]:
+def _unread(cards: Sequence[Reading], named: Sequence[Reading]) -> list[Reading]:
     """Return the cards that are not named: neither parts of others nor the detector's guesses."""
     taken, unread = list(named), []
     least = LEAST_AREA * min((card.area for card in named), default=0.0)
-    for reading in sorted(surest, key=lambda reading: -reading.score):
+    for reading in sorted(cards, key=lambda reading: -reading.score):
         strong = reading.score >= LEAST_UNREAD and reading.area >= least
         strong &= reading.shows_card()
-        if strong and not any(
-            reading is card or reading.lies_in(card, PART_OF_READ) for card in taken
-        ):
+        if strong and not any(reading is card or reading.lies_in(card, IN_NAMED) for card in taken):
             unread.append(reading)
             taken.append(reading)
     return unread

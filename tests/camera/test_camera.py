@@ -63,11 +63,16 @@ def test_video_every_frame_comes_once_with_its_time(tmp_path: Path) -> None:
     assert all(abs(level - 5 * i % 250) < 4 for i, level in enumerate(levels))
 
 
+def decoded(*shown: files.Pixels | files.Lack) -> Iterator[files.Decoded]:
+    """Return what a decoder gives of a file without stamps."""
+    return map(files.Decoded, shown)
+
+
 @pytest.mark.parametrize(("speed", "outages"), [(0.0, 0), (1.0, 1)])
 def test_slow_decoder_makes_an_outage_only_where_frames_are_due(speed: float, outages: int) -> None:
     """A file that is read as fast as it goes gives the same however busy the machine is."""
     image = np.zeros((4, 4, 3), np.uint8)
-    shots = list(_paced(iter([files.Lack.LATE, image]), Path("a.mp4"), Pace(0, 1000.0, speed)))
+    shots = list(_paced(decoded(files.Lack.LATE, image), Path("a.mp4"), Pace(0, 1000.0, speed)))
     assert sum(isinstance(shot, Outage) for shot in shots) == outages
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0]
 
@@ -75,7 +80,7 @@ def test_slow_decoder_makes_an_outage_only_where_frames_are_due(speed: float, ou
 def test_damaged_frames_take_their_time_and_are_an_outage_when_there_are_many() -> None:
     """Frames that are left out move no later frame; a film that shows none for long is blind."""
     image, lack = np.zeros((4, 4, 3), np.uint8), files.Lack.DAMAGED
-    shots = list(_paced(iter([image, *6 * [lack], image]), Path("a.mp4"), Pace(0, 2.0, 0.0)))
+    shots = list(_paced(decoded(image, *6 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0)))
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0, 3500]
     outages = [(shot.at, shot.since) for shot in shots if isinstance(shot, Outage)]
     assert outages == [(at, 0) for at in (1500, 2000, 2500, 3000)]
@@ -175,7 +180,7 @@ def test_video_mp4_cut_in_the_last_frame_is_told(tmp_path: Path) -> None:
     shifted = _shift_chunks(moov, len(moov))
     path.write_bytes(boxes[b"ftyp"] + shifted + boxes.get(b"free", b"") + mdat[:-40])
     shots: list[Shot | Outage] = []
-    with pytest.raises(OutsideError, match=r"cut off.* of 30 frames"):
+    with pytest.raises(OutsideError, match="cut off: after"):
         shots.extend(open_source(camera_at(path), speed=0))
     assert 28 <= len(shots) <= 30
 

@@ -98,7 +98,8 @@ def try_picture(path: Path) -> str:
         return "refused"
     assert image is not None
     assert image.dtype == np.uint8
-    assert seen.shape == image.shape
+    assert isinstance(seen.pixels, np.ndarray)
+    assert seen.pixels.shape == image.shape
     assert image.ndim == 3
     return "accepted"
 
@@ -107,7 +108,7 @@ def try_video(path: Path) -> str:
     """Read a video to its end, or to the words that say why not; return what came of it."""
     shots = 0
     try:
-        for pixels in files.video(path, files.open_video(path)):
+        for pixels, _ in files.video(path, files.open_video(path)):
             if isinstance(pixels, files.Lack):
                 continue
             assert Frame(pixels, 0, shots).image.ndim == 3

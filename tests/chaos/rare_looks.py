@@ -28,11 +28,11 @@ from vision.app import reader
 from vision.app.pipeline import SightPipeline
 from vision.app.supervisor import SightSupervisor
 from vision.camera import source
-from vision.camera.files import Lack
+from vision.camera.files import Decoded, Lack
 from vision.camera.source import Pace, Shot
 from vision.config.table import TableConfig
 from vision.inference.load import ModelSet
-from vision.sight.geometry.frame import Frame, Pixels
+from vision.sight.geometry.frame import Frame
 
 APART_S = ((0.2, 0.42), (0.5, 0.9), (0.8, 1.0), (0.9, 1.45))
 EVERY_S = 25.0  # of the films: a coup begins so often
@@ -41,17 +41,17 @@ FOR_EVER_S = 1e6
 
 def thinned(
     rng: Random, apart: tuple[float, float]
-) -> Callable[[Iterator[Pixels | Lack], Path, Pace], Iterator[Shot]]:
+) -> Callable[[Iterator[Decoded], Path, Pace], Iterator[Shot]]:
     """Return what gives only pictures of a film that are so far apart, in seconds."""
 
-    def paced(shown: Iterator[Pixels | Lack], _path: Path, pace: Pace) -> Iterator[Shot]:
+    def paced(shown: Iterator[Decoded], _path: Path, pace: Pace) -> Iterator[Shot]:
         free_s, skipped = 0.0, 0
-        for index, pixels in enumerate(shown):
+        for index, (pixels, _) in enumerate(shown):
             if index / FPS < free_s or isinstance(pixels, Lack):
                 skipped += 1
                 continue
             free_s = index / FPS + rng.uniform(*apart)
-            yield Shot(Frame(pixels, pace.at(index), index), time.monotonic(), skipped)
+            yield Shot(Frame(pixels, pace.at(index / FPS), index), time.monotonic(), skipped)
             skipped = 0
 
     return paced

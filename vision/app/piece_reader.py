@@ -16,8 +16,7 @@ from typing import NamedTuple
 from vision.app.identify import identify
 from vision.app.pipeline import SightPipeline
 from vision.app.supervisor import SightSupervisor
-from vision.camera.files import STALL_S
-from vision.camera.source import Outage, Shot
+from vision.camera.source import GAP_S, Outage, Shot
 from vision.config.table import TableConfig, path_of
 from vision.errors import OutsideError
 from vision.game.events import Event, Noticed, ViewBack, ViewLost
@@ -143,10 +142,10 @@ class _Reading:
         if number == last + 1:
             return []
         self._missing.append((last + 1, number - 1))
-        if number - last < STALL_S * self._found.rate:
+        if number - last <= GAP_S * self._found.rate + 1:
             return []
         since = self._at(max(last, 0))
-        return supervisor.take(Outage(since, "the recording is damaged", since))
+        return supervisor.take(Outage(since, "the recording has a gap or is damaged", since))
 
     def _count(self, number: int, begin: int, events: list[Event]) -> None:
         """Keep the events of a frame; of the lead-in only what is wrong with the view."""

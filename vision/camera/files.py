@@ -8,16 +8,21 @@ have no times here; `vision.camera.source` gives them.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import IO, NamedTuple
 
 import av
 import av.logging
+from av import Packet
 from av.container import InputContainer
 from av.error import FFmpegError
+from av.video.stream import VideoStream
 
 from vision.camera.losses import WholePictures
 from vision.camera.pictures import open_picture
@@ -37,8 +42,15 @@ class Lack(Enum):
     DAMAGED = 2
 
 
-# What the thread that decodes hands on: a frame or its lack, the end, or why it came to an end.
-Decoded = Pixels | Lack | BaseException | None
+class Decoded(NamedTuple):
+    """A frame or its lack, and its stamp in seconds, where the container has one."""
+
+    pixels: Pixels | Lack
+    stamp_s: float | None = None
+
+
+# What the thread that decodes hands on: a frame, the end, or why it came to an end.
+Handed = Decoded | BaseException | None
 
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
@@ -48,16 +60,20 @@ ISO_VIDEOS = frozenset({".m4v", ".mov", ".mp4"})
 AHEAD = 4
 # Frames a second of a video that does not say; what recorders use most. Wrong, and all times are.
 USUAL_FPS = 30.0
-# Seconds without a frame until the reader is blind ([camera] stall_s is for live sources), and
-# until the run ends. A network share may reconnect within the second.
+# Seconds without a frame to read until the reader is blind ([camera] stall_s is for live sources),
+# and until the run ends. A network share may reconnect within the second.
 STALL_S = 1.5
 HANGS_S = 30.0
 # Seconds that the decoder thread waits before it looks whether it is still needed, and that its
 # end is waited for.
 LOOK_S = 0.2
 JOIN_S = 2.0
-# Frames of other containers than MP4 that may be missing at the end: their counts are estimates.
-COUNT_ERROR = 2
+# Frames that other containers than MP4 may be shorter than they say: their lengths are rounded.
+LENGTH_ERROR = 2
+# Bytes of a packet of MPEG-TS, of which a whole file has a whole number.
+TS_PACKET, TS_SYNC = 188, 0x47
+# How Matroska begins, and its elements that hold others (RFC 9559).
+EBML, SEGMENT, CLUSTER = b"\x1a\x45\xdf\xa3", 0x18538067, 0x1F43B675
 
 
 def open_video(path: Path) -> InputContainer:
@@ -85,51 +101,61 @@ def fps_of(film: InputContainer) -> float:
     return _plausible(float(rate or 0), USUAL_FPS, least=0.1, most=1000.0)
 
 
-def video(path: Path, film: InputContainer) -> Iterator[Pixels | Lack]:
+def video(path: Path, film: InputContainer) -> Iterator[Decoded]:
     """Yield every frame of a video or that it is damaged, LATE for every `STALL_S` without one.
 
     OutsideError when the video ends early, or after `HANGS_S` without a frame.
     """
-    promised = _promised(film)
-    decoded: queue.Queue[Decoded] = queue.Queue(maxsize=AHEAD)
-    closed = threading.Event()
-    decoder = threading.Thread(target=_decode, args=(film, decoded, closed), daemon=True)
-    decoder.start()
+    decoding = _Decoding(film)
     count = whole = waits = 0
+    last: Pixels | Lack | None = None
     try:
         while True:
             try:
-                pixels = decoded.get(timeout=STALL_S)
+                item = decoding.queue.get(timeout=STALL_S)
             except queue.Empty:
                 waits += 1
                 if waits * STALL_S >= HANGS_S:
                     raise _hangs(path, count) from None
-                yield Lack.LATE
+                yield Decoded(Lack.LATE)
                 continue
-            if pixels is None:
+            if item is None:
                 break
-            if isinstance(pixels, BaseException):
-                raise pixels
-            yield pixels
-            count, waits = count + 1, 0
-            whole = count if pixels is not Lack.DAMAGED else whole
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+            last, count, waits = item.pixels, count + 1, 0
+            whole += last is not Lack.DAMAGED
     finally:
-        closed.set()
-        decoder.join(timeout=JOIN_S)
-    if cut_off(path, promised, count):
+        decoding.close()
+    if last in (None, Lack.DAMAGED) or decoding.broken or cut_off(path, decoding.promise, count):
         raise OutsideError(
-            f"{path}: the video is cut off: it ends in the middle of a frame after {whole} of "
-            f"{max(promised, whole)} frames. Everything up to there was read; copy or record it "
-            "again to have the rest"
+            f"{path}: the video is cut off: after {whole} whole frames the rest is missing or "
+            "damaged. Everything up to there was read; copy or record it again to have the rest"
         )
 
 
-def _promised(film: InputContainer) -> int:
-    """Return how many frames a video says that it has: by count, else by its length."""
-    count: float = film.streams.video[0].frames
-    if not count and film.duration:
-        count = film.duration / av.time_base * fps_of(film)
-    return round(_plausible(count, 0.0, least=0.0, most=1e9))
+@dataclass(slots=True)
+class Promise:
+    """What a video says of its length: `frames` (0: nothing), and seconds; what came of it.
+
+    `lacks_s` is how much of the length has not come, of any of its streams.
+    """
+
+    frames: int
+    length_s: float
+    fps: float
+    end_s: float = 0.0
+
+    @property
+    def lacks_s(self) -> float:
+        """Seconds at its end that never came."""
+        return self.length_s - self.end_s
+
+
+def _promise_of(film: InputContainer) -> Promise:
+    frames = _plausible(film.streams.video[0].frames, 0.0, least=0.0, most=1e9)
+    return Promise(round(frames), (film.duration or 0) / av.time_base, fps_of(film))
 
 
 def _plausible(value: float, otherwise: float, *, least: float, most: float) -> float:
@@ -144,37 +170,67 @@ def _hangs(path: Path, count: int) -> OutsideError:
     )
 
 
-def _decode(film: InputContainer, out: queue.Queue[Decoded], closed: threading.Event) -> None:
-    """Decode to the end, or until `closed` is set; `None` or an error marks the end."""
-    end: Decoded = None
-    try:
-        with film:
-            for pixels in _frames(film):
-                _put(pixels, out, closed)
-                if closed.is_set():
-                    return
-    except BaseException as error:  # raised again in the thread that waits
-        end = error
-    _put(end, out, closed)
+class _Decoding:
+    """A video being decoded ahead in a thread; `broken` once its container cannot be read on."""
 
+    def __init__(self, film: InputContainer) -> None:
+        self.queue: queue.Queue[Handed] = queue.Queue(maxsize=AHEAD)
+        self.promise = _promise_of(film)
+        self.broken = False
+        self._film = film
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._decode, daemon=True)
+        self._thread.start()
 
-def _put(pixels: Decoded, out: queue.Queue[Decoded], closed: threading.Event) -> None:
-    """Put a frame into the queue once there is room, unless `closed` is set before."""
-    while not closed.is_set():
-        with contextlib.suppress(queue.Full):
-            out.put(pixels, timeout=LOOK_S)
-            return
+    def close(self) -> None:
+        """End the thread, unless it hangs."""
+        self._closed.set()
+        self._thread.join(timeout=JOIN_S)
 
+    def _decode(self) -> None:
+        """Decode to the end, or until it is closed; `None` or an error marks the end."""
+        end: Handed = None
+        try:
+            with self._film:
+                for item in self._frames():
+                    self._put(item)
+                    if self._closed.is_set():
+                        return
+        except BaseException as error:  # raised again in the thread that waits
+            end = error
+        self._put(end)
 
-def _frames(film: InputContainer) -> Iterator[Pixels | Lack]:
-    """Yield what can be decoded, as far as the file can be read."""
-    with contextlib.suppress(FFmpegError):
-        stream = film.streams.video[0]
+    def _put(self, item: Handed) -> None:
+        """Put a frame into the queue once there is room, unless it is closed before."""
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self.queue.put(item, timeout=LOOK_S)
+                return
+
+    def _frames(self) -> Iterator[Decoded]:
+        """Yield what can be decoded, as far as the file can be read."""
+        stream = self._film.streams.video[0]
         whole = WholePictures(stream)
-        for packet in film.demux(stream):
+        for packet in self._packets():
+            if packet.stream_index != stream.index:
+                continue
             with contextlib.suppress(FFmpegError):
                 for frame in whole.decode(packet):
-                    yield Lack.DAMAGED if frame is None else upright(frame)
+                    if frame is None:
+                        yield Decoded(Lack.DAMAGED)
+                    else:
+                        yield Decoded(upright(frame), frame.time)
+
+    def _packets(self) -> Iterator[Packet[VideoStream]]:
+        """Yield the packets of all streams, and note how far they go."""
+        try:
+            for packet in self._film.demux():
+                if packet.pts is not None and packet.time_base is not None:
+                    end = (packet.pts + (packet.duration or 0)) * packet.time_base
+                    self.promise.end_s = max(self.promise.end_s, float(end))
+                yield packet
+        except FFmpegError:
+            self.broken = True
 
 
 def picture_files(folder: Path) -> list[Path]:
@@ -187,41 +243,82 @@ def picture_files(folder: Path) -> list[Path]:
     return names
 
 
-def pictures(names: list[Path]) -> Iterator[Image]:
-    """Yield the pictures of some files; OutsideError names a file that is not a picture."""
+def pictures(names: list[Path]) -> Iterator[Decoded]:
+    """Yield the pictures of some files, without stamps; OutsideError names a file that is not a picture."""
     for name in names:
         image = open_picture(name)
         if image is None:
             raise OutsideError(
                 f"{name}: is not a picture that can be read; remove it from {name.parent}"
             )
-        yield image
+        yield Decoded(image)
 
 
-def cut_off(path: Path, promised: int, decoded: int) -> bool:
-    """Whether a video lacks its end: a box longer than the file, or frames that never came.
+def cut_off(path: Path, promise: Promise, decoded: int) -> bool:
+    """Whether a video lacks its end: a part longer than the file, or frames that never came.
 
     Only MP4 and its kin count their frames exactly.
     """
     if path.suffix.lower() in ISO_VIDEOS:
-        return decoded < promised or _box_beyond_end(path)
-    return decoded < promised - COUNT_ERROR
+        return decoded < promise.frames or part_beyond_end(path)
+    return promise.lacks_s > LENGTH_ERROR / promise.fps or part_beyond_end(path)
 
 
-def _box_beyond_end(path: Path) -> bool:
-    """Walk the top-level boxes (length, type) of an ISO media file."""
+def part_beyond_end(path: Path) -> bool:
+    """Whether a part of the container (by its own beginning, MP4, AVI, Matroska, TS) is cut."""
     size = path.stat().st_size
-    at = 0
     with path.open("rb") as file:
-        while at + 8 <= size:
-            file.seek(at)
-            length = int.from_bytes(file.read(4))
-            if length == 1:  # a 64-bit length follows the type
-                file.seek(at + 8)
-                length = int.from_bytes(file.read(8))
-            if length == 0:  # to the end of the file
-                return False
-            if length < 8:
-                return True
-            at += length
+        head = file.read(TS_PACKET + 1)
+        if path.suffix.lower() in ISO_VIDEOS:
+            return _walk(file, 0, size, _box)
+        if head.startswith(b"RIFF"):
+            return int.from_bytes(head[4:8], "little") + 8 > size
+        if head.startswith(EBML):
+            return _walk(file, 0, size, _element)
+        is_ts = head[:1] == head[TS_PACKET:] == bytes([TS_SYNC])
+        return is_ts and size % TS_PACKET != 0
+
+
+def _walk(file: IO[bytes], at: int, size: int, part: Callable[[IO[bytes]], int | None]) -> bool:
+    """Walk the parts of a container, from one to the next; `None`: what follows has no length."""
+    while at < size:
+        file.seek(at)
+        length = part(file)
+        if length is None:
+            return False
+        if length <= 0:
+            return True
+        at += length
     return at > size
+
+
+def _box(file: IO[bytes]) -> int | None:
+    """Return how long the box (length, type) of an ISO media file is; `None`: to the end."""
+    length = int.from_bytes(file.read(4))
+    if length == 1:  # a 64-bit length follows the type
+        file.seek(4, os.SEEK_CUR)
+        length = int.from_bytes(file.read(8))
+    return None if length == 0 else length if length >= 8 else -1
+
+
+def _element(file: IO[bytes]) -> int | None:
+    """Return how long an element of Matroska is; of one that holds others its beginning only."""
+    name, name_bytes = _number(file, marked=True)
+    length, length_bytes = _number(file, marked=False)
+    if not name_bytes or not length_bytes:
+        return -1
+    unknown = length == (1 << 7 * length_bytes) - 1
+    if name == SEGMENT or (unknown and name == CLUSTER):
+        return name_bytes + length_bytes
+    return None if unknown else name_bytes + length_bytes + length
+
+
+def _number(file: IO[bytes], *, marked: bool) -> tuple[int, int]:
+    """Return a number of Matroska's variable length (RFC 8794, 4), and its bytes; 0: cut."""
+    first = file.read(1)
+    count = 9 - first[0].bit_length() if first and first[0] else 0
+    rest = file.read(max(0, count - 1))
+    if not count or len(rest) < count - 1:
+        return 0, 0
+    value = int.from_bytes(first + rest)
+    return (value if marked else value & ((1 << 7 * count) - 1)), count

@@ -60,6 +60,14 @@ RESTART_PAUSES_S = (0.0, 0.5, 1.0)
 PIPE_BYTES = 1 << 20
 # Seconds that the end of a killed process is waited for.
 KILL_S = 1.0
+# Seconds between two frames of a file, beyond what its rate has, that are a gap: a card that lies
+# for less may have come and gone unseen. More, and a dealer is blamed for what nobody saw; less,
+# and a recorder that skips a few frames makes the reader blind.
+GAP_S = 1.0
+# Frames by which a stamp may go back, as those of two frames that were mixed up; further back or
+# further ahead than a day it is another clock's, and the run's goes on from where it was.
+BACK_FRAMES = 2
+LEAP_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,9 +104,10 @@ def open_source(
     """Open the camera's source and yield its frames, and its outages.
 
     The source is a camera number, an address with `://`, a video file or a folder of pictures.
-    `speed` paces files (1 real time, 0 as fast as it goes); their frame i has the time `start_ms`
-    (default: now) + round(1000 i / fps). ConfigurationError when there is no such source or a
-    file is no video, OutsideError when a camera does not answer or a file ends too early.
+    `speed` paces files (1 real time, 0 as fast as it goes). Their frames have the time `start_ms`
+    (default: now) and what their stamps say, those without stamps what their number says.
+    ConfigurationError when there is no such source or a file is no video, OutsideError when a
+    camera does not answer or a file ends too early.
     """
     if is_live(camera.source):
         _check_scheme(camera.source)
@@ -133,52 +142,89 @@ def is_live(source: str) -> bool:
 
 
 class Pace:
-    """The clock of a file: the times of its frames, and waiting for them at the speed asked for."""
+    """The clock of a file: the times of its frames, and waiting for them at the speed asked for.
+
+    A frame has the time of its stamp, counted from the first; without one it comes 1 / fps after
+    the frame before. `odd` says why the last frame's stamp did not count, "" where it did.
+    """
 
     def __init__(self, start_ms: int, fps: float, speed: float) -> None:
         self._start_ms = start_ms
-        self._fps = fps
+        self._step_s = 1 / fps
         self._speed = speed
         self._began_s: float | None = None
+        self._base_s: float | None = None  # the stamp of the run's second 0
+        self._stamped_s = self.now_s = -self._step_s  # the last frame with a stamp, and of all
+        self.odd = ""
 
     @property
     def waits(self) -> bool:
         """Whether frames have a time by the clock at which they are due."""
         return self._speed > 0
 
-    def shot(self, pixels: Pixels, index: int) -> Shot:
-        """Wait until the frame is due and return it."""
+    @property
+    def gap_s(self) -> float:
+        """How long there may be no frame: at a low rate they are further apart."""
+        return GAP_S + self._step_s
+
+    def advance(self, stamp_s: float | None) -> None:
+        """Set the time to that of the next frame."""
+        due_s, self.odd = self.now_s + self._step_s, ""
+        if stamp_s is None:
+            self.now_s = due_s
+            return
+        base_s = stamp_s - due_s if self._base_s is None else self._base_s
+        ahead_s = stamp_s - base_s - self._stamped_s
+        if not -BACK_FRAMES * self._step_s <= ahead_s <= LEAP_S:
+            self.odd = f"leap by {ahead_s:+.1f} s"
+            base_s = stamp_s - due_s
+        self._base_s, self._stamped_s = base_s, stamp_s - base_s
+        self.now_s = max(self._stamped_s, self.now_s + 0.001)  # the times of a run rise
+
+    def wait(self, second: float) -> float:
+        """Wait until a second of the film is due; return the monotonic instant when it was."""
+        if not self.waits:
+            return time.monotonic()
         if self._began_s is None:
-            self._began_s = time.monotonic()
-        taken_s = time.monotonic()
-        if self.waits:
-            # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
-            taken_s = self._began_s + index / self._fps / self._speed
-            time.sleep(max(0.0, taken_s - time.monotonic()))
-        return Shot(Frame(pixels, self.at(index), index), taken_s)
+            self._began_s = time.monotonic() - second / self._speed
+        # Waiting in line behind an earlier frame counts as lateness, as it would with a camera.
+        taken_s = self._began_s + second / self._speed
+        time.sleep(max(0.0, taken_s - time.monotonic()))
+        return taken_s
 
-    def at(self, index: int) -> int:
-        """Return the time of a frame, Unix ms."""
-        return self._start_ms + round(1000 * index / self._fps)
+    def at(self, second: float) -> int:
+        """Return the time of a second of the film, Unix ms."""
+        return self._start_ms + round(1000 * second)
 
 
-def _paced(shown: Iterator[Pixels | files.Lack], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
-    """Yield the frames of a file when they are due; an outage where there are none for long.
+def _paced(shown: Iterator[files.Decoded], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
+    """Yield the frames of a file when they are due; outages where there are none for long.
 
     Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
     """
-    index = good = 0
-    for pixels in shown:
+    index = damaged = 0
+    good_s = 0.0
+    blind_s = pace.gap_s  # when the next outage is due if no good frame comes
+    for pixels, stamp_s in shown:
         if pixels is files.Lack.LATE:
             if pace.waits:
-                yield Outage(pace.at(index), f"{path.name} gives no picture", pace.at(index))
+                now = pace.at(max(pace.now_s, 0.0))
+                yield Outage(now, f"{path.name} gives no picture", now)
             continue
-        if pixels is files.Lack.DAMAGED:
-            if pace.at(index) - pace.at(good) >= 1000 * files.STALL_S:
-                yield Outage(pace.at(index), f"{path.name} is damaged", pace.at(good))
-        else:
-            good = index
-            yield pace.shot(pixels, index)
+        pace.advance(stamp_s)
+        if pace.odd:
+            since = pace.at(good_s)
+            yield Outage(since, f"the time stamps of {path.name} {pace.odd}", since)
+        lacks = isinstance(pixels, files.Lack)
+        damaged += lacks
+        while blind_s < pace.now_s or (lacks and blind_s == pace.now_s):
+            reason = "is damaged" if damaged else "has a gap in its time stamps"
+            pace.wait(blind_s)
+            yield Outage(pace.at(blind_s), f"{path.name} {reason}", pace.at(good_s))
+            blind_s += OUTAGE_EVERY_S
+        if not isinstance(pixels, files.Lack):
+            good_s, blind_s, damaged = pace.now_s, pace.now_s + pace.gap_s, 0
+            yield Shot(Frame(pixels, pace.at(good_s), index), pace.wait(good_s))
         index += 1
 
 

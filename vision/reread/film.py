@@ -114,6 +114,11 @@ def survey(url: str) -> Survey:
     with _opened(url, Moved()) as (container, stream):
         rate = stream.average_rate or USUAL_FPS
         frames, keys = _key_frames(container, stream, rate)
+    if keys is None:
+        raise OutsideError(
+            f"{url}: its time stamps go back: it is several recordings in one; part it where each "
+            "begins, and read each by itself"
+        )
     if not frames:
         raise OutsideError(f"{url}: holds not one frame; record or copy it again")
     return Survey(digest.hexdigest(), size, str(rate), frames, keys)
@@ -121,10 +126,10 @@ def survey(url: str) -> Survey:
 
 def _key_frames(
     container: InputContainer, stream: VideoStream, rate: Fraction
-) -> tuple[int, tuple[int, ...]]:
+) -> tuple[int, tuple[int, ...] | None]:
     """Return how many frames there are, and the numbers of those where decoding can begin.
 
-    From the film's own index; where it has none, from its packets.
+    From the film's own index; where it has none, from its packets. `None`: they do not rise.
     """
     index = stream.index_entries
     if stream.frames and len(index) >= stream.frames:
@@ -134,8 +139,9 @@ def _key_frames(
         times = [(cast(int, packet.pts), packet.is_keyframe) for packet in packets]
     first = min((time for time, _ in times), default=0)
     numbers = [(_number(stream, rate, time - first), key) for time, key in times]
-    keys = sorted({0, *(number for number, key in numbers if key)})
-    return max((number + 1 for number, _ in numbers), default=0), tuple(keys)
+    count = max((number + 1 for number, _ in numbers), default=0)
+    keys = [number for number, key in numbers if key]
+    return count, tuple(sorted({0, *keys})) if keys == sorted(keys) else None
 
 
 def _packets(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet[VideoStream]]:

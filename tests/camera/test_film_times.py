@@ -1,0 +1,146 @@
+"""The times of a film are those of its container, and where they fail nobody is blamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from vision.camera import files
+from vision.camera.source import Outage, Pace, Shot, _paced, open_source
+from vision.config.table import CameraSection
+from vision.errors import OutsideError
+from vision.reread.film import survey
+
+SIZE, FPS = (320, 240), 25
+IMAGE = np.zeros((4, 4, 3), np.uint8)
+
+
+def film(path: Path, stamps_ms: Sequence[int], codec: str = "libx264", bf: int = 0) -> Path:
+    """Write a film whose frames have these time stamps."""
+    with av.open(path, "w") as out:
+        stream = out.add_stream(codec, rate=FPS)
+        assert isinstance(stream, av.video.stream.VideoStream)
+        stream.width, stream.height = SIZE
+        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.codec_context.time_base = Fraction(1, 1000)
+        stream.codec_context.max_b_frames = bf
+        noise = np.random.default_rng(1)
+        for stamp in stamps_ms:
+            frame = av.VideoFrame.from_ndarray(
+                noise.integers(0, 255, (SIZE[1], SIZE[0], 3), np.uint8), "bgr24"
+            )
+            frame.pts, frame.time_base = stamp, Fraction(1, 1000)
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    return path
+
+
+def read(path: Path) -> list[Shot | Outage]:
+    """Read a film to its end."""
+    camera = CameraSection(source=str(path), width=SIZE[0], height=SIZE[1])
+    return list(open_source(camera, speed=0, start_ms=1000))
+
+
+def times(shown: Sequence[Shot | Outage]) -> list[int]:
+    """Return the times of the frames."""
+    return [each.frame.at for each in shown if isinstance(each, Shot)]
+
+
+def paced(stamps_s: Sequence[float | None]) -> list[Shot | Outage]:
+    """Return what comes of frames with these stamps, of a film with 10 frames a second."""
+    frames: Iterator[files.Decoded] = (files.Decoded(IMAGE, stamp) for stamp in stamps_s)
+    return list(_paced(frames, Path("a.mkv"), Pace(0, 10.0, 0.0)))
+
+
+UNEVEN = [0, 40, 90, 100, 300, 310, 600, 640, 1000, 1040, 1080, 1500]
+
+
+@pytest.mark.parametrize("name", ["a.mkv", "a.mp4", "a.mov", "a.ts", "a.flv"])
+@pytest.mark.parametrize("first", [0, 3000])
+@pytest.mark.parametrize("bf", [0, 2])
+def test_film_of_any_rate_has_the_times_of_its_stamps(
+    tmp_path: Path, name: str, first: int, bf: int
+) -> None:
+    """A variable rate is read as it was recorded, whatever the stamps begin with."""
+    shown = read(film(tmp_path / name, [first + each for each in UNEVEN], bf=bf))
+    assert times(shown) == [1000 + each for each in UNEVEN]
+    assert len(shown) == len(UNEVEN)
+
+
+@pytest.mark.parametrize("name", ["a.mkv", "a.mp4", "a.ts"])
+def test_gap_in_the_stamps_is_an_outage(tmp_path: Path, name: str) -> None:
+    """What was not recorded was not seen, and the film is whole all the same."""
+    stamps = [*range(0, 1000, 40), *range(2400, 3000, 40)]
+    shown = read(film(tmp_path / name, stamps))
+    assert times(shown) == [1000 + each for each in stamps]
+    outages = [each for each in shown if isinstance(each, Outage)]
+    assert [(each.at, each.since) for each in outages] == [(3000, 1960)]
+    assert "gap in its time stamps" in outages[0].reason
+
+
+def test_long_gap_lets_the_clock_of_the_table_go_on() -> None:
+    """Outages come all through a gap, so that what is waited for is due in its time."""
+    outages = [each for each in paced([0, 0.1, 10.1]) if isinstance(each, Outage)]
+    assert [each.at for each in outages] == list(range(1200, 10_100, 500))
+    assert {each.since for each in outages} == {100}
+
+
+@pytest.mark.parametrize(
+    ("stamps", "expected", "blind"),
+    [
+        ([-0.3, -0.2, -0.1, 0.0], [0, 100, 200, 300], []),
+        ([5.0, 5.1, 0.0, 0.1], [0, 100, 200, 300], ["-5.1"]),
+        ([0.0, 0.1, 200_000.0, 200_000.1], [0, 100, 200, 300], ["+199999.9"]),
+        ([0.0, 0.2, 0.1, 0.3], [0, 200, 201, 300], []),
+        ([0.0, 0.0, 0.0, 0.1], [0, 1, 2, 100], []),
+        ([None, None, None], [0, 100, 200], []),
+        ([0.0, None, None, 0.45], [0, 100, 200, 450], []),
+        ([None, 7.0, 7.1], [0, 100, 200], []),
+    ],
+    ids=["negative", "back", "a-day-on", "mixed-up", "same", "none", "missing", "late"],
+)
+def test_stamps_that_fail_do_not_stop_the_clock(
+    stamps: Sequence[float | None], expected: Sequence[int], blind: Sequence[str]
+) -> None:
+    """Times rise whatever the stamps do; where they leap, the view counts as lost."""
+    shown = paced(stamps)
+    assert times(shown) == expected
+    reasons = [each.reason for each in shown if isinstance(each, Outage)]
+    assert reasons == [f"the time stamps of a.mkv leap by {by} s" for by in blind]
+
+
+@pytest.mark.parametrize("name", ["a.mkv", "a.ts", "a.flv", "a.avi", "a.h264"])
+@pytest.mark.parametrize("share", [0.3, 0.8, 0.98])
+def test_film_that_is_cut_is_never_whole(tmp_path: Path, name: str, share: float) -> None:
+    """Wherever a film is cut, what is there is read, and that the rest is missing is said."""
+    path = film(tmp_path / name, range(0, 2000, 40))
+    assert len(times(read(path))) == 50
+    data = path.read_bytes()
+    path.write_bytes(data[: round(share * len(data))])
+    shown: list[Shot | Outage] = []
+    with pytest.raises(OutsideError, match="cut off"):
+        shown.extend(open_source(CameraSection(source=str(path)), speed=0))
+    assert shown
+
+
+def test_film_of_which_nothing_can_be_decoded_is_not_read(tmp_path: Path) -> None:
+    """A film without one whole frame is no film without cards."""
+    path = film(tmp_path / "a.avi", range(0, 1000, 40), codec="mjpeg")
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"\xff\xd8\xff", b"\x00\x00\x00"))
+    with pytest.raises(OutsideError, match="after 0 whole frames"):
+        read(path)
+
+
+def test_recordings_joined_with_stamps_that_go_back_are_not_reread(tmp_path: Path) -> None:
+    """A film read in pieces is found by its stamps: it must have one clock."""
+    first = film(tmp_path / "a.ts", range(0, 2000, 40))
+    joined = tmp_path / "b.ts"
+    joined.write_bytes(2 * first.read_bytes())
+    with pytest.raises(OutsideError, match="time stamps go back"):
+        survey(str(joined))

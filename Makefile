@@ -53,7 +53,7 @@ $(VENV)/dev.done: pyproject.toml
 
 # Every dependency with its version and hashes, for the service and the container; no index is named.
 lock: $(VENV)/dev.done
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --upgrade \
+	$(BIN)/uv pip compile pyproject.toml --extra floor --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet \
 		-o deploy/requirements.lock
 

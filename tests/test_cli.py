@@ -53,9 +53,8 @@ def raise_(error: BaseException) -> int:
         (ConfigurationError("table.toml: site: missing"), 2, "table.toml: site: missing"),
         (OutsideError("camera 0 is busy"), 3, "camera 0 is busy"),
         (KeyboardInterrupt(), 130, ""),
-        (BrokenPipeError(), 0, ""),
     ],
-    ids=["configuration", "outside", "ctrl-c", "pipe"],
+    ids=["configuration", "outside", "ctrl-c"],
 )
 def test_main_error_becomes_exit_code_and_words(
     monkeypatch: pytest.MonkeyPatch,

@@ -188,3 +188,17 @@ def test_mask_leaves_pages_as_they_are() -> None:
     """People are told where a page is served."""
     text = 'open http://127.0.0.1:8080/desk, or "https://board.house.example/setup/7"'
     assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "an rtsp:// or http:// address",
+        "begin with rtsp://, http://.",
+        "(rtsp://)",
+        "seen: rtsp://*** or http://***",
+    ],
+)
+def test_mask_leaves_the_words_of_the_program(words: str) -> None:
+    """What is no address of anybody's camera can be read."""
+    assert masked(words) == words

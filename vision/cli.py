@@ -8,11 +8,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn, TextIO
 
 from vision import logging_setup
 from vision.commands import COMMANDS, GROUPS, module_of
-from vision.errors import ShoeReaderError
+from vision.errors import OutsideError, ShoeReaderError
 from vision.version import VERSION
 
 INTERRUPTED = 130  # exit status after Ctrl-C: 128 and SIGINT, as shells have it
@@ -26,19 +28,62 @@ EPILOG = "Exit codes: 0 done, 2 bad usage or configuration, 3 an outside thing f
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code; no arguments show the help."""
     words = sys.argv[1:] if argv is None else argv
+    _replace_closed()
     signal.signal(signal.SIGTERM, _terminate)
     logging_setup.set_up()
+    code, ended = 0, False
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
     except ShoeReaderError as error:
         logging_setup.fail(str(error))
-        return error.exit_code
+        code = error.exit_code
     except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away; nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = INTERRUPTED
+    except SystemExit as end:  # of argparse, and of a service that is stopped
+        code, ended = end.code if isinstance(end.code, int) else int(end.code is not None), True
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+    if failure := _output_failure(sys.stdout):
+        logging_setup.fail(f"cannot write the output: {failure}; what was printed is not whole")
+        code = code or OutsideError.exit_code
+    _output_failure(sys.stderr)
+    if ended:
+        raise SystemExit(code)
+    return code
+
+
+def _replace_closed() -> None:
+    """Have standard output and error where they are closed: what is printed there fails."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDONLY)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Whether it is standard output that failed, which then still fails."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return isinstance(error, BrokenPipeError)
+
+
+def _output_failure(stream: TextIO) -> str:
+    """Write out what is left of the output; return why that fails, and let go of it."""
+    try:
+        stream.flush()
+    except OSError as error:
+        with suppress(OSError, ValueError):
+            handle = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(handle, stream.fileno())
+            os.close(handle)
+        return error.strerror or str(error)
+    return ""
 
 
 def _dispatch(words: list[str]) -> int:

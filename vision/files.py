@@ -6,10 +6,13 @@ the folder goes to the disk too: a reader sees the file before or the file after
 
 from __future__ import annotations
 
+import codecs
 import fcntl
+import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -59,7 +62,62 @@ def write_json(path: Path, content: Mapping[str, object], *, mode: int | None = 
     write_whole(path, (json.dumps(content, indent=1, sort_keys=True) + "\n").encode(), mode=mode)
 
 
-def write_new(path: Path, content: bytes, *, mode: int) -> None:
+def refuse_existing(*paths: Path) -> None:
+    """Refuse to write where something is already: ConfigurationError with the cure."""
+    for path in paths:
+        if not _is_free(path):
+            raise taken(path)
+
+
+def taken(path: Path) -> ConfigurationError:
+    """Return the error of a file that would be overwritten."""
+    return ConfigurationError(
+        f"{path} is there already and is not overwritten; give another name, or move it away"
+    )
+
+
+def free_name(path: Path) -> Path:
+    """Return the path, or where something is there already the first like it that is free."""
+    others = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
+    return next(each for each in itertools.chain((path,), others) if _is_free(each))
+
+
+def _is_free(path: Path) -> bool:
+    return not (path.exists() or path.is_symlink())
+
+
+def in_order(paths: Iterable[Path]) -> list[Path]:
+    """Sort files by their names as people do: 2 before 10, and small letters like capitals."""
+    return sorted(paths, key=lambda path: (_natural(path.name), path.name))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    # Split at the numbers, every second part is one.
+    parts = re.split(r"([0-9]+)", name)
+    return [(int(part), "") if odd % 2 else (-1, part.casefold()) for odd, part in enumerate(parts)]
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file that people write; OSError, ConfigurationError if it is no UTF-8.
+
+    Editors and shells of Windows put a byte order mark before it.
+    """
+    content = path.read_bytes()
+    is_wide = content[:3].count(0) == 1 or content[:4].count(0) > 1
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or is_wide:
+        raise ConfigurationError(
+            f"{path}: is text in UTF-16 or UTF-32; save it as UTF-8 (in PowerShell with "
+            "Out-File -Encoding utf8, in Notepad under Save as)"
+        )
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{path}: is not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from error
+
+
+def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Write a file that must not be there yet: ConfigurationError when it is; WriteError."""
     try:
         with open(path, "xb", opener=_opener(mode)) as file:
@@ -67,9 +125,7 @@ def write_new(path: Path, content: bytes, *, mode: int) -> None:
             _sync(file)
         _sync_folder(path.parent)
     except FileExistsError:
-        raise ConfigurationError(
-            f"{path} is there already and is not overwritten; give another name, or move it away"
-        ) from None
+        raise taken(path) from None
     except OSError as error:
         raise _write_error(path, error) from error
 

@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from logging.handlers import SysLogHandler
 from pathlib import Path
@@ -75,6 +76,7 @@ def set_up(*, json_lines: bool = False, service: bool = False, syslog: str = "")
     handlers[0].setFormatter(_Machines() if json_lines else _People(timed=service))
     if syslog:
         handlers.append(_syslog_handler(syslog))
+    logging.raiseExceptions = False  # a line that cannot be written ends nothing
     own = logging.getLogger("vision")
     for former in own.handlers:
         former.close()
@@ -88,7 +90,8 @@ def fail(words: str, name: str = APP) -> None:
     if any(isinstance(handler.formatter, _Machines | _Syslog) for handler in own.handlers):
         own.error("%s", words)
     else:
-        print(f"{name}: {masked(words)}", file=sys.stderr)
+        with suppress(OSError):  # the exit code says it too
+            print(f"{name}: {masked(words)}", file=sys.stderr)
 
 
 def _syslog_handler(address: str) -> SysLogHandler:

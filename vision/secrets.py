@@ -53,6 +53,8 @@ def masked(text: str) -> str:
     """
 
     def cut(found: re.Match[str]) -> str:
+        if not found[2].strip(",.;:)]*"):  # a kind of address, or one that is masked already
+            return found[0]
         is_page = found[1].lower() in ("http", "https") and not SIGNS & set(found[2])
         return found[0] if is_page else _shown(found[1], found[2])
 

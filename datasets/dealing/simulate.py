@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import refuse_existing
 
 from ..render.paint import Image
 from .choreography import choreograph
@@ -83,6 +84,8 @@ def main(argv: list[str]) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Deal and film the shoe; return the exit code."""
+    names = (FRAMES if args.frames else VIDEO, "truth.json", "table.toml")
+    refuse_existing(*(args.out / name for name in names))
     show = _show(args)
     if len(show.scenario.plans) and show.acts[-1].coup.number < max(show.scenario.plans):
         raise ConfigurationError("coup: the shoe ends before the last coup laid down; see `from`")
@@ -229,8 +232,6 @@ def _write(show: Show, args: argparse.Namespace) -> None:
     """Write all files under other names, and name them rightly when they are whole."""
     out: Path = args.out
     picture = FRAMES if args.frames else VIDEO
-    if args.frames and (out / FRAMES).exists():
-        raise ConfigurationError(f"{out / FRAMES}: is there already; choose another folder")
     # The extension stays: the writer chooses the container by it.
     partial = out / f"partial-{picture}"
     try:

@@ -67,6 +67,10 @@ TLS = """\
 PAYLOAD_KB = 4200
 
 
+# Ends the name of the user as whom a pair of readers comes to its store, a client of NATS.
+STORE = "-store"
+
+
 class FloorError(Exception):
     """FLOOR.toml makes no sense; the words say what, and the cure."""
 
@@ -141,11 +145,11 @@ def users_conf(floor: Mapping[str, Any], passwords: Mapping[str, str]) -> str:
     lines = ["accounts {", "  HOUSE {", "    jetstream: enabled", "    users: ["]
     for name, role in floor.get("users", {}).items():
         publish, subscribe = rights(floor["site"], name, role)
-        lines += [
-            f'      {{ user: "{name}", password: "{passwords[name]}", permissions {{',
-            f"        publish {{ {_allowed(publish)} }}",
-            f"        subscribe {{ {_allowed(subscribe)} }} }} }}",
-        ]
+        lines += _user(name, passwords, "MQTT", publish, subscribe)
+        kind, _, table = role.partition(":")
+        if kind == "reader":
+            pair, inbox = pair_rights(floor["site"], table)
+            lines += _user(name + STORE, passwords, "STANDARD", pair, [inbox])
     if anybody := floor.get("anybody", ""):
         lines.append(f'      {{ user: "{anybody}", password: "{passwords[anybody]}" }}')
     lines += [
@@ -154,6 +158,21 @@ def users_conf(floor: Mapping[str, Any], passwords: Mapping[str, str]) -> str:
         f'  SYS {{ users: [ {{ user: "sys", password: "{passwords["sys"]}" }} ] }}',
     ]
     return "\n".join([*lines, "}", "system_account: SYS", ""])
+
+
+def _user(
+    name: str, passwords: Mapping[str, str], kind: str, publish: list[str], subscribe: list[str]
+) -> list[str]:
+    """Return the lines of a user, who comes by that kind of connection only.
+
+    A client of NATS could listen to what the server hands to every client of MQTT.
+    """
+    return [
+        f'      {{ user: "{name}", password: "{passwords[name]}",',
+        f'        allowed_connection_types: ["{kind}"], permissions {{',
+        f"        publish {{ {_allowed(publish)} }}",
+        f"        subscribe {{ {_allowed(subscribe)} }} }} }}",
+    ]
 
 
 def _allowed(subjects: list[str]) -> str:
@@ -181,10 +200,6 @@ def rights(site: str, name: str, role: str) -> tuple[list[str], list[str]]:
     for may, topic in re.findall(r"^topic (read|write) (\S+)$", text, re.MULTILINE):
         topic = topic.replace("SITE", site).replace("TABLE", table)
         (publish if may == "write" else subscribe).extend(subjects_of(topic))
-    if kind == "reader":
-        pair, inbox = pair_rights(site, table)
-        publish += pair
-        subscribe.append(inbox)
     return publish, subscribe
 
 
@@ -216,7 +231,9 @@ def passwords_of(floor: Mapping[str, Any], out: Path) -> dict[str, str]:
     file = out / "passwords"
     kept = file.read_text("utf-8").splitlines() if file.exists() else []
     found = dict(line.split(":", 1) for line in kept if ":" in line)
-    names = [*floor.get("users", {}), "sys", "route", *filter(None, [floor.get("anybody", "")])]
+    users = floor.get("users", {})
+    stores = [name + STORE for name, role in users.items() if role.startswith("reader:")]
+    names = [*users, *stores, "sys", "route", *filter(None, [floor.get("anybody", "")])]
     for name in names:
         found.setdefault(name, secrets.token_urlsafe(PASSWORD_BYTES))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -126,14 +127,16 @@ def test_burst_is_reported_once_and_once_more_when_it_has_stopped() -> None:
 # --- overload ------------------------------------------------------------------------------------
 
 
-def overload(fps: float, *, skipped: int = 0, age_s: float = 0.02) -> tuple[Event, ...]:
+def overload(
+    fps: float, *, skipped: int = 0, age_s: float = 0.02, busy: float = 1.0
+) -> tuple[Event, ...]:
     """Return what is reported when so many pictures a second are taken for a while."""
     now = [0.0]
     watch = OverloadWatch(15.0, lambda: now[0])
     found: list[Event] = []
     while now[0] < OVERLOAD_S + 1:
         now[0] += 1 / fps
-        watch.note(skipped, age_s)
+        watch.note(skipped, age_s, busy / fps)
         found += watch.reports(7)
     return tuple(found)
 
@@ -144,6 +147,7 @@ def overload(fps: float, *, skipped: int = 0, age_s: float = 0.02) -> tuple[Even
         pytest.param({"fps": 30.0}, "", id="keeps-up"),
         pytest.param({"fps": 15.0, "skipped": 1}, "", id="every-second-is-enough"),
         pytest.param({"fps": 10.0}, "", id="a-slow-camera-gives-no-more"),
+        pytest.param({"fps": 1.0, "skipped": 14, "busy": 0.1}, "", id="pictures-come-in-bursts"),
         pytest.param({"fps": 10.0, "skipped": 2}, "10 pictures a second are", id="too-few"),
         pytest.param({"fps": 15.0, "age_s": 0.6}, "pictures are 0.6 s old", id="too-late"),
     ],
@@ -161,3 +165,25 @@ def test_overload_is_reported_when_looks_fall_below_what_the_table_needs(
     assert report.code == "OVERLOAD"
     assert words in report.detail
     assert "looks_per_s" in report.detail
+
+
+@pytest.mark.parametrize("away_s", [3.0, 9.8, 60.0])
+def test_camera_that_is_silent_is_no_overload(away_s: float) -> None:
+    """A camera that sends nothing, or only damage, and then a lot, is not a machine too slow."""
+    now = [0.0]
+    watch = OverloadWatch(15.0, lambda: now[0])
+    found: list[Event] = []
+
+    def pass_time(seconds: float, take: Callable[[], None], step_s: float) -> None:
+        until = now[0] + seconds
+        while now[0] < until:
+            now[0] += step_s
+            take()
+            found.extend(watch.reports(7))
+
+    for _ in range(4):
+        pass_time(6.0, lambda: watch.note(0, 0.02, 0.06), 1 / 15)
+        pass_time(away_s, watch.pause, 0.5)
+        watch.note(150, 0.9, 0.06)
+    pass_time(11.0, lambda: watch.note(0, 0.02, 0.06), 1 / 15)
+    assert found == []

@@ -98,6 +98,29 @@ def test_flood_keeps_nobody_elses_order_waiting(house: House, claimed: str) -> N
     assert len(house.refused) < 100
 
 
+def test_junk_that_names_a_key_costs_its_owner_no_order(house: House) -> None:
+    """A thousand forged orders under Ann's name: each of hers is admitted, between any of them."""
+    hers = 0
+    for _ in range(10):
+        house.inbox.waiting += [house.order("Ann", forged=True)] * 100
+        house.inbox.waiting.append(house.order("Ann"))
+    for _ in range(400):
+        hers += len(house.intake.take())
+        if hers == 10:
+            break
+        time.sleep(0.02)
+    house.intake.stop()
+    assert hers == 10
+
+
+def test_order_of_a_signer_that_is_left_out_is_answered(house: House) -> None:
+    """Of a signer's flood the newest count, and what is left out hears so."""
+    house.inbox.waiting += [house.order("Ann") for _ in range(60)]
+    wait_for(lambda: any("too many orders wait" in words for words in house.refused))
+    house.intake.stop()
+    assert house.intake.dropped
+
+
 def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> None:
     """What one picture brings to the rules is bounded."""
     house.inbox.waiting += [house.order("Ann") for _ in range(2 * EACH_PICTURE)]

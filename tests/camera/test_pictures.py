@@ -101,9 +101,14 @@ def as_self_test(path: Path) -> object:
     return self_test.load(lambda _: (), path)
 
 
+def as_read(path: Path) -> object:
+    """Open a picture as the command does."""
+    return read._opened(path)
+
+
 ENTRIES: dict[str, Callable[[Path], object]] = {
     "open_picture": open_picture,
-    "read": read.open_picture,
+    "read": as_read,
     "source": in_folder,
     "calibrate": from_sheet.open_picture,
     "run": lambda path: layout_of(config_with(path)),

@@ -29,7 +29,7 @@ import numpy as np
 
 from tests.chaos.outcome import Done, LimitBrokenError
 from vision.camera import files
-from vision.commands.read import open_picture
+from vision.camera.pictures import open_picture
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_model, packaged
 from vision.sight.geometry.frame import Frame

@@ -89,10 +89,10 @@ def logged(log: Path) -> list[dict[str, Any]]:
 def test_order_is_obeyed_answered_and_kept_as_it_was_signed(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The log has the event with name and role, and the order that proves it."""
+    """The log has the event with name and role, Ann's only one, and the order that proves it."""
     config, log = load(table), tmp_path / "t.sqlite"
     with reading(config, log):
-        assert give(table, "Ann", "void_coup", "coup=1", "reason=spilt", "--role", "inspector") == 0
+        assert give(table, "Ann", "void_coup", "coup=1", "reason=spilt") == 0
         assert give(table, "system", "bets_closed") == 0
     assert "void_coup by Ann: accepted" in capsys.readouterr().out
     voided, closed = logged(log)
@@ -113,7 +113,6 @@ def test_order_is_obeyed_answered_and_kept_as_it_was_signed(
         ("Bo", ["void_coup", "coup=1", "--role", "dealer"], "this is for inspector"),
         ("Bo", ["void_coup", "coup=1", "--role", "inspector"], "Bo may not speak as inspector"),
         ("Bo", ["void_coup", "coup=1", "--by", "Ann", "--role", "inspector"], "for others"),
-        ("Bo", ["confirm", "coup=1"], "role: missing"),
         ("Bo", ["confirm", "coup=1", "x=2", "--role", "dealer"], "x: no such field"),
         ("Ann", ["bets_closed"], "Ann may not speak as house"),
     ],
@@ -254,3 +253,13 @@ class Publisher:
         """Leave the broker."""
         self._client.disconnect()
         self._client.loop_stop()
+
+
+def test_order_of_somebody_with_several_roles_asks_for_one(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which of two is meant is not guessed."""
+    words = ["users", "add", "Cy", "--role", "inspector", "--role", "dealer"]
+    assert cli.main([*words, "--file", str(table.with_name("users.json"))]) == 0
+    assert give(table, "Cy", "void_coup", "coup=1") == 2
+    assert "--role: Cy has several; give one of" in capsys.readouterr().err

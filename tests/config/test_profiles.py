@@ -543,8 +543,8 @@ def test_load_profile_tells_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"none\.toml: cannot be read as a profile"):
         load_profile(str(tmp_path / "none.toml"))
     path = tmp_path / "bad.toml"
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigurationError, match=r"bad\.toml: cannot be read as a profile"):
+    path.write_bytes(b"\xff\xff")
+    with pytest.raises(ConfigurationError, match=r"bad\.toml: is not text in UTF-8"):
         load_profile(str(path))
     path = tmp_path / "wrong.toml"
     path.write_text("sheet = 1", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import tomlkit
 
 from vision.config.table import load
 from vision.errors import ConfigurationError
@@ -117,8 +118,8 @@ def test_load_no_such_file_is_told(tmp_path: Path) -> None:
 def test_load_binary_file_is_told(tmp_path: Path) -> None:
     """A picture given as table file is refused in words."""
     path = tmp_path / "table.toml"
-    path.write_bytes(bytes(range(256)))
-    with pytest.raises(ConfigurationError, match="cannot be read as text"):
+    path.write_bytes(bytes(range(1, 256)))
+    with pytest.raises(ConfigurationError, match="not text in UTF-8"):
         load(path)
 
 
@@ -127,3 +128,63 @@ def test_password_unset_variable_is_told(tmp_path: Path) -> None:
     config = load(table_file(tmp_path, 'password_env = ""', 'password_env = "NO_SUCH_VARIABLE"'))
     with pytest.raises(ConfigurationError, match="NO_SUCH_VARIABLE"):
         config.broker.password()
+
+
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-8"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_file_of_an_editor_of_windows_is_read(tmp_path: Path, coding: str, line_end: str) -> None:
+    """A byte order mark and other ends of lines change nothing."""
+    path = table_file(tmp_path)
+    plain = load(path)
+    path.write_bytes(path.read_text("utf-8").replace("\n", line_end).encode(coding))
+    assert load(path) == plain
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"])
+def test_file_in_another_coding_says_how_to_save_it(tmp_path: Path, coding: str) -> None:
+    """Text that is not UTF-8 is no riddle."""
+    path = table_file(tmp_path)
+    path.write_bytes(
+        ("# é\n" + path.read_text("utf-8").replace("—", "-")).encode(coding, "replace")
+    )
+    with pytest.raises(ConfigurationError, match="save it as UTF-8"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ("", "site"),
+        ("", "table"),
+        ("", "profile"),
+        ("camera", "source"),
+        ("log", "path"),
+        ("broker", "host"),
+        ("metrics", "host"),
+        ("board", "host"),
+    ],
+)
+@pytest.mark.parametrize("value", ["", "   "])
+def test_empty_value_that_is_needed_names_the_key(
+    tmp_path: Path, section: str, key: str, value: str
+) -> None:
+    """An empty text is not taken for the working folder or for a default."""
+    path = table_file(tmp_path)
+    data = tomlkit.parse(path.read_text("utf-8"))
+    place = data if not section else data.setdefault(section, tomlkit.table())
+    place[key] = value
+    path.write_text(tomlkit.dumps(data), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=f"{section}.*{key}: "):
+        load(path)
+
+
+@pytest.mark.parametrize("key", ["log.path", "broker.host", "board.title", "models.detector"])
+def test_variable_that_nothing_fills_in_names_the_key(tmp_path: Path, key: str) -> None:
+    """A folder is not called ${NAME}."""
+    path = table_file(tmp_path)
+    data = tomlkit.parse(path.read_text("utf-8"))
+    section, name = key.split(".")
+    data.setdefault(section, tomlkit.table())[name] = "${NAME}/x"
+    path.write_text(tomlkit.dumps(data), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=rf"{key}: \$\{{NAME\}} is filled in only"):
+        load(path)

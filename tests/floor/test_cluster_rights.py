@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import nats
 import pytest
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 from tests.floor.cluster import MAKE, NATS_SERVER, Cluster
 from tests.mqtt.endpoints import endpoint_at
@@ -109,7 +114,7 @@ def test_example_of_a_floor_makes_files_that_only_their_owner_reads(tmp_path: Pa
         found = {path.name: path.stat().st_mode & 0o77 for path in tmp_path.iterdir()}
         assert set(found) == {"a.conf", "b.conf", "c.conf", "users.conf", "passwords"}
         assert (found["users.conf"], found["passwords"]) == (0, 0)
-        assert (tmp_path / "passwords").read_text("utf-8").count(":") == 7
+        assert (tmp_path / "passwords").read_text("utf-8").count(":") == 8
 
 
 @pytest.mark.parametrize(
@@ -135,13 +140,59 @@ def test_floor_that_makes_no_sense_is_told(
 
 @needs_nats
 @pytest.mark.mosquitto
+@pytest.mark.parametrize("role", ROLES)
+def test_account_of_mqtt_hears_nothing_at_the_port_of_nats(house: Cluster, role: str) -> None:
+    """What others are sent passes there: an account of a board is refused."""
+    with pytest.raises(NatsError):
+        asyncio.run(connect_as(house, role))
+
+
+@needs_nats
+@pytest.mark.mosquitto
+def test_account_of_a_store_cannot_hear_what_others_are_sent(house: Cluster) -> None:
+    """It may use the store of its table, and that is all."""
+    faults: list[Exception] = []
+
+    async def listen() -> None:
+        async def note(error: Exception) -> None:
+            faults.append(error)
+
+        client = await connect_as(house, "reader-store", note)
+        for subject in ("$MQTT.sub.>", "$MQTT.msgs.>", ">", "casino.>"):
+            await client.subscribe(subject)
+        await client.flush()
+        await asyncio.sleep(0.3)
+        await client.close()
+
+    asyncio.run(listen())
+    assert len(faults) == 4
+    assert all("permissions violation" in str(fault).lower() for fault in faults)
+
+
+async def connect_as(
+    house: Cluster, name: str, note: Callable[[Exception], Awaitable[None]] | None = None
+) -> Client:
+    """Connect to the port of NATS clients."""
+    return await nats.connect(
+        house.servers.replace("nats://127.0.0.1", "tls://localhost"),
+        user=name,
+        password=house.passwords[name],
+        tls=ssl.create_default_context(cafile=f"{house.certs}/ca.crt"),
+        allow_reconnect=False,
+        max_reconnect_attempts=0,
+        error_cb=note,
+    )
+
+
+@needs_nats
+@pytest.mark.mosquitto
 def test_reader_of_a_pair_may_use_the_store_of_its_table_and_no_other(
     house: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records and lease of table 1 with the rights of its reader; those of table 2 are refused."""
     monkeypatch.setattr("vision.mqtt.house_store.START_S", 4.0)
     server = house.servers.replace("nats://127.0.0.1", "tls://localhost")
-    who = (1, "reader", house.passwords["reader"], f"{house.certs}/ca.crt")
+    who = (1, "reader-store", house.passwords["reader-store"], f"{house.certs}/ca.crt")
     own = HouseStore(HouseAccount((server,), "house.1", *who))
     own.open()
     assert own.append(b"first", 0).result(5) == 1

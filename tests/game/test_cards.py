@@ -44,3 +44,12 @@ def test_text_that_is_no_card_is_refused(text: str) -> None:
 def test_cards_are_read_from_a_line() -> None:
     """Spaces and commas part cards; a hand counts the last digit of the sum."""
     assert points_of(parse_cards("9s 7d, 8h")) == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9♠ 7♦ 10♥ K♣", "9♤,7♢,T♡,k♧", "9S 7D TH KC", "9s 7d 10h kc", "9♠️ 7♦️ 10♥︎ K♣️"],
+)
+def test_cards_are_read_as_people_write_them(text: str) -> None:
+    """Symbols of the suits, 10 for T, capitals and small letters."""
+    assert parse_cards(text) == parse_cards("9s 7d Th Kc")

@@ -4,6 +4,7 @@ import hashlib
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vision.errors import ConfigurationError
@@ -143,3 +144,23 @@ def test_packaged_8_bit_files_are_made_from_the_packaged_models() -> None:
         card = tomllib.loads(small.with_suffix(".toml").read_text("utf-8"))
         assert card["made_from"] == digest_of(small.stem), small.stem
         assert card["sha256"] == hashlib.sha256(small.read_bytes()).hexdigest(), small.stem
+
+
+def test_model_whose_weights_lie_in_other_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No hash covers them, and they would come from the working folder."""
+    onnx = pytest.importorskip("onnx")
+    value = onnx.numpy_helper.from_array(np.full(2000, 7, np.float32), "w")
+    node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
+    ends = [onnx.helper.make_tensor_value_info(name, 1, [2000]) for name in "xy"]
+    graph = onnx.helper.make_graph([node], "g", ends[:1], ends[1:], [value])
+    path = tmp_path / "m.onnx"
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, str(path), save_as_external_data=True, location="w.bin", size_threshold=0)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_suffix(".toml").write_text(f'sha256 = "{digest}"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match="files of its own, which no hash covers"):
+        load_model(path, threads=1)

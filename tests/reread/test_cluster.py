@@ -11,10 +11,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from tests.mqtt.mqtt_tools import free_port
-from vision.errors import OutsideError
-from vision.reread.cluster import Cluster, Here, own_workers
+from vision.errors import ConfigurationError, OutsideError
+from vision.reread.cluster import Cluster, Here, own_workers, scheduler_at
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -71,7 +72,7 @@ def test_scheduler_that_is_started_again_loses_nothing(tmp_path: Path) -> None:
     with ExitStack() as closing:
         scheduler = _begin(closing, "scheduler", "--port", str(port), "--no-dashboard")
         _begin(closing, "worker", address, "--nthreads", "1", "--death-timeout", "60")
-        cluster = Cluster(address, patience_s=60, say=said.append)
+        cluster = Cluster(scheduler_at(address, None), patience_s=60, say=said.append)
         tasks = {f"t{number}": (number, str(tmp_path)) for number in range(6)}
         found = {}
         for name, result in cluster.run(slowly, tasks):
@@ -91,7 +92,9 @@ def test_scheduler_that_is_started_again_loses_nothing(tmp_path: Path) -> None:
 
 def test_scheduler_that_never_comes_is_said() -> None:
     """After the patience the words name the address and the cure."""
-    cluster = Cluster(f"tcp://127.0.0.1:{free_port()}", patience_s=0.1, say=print)
+    cluster = Cluster(
+        scheduler_at(f"tcp://127.0.0.1:{free_port()}", None), patience_s=0.1, say=print
+    )
     with pytest.raises(OutsideError, match="dask scheduler"):
         dict(cluster.run(double, {"a": 1}))
 
@@ -114,3 +117,27 @@ def _paths() -> dict[str, str]:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("tcp://scheduler.house.example:8786", "whoever reaches a scheduler"),
+        ("scheduler.house.example:8786", "whoever reaches a scheduler"),
+        ("tls://127.0.0.1:8786", "whoever reaches a scheduler"),
+        ("tcp://0.0.0.0:8786", "whoever reaches a scheduler"),
+    ],
+)
+def test_scheduler_of_the_network_is_met_with_certificates_only(address: str, words: str) -> None:
+    """Workers run what they are sent, so strangers must not reach them."""
+    with pytest.raises(ConfigurationError, match=words):
+        scheduler_at(address, None)
+
+
+def test_own_workers_are_closed_to_other_programs() -> None:
+    """They listen with certificates of this run."""
+    with ExitStack() as closing:
+        at = own_workers(1, closing)
+        assert at.address.startswith("tls://")
+        with pytest.raises(OSError, match=r"(?i)tls|ssl|timed out|security"):
+            Client(at.address.replace("tls://", "tcp://"), timeout=3, set_as_default=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.storage.test_log import message
-from vision.errors import OutsideError
+from vision.errors import ConfigurationError
 from vision.storage.messages_file import MessagesFile
 
 
@@ -23,10 +23,19 @@ def test_messages_are_in_the_file_as_soon_as_they_are_written(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_full_disk_is_explained() -> None:
-    """A disk without room is told with the file."""
-    file = MessagesFile(Path("/dev/full"))
-    with pytest.raises(OutsideError, match=r"/dev/full: No space left"):
-        file.write([message(1)])
-    with pytest.raises(OutsideError, match="No space left"):
-        file.close()
+def test_full_disk_is_explained(caplog: pytest.LogCaptureFixture) -> None:
+    """A disk without room is told with the file, once, and ends nothing."""
+    with MessagesFile(Path("/dev/full")) as file:
+        for number in range(3):
+            file.write([message(number)])
+    assert "/dev/full: No space left" in file.failure
+    assert caplog.text.count("No space left") == 1
+
+
+def test_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    """A name given twice costs nobody what was written first."""
+    path = tmp_path / "said.jsonl"
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="not overwritten"):
+        MessagesFile(path)
+    assert path.read_text("utf-8") == "mine"

@@ -110,9 +110,18 @@ class Gate:
             if isinstance(fields, dict):
                 self._note(fields["key"], fields["nonce"], _moment(fields), until)
 
-    def knows(self, name: str) -> bool:
-        """Whether the users file has somebody of that name, as it was last read."""
-        return name in self._users.users
+    def signer(self, name: str, payload: bytes) -> str:
+        """Return whose key signed an order that is fresh and new, "" where none did.
+
+        Nothing is noted: what a request says of itself is not believed before.
+        """
+        try:
+            fields = order_fields(payload)
+            key = self._check_proof(name, fields)[0]
+            self._check_fresh(key, _text(fields, "nonce"), _moment(fields))
+        except RefusedError:
+            return ""
+        return key
 
     def vouch(self, name: str, fields: Fields) -> str:
         """Return whose key signed a request that changes nothing; RefusedError with the reason."""
@@ -221,7 +230,7 @@ class Gate:
         if (key != second and not signer.may_act_for) or role not in signer.roles:
             raise RefusedError(f"second_key: {key} may not speak for {second} as {role}")
 
-    def _check_new(self, key: str, nonce: str, time: int) -> None:
+    def _check_fresh(self, key: str, nonce: str, time: int) -> None:
         moments, fresh = self._moments(), self._fresh_ms
         now = min(moments, key=lambda moment: abs(time - moment))
         # Set back, a clock would make old orders good again: none is older than the newest but
@@ -233,12 +242,16 @@ class Gate:
             )
         if (key, nonce) in self._nonces:
             raise RefusedError("this order has been given already; the first counts")
+
+    def _check_new(self, key: str, nonce: str, time: int) -> None:
+        self._check_fresh(key, nonce, time)
+        now = self._moments()[0]
         if len(self._nonces) >= MEMORY:
-            oldest = max(self._newest, min(time, moments[0])) - 2 * fresh
+            oldest = max(self._newest, min(time, now)) - 2 * self._fresh_ms
             self._nonces = {which: at for which, at in self._nonces.items() if at >= oldest}
         if len(self._nonces) >= MEMORY:
             raise RefusedError("too many orders within a minute; give it again later")
-        self._note(key, nonce, time, moments[0])
+        self._note(key, nonce, time, now)
 
     def _note(self, key: str, nonce: str, time: int, now: int) -> None:
         """Remember an order; one signed by a clock that is ahead makes no later one too old."""

@@ -186,6 +186,11 @@ class Journal:
         return self._session.table
 
     @property
+    def messages_failure(self) -> str:
+        """Why the messages file was left, for people; empty where it was not."""
+        return self._file.failure if self._file else ""
+
+    @property
     def complaint(self) -> str:
         """Why the broker has no connection, for people; empty when it has one or none is wanted."""
         return self._link.complaint if self._link is not None else ""
@@ -321,10 +326,14 @@ class Journal:
                 self._file.write(seal.step.messages)
         return True
 
+    def _orders_refused(self) -> int:
+        return self.gate.refused + (self._intake.dropped if self._intake is not None else 0)
+
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports on the disk and on bursts of refusals since the last call."""
-        refused, self._refused_before = self.gate.refused - self._refused_before, self.gate.refused
-        self._refused.note(refused, at)
+        refused, before = self._orders_refused(), self._refused_before
+        self._refused_before = refused
+        self._refused.note(refused - before, at)
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
         return (*self._disk.reports(at), *bursts)
 
@@ -376,12 +385,11 @@ class Journal:
         """Return the figures of the link: what waits, since when, and what was refused."""
         since = self.unsent_since
         age_ms = at - unix_ms(since) if "T" in since else 0
-        dropped = self._intake.dropped if self._intake is not None else 0
         return {
             "outbox": self._store.depth(),
             "outbox_age_s": max(0.0, round(age_ms / 1000, 1)),
             "connected": self._link is not None and self._link.connected,
-            "orders_refused": self.gate.refused + dropped,
+            "orders_refused": self._orders_refused(),
         }
 
     def publish_health(self, at: int, values: dict[str, object]) -> None:

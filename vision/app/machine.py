@@ -31,6 +31,10 @@ OVERLOAD_S = 10.0
 # age that no picture should have. Stricter reports what harms nobody, laxer hides late results.
 ENOUGH_LOOKS = 0.9
 LATE_S = 0.2
+# Share of the time that looking takes where the machine is at its limit. Where it waits for
+# pictures most of the time, they come in bursts, and the network or the camera is slow. Higher
+# misses an overload with pauses, lower blames the machine for a network.
+BUSY = 0.6
 # Seconds for which a picture that was set aside is reported, so that people see it. Shorter makes
 # an alert a picture, longer hides that the next ones are taken.
 REFUSED_S = 60.0
@@ -138,6 +142,7 @@ class OverloadWatch:
         self._looks_per_s = looks_per_s
         self._clock = clock
         self._overload = Condition("OVERLOAD")
+        self._resumed = False
         self._begin()
 
     @property
@@ -145,10 +150,19 @@ class OverloadWatch:
         """Why the reader does not keep up, `None` while it does."""
         return self._overload.reason
 
-    def note(self, skipped: int, age_s: float) -> None:
-        """Note a picture that was taken, and what was not taken before it."""
+    def note(self, skipped: int, age_s: float, took_s: float) -> None:
+        """Note a picture that was taken, how long that took, and what was not taken before it."""
+        if self._resumed:  # what came while the source was away was not missed by the machine
+            self._resumed = False
+            return
         self._ages.append(age_s)
         self._skipped += skipped
+        self._busy_s += took_s
+
+    def pause(self) -> None:
+        """Note that the source gives no picture: nothing can be told of the machine meanwhile."""
+        self._begin()
+        self._resumed = True
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the report, at `at` (Unix ms), of an overload that began or is over."""
@@ -162,12 +176,13 @@ class OverloadWatch:
     def _begin(self) -> None:
         self._began_s = self._clock()
         self._ages: list[float] = []
-        self._skipped = 0
+        self._skipped, self._busy_s = 0, 0.0
 
     def _judged(self, seconds: float) -> str | None:
         taken, given = len(self._ages) / seconds, (len(self._ages) + self._skipped) / seconds
         age_s = sorted(self._ages)[len(self._ages) // 2]
-        if taken < ENOUGH_LOOKS * min(self._looks_per_s, given) and self._skipped:
+        is_busy = self._busy_s >= BUSY * seconds
+        if is_busy and taken < ENOUGH_LOOKS * min(self._looks_per_s, given) and self._skipped:
             found = f"{taken:.0f} pictures a second are looked at of {given:.0f} that come"
         elif age_s > LATE_S:
             found = f"pictures are {age_s:.1f} s old when they are looked at"

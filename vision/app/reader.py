@@ -20,6 +20,7 @@ from vision.app.pipeline import SightPipeline
 from vision.app.restore import ended_cards, read_cards, resume_state_of
 from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
+from vision.camera.pictures import GreyPictures
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.profiles import load_profile
@@ -43,6 +44,8 @@ from vision.wire.session import Step
 HEALTH_EVERY_S = 1.0
 
 log = logging.getLogger(__name__)
+# Milliseconds from one look at the colours to the next: a camera turns to its night mode any time.
+COLOURS_EVERY_MS = 60_000
 
 
 class Listener(Protocol):
@@ -111,6 +114,7 @@ class TableReader:
         self._sight = self._open_sight(speed)
         self._overload = OverloadWatch(config.models.looks_per_s)
         self._health_due_s = 0.0
+        self._greys, self._colours_due = GreyPictures(), 0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
 
@@ -128,6 +132,11 @@ class TableReader:
 
     def _open_journal(self, config: TableConfig, destinations: Destinations) -> Journal:
         return Journal(config, destinations, self._recorder)
+
+    @property
+    def messages_failure(self) -> str:
+        """Why the messages file was left, for people; empty where it was not."""
+        return self._journal.messages_failure
 
     @property
     def complaint(self) -> str:
@@ -177,6 +186,7 @@ class TableReader:
         self._note(seen)
         if isinstance(shot, Shot):
             self._recorder.look(shot.frame)
+            self._note_colours(shot.frame)
         events: list[Input] = [*self._recorder.ended(self._at), *seen.events, *self._time_passed()]
         events += [*self._journal.orders(self._at), *self._clock_reports()]
         events += [*self._journal.reports(self._at), *self._recorder.reports(self._at)]
@@ -202,10 +212,16 @@ class TableReader:
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
             self.metrics.damaged += shot.damaged
+            self._overload.pause()
             return
         self._at = shot.frame.at
         self.metrics.take_frame(skipped=shot.skipped, damaged=shot.damaged, age_s=seen.age_s)
-        self._overload.note(shot.skipped, seen.age_s)
+        self._overload.note(shot.skipped, seen.age_s, seen.took_s)
+
+    def _note_colours(self, frame: Frame) -> None:
+        if frame.at >= self._colours_due:
+            self._colours_due = frame.at + COLOURS_EVERY_MS
+            self._greys.note(frame.image, "the picture of this table")
 
     def _publish_health(self) -> None:
         at = now_ms()

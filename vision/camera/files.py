@@ -8,14 +8,16 @@ have no times here; `vision.camera.source` gives them.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 import av
 import av.logging
@@ -25,10 +27,13 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from vision.camera.losses import WholePictures
-from vision.camera.pictures import open_picture
+from vision.camera.pictures import decode_picture, why_no_picture
 from vision.camera.planes import upright
 from vision.errors import ConfigurationError, OutsideError
-from vision.sight.geometry.frame import Image, Pixels
+from vision.files import in_order
+from vision.sight.geometry.frame import Pixels
+
+log = logging.getLogger(__name__)
 
 # No chatter of the video library on stderr, and none in Python: with any level a thread that
 # decodes waits for the interpreter to log an error, and the one that closes the film for it.
@@ -54,6 +59,7 @@ Handed = Decoded | BaseException | None
 
 # File names that are taken as pictures of a folder, and videos of the ISO container (MP4).
 PICTURES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+OTHER_PICTURES = frozenset({".avif", ".heic", ".heif"})
 ISO_VIDEOS = frozenset({".m4v", ".mov", ".mp4"})
 
 # Frames decoded ahead: enough to keep the reader busy, at 3 MB each (1080p) little memory.
@@ -228,29 +234,50 @@ class _Decoding:
                 if packet.pts is not None and packet.time_base is not None:
                     end = (packet.pts + (packet.duration or 0)) * packet.time_base
                     self.promise.end_s = max(self.promise.end_s, float(end))
-                yield packet
+                yield cast(Packet[VideoStream], packet)
         except FFmpegError:
             self.broken = True
 
 
 def picture_files(folder: Path) -> list[Path]:
-    """Return the pictures of a folder by name; ConfigurationError when there are none."""
-    names = sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
+    """Return the pictures of a folder in the order of their names; ConfigurationError without any.
+
+    Numbers in names count as numbers; where names have none, the order is a guess, and said.
+    """
+    names = in_order(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
+    others = [p.name for p in folder.iterdir() if p.suffix.lower() in OTHER_PICTURES]
     if not names:
+        found = f" but {others[0]}, which is not read: save it as JPEG" if others else ""
         raise ConfigurationError(
-            f"{folder}: holds no pictures; give a folder of {', '.join(sorted(PICTURES))} files"
+            f"{folder}: holds no pictures{found}; give a folder of {', '.join(sorted(PICTURES))} "
+            "files"
+        )
+    if others:
+        log.warning(
+            "%s: %s and the like (%d) are not read; save them as JPEG",
+            folder,
+            others[0],
+            len(others),
+        )
+    forms = {re.sub("[0-9]+", "0", path.stem.casefold()) for path in names}
+    if len(names) > 1 and (len(forms) > 1 or "0" not in min(forms)):
+        log.warning(
+            "%s: the names of the pictures do not say their order, which is guessed: from %s to "
+            "%s. Number them if that is wrong",
+            folder,
+            names[0].name,
+            names[-1].name,
         )
     return names
 
 
 def pictures(names: list[Path]) -> Iterator[Decoded]:
-    """Yield the pictures of some files, without stamps; OutsideError names a file that is not a picture."""
+    """Yield the pictures of some files, without stamps; OutsideError names one that is none."""
     for name in names:
-        image = open_picture(name)
+        data = name.read_bytes()
+        image = decode_picture(data)
         if image is None:
-            raise OutsideError(
-                f"{name}: is not a picture that can be read; remove it from {name.parent}"
-            )
+            raise OutsideError(f"{name}: {why_no_picture(data)}, or remove it from the folder")
         yield Decoded(image)
 
 

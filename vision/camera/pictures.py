@@ -7,6 +7,7 @@ and 5.9 GB. So the header is read here first, and only a known format of a possi
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from struct import error as StructError  # noqa: N812  # it is an exception
@@ -18,9 +19,23 @@ from numpy.typing import NDArray
 
 Size = tuple[int, int]
 
+log = logging.getLogger(__name__)
+
 # Pixels. An 8K picture has 33 million, the largest industrial cameras about 60; a decoded picture
 # takes 3 bytes a pixel, so one has at most 192 MB. Too low, and a camera's own stills are refused.
 MOST_PIXELS = 64_000_000
+
+# The kinds of picture that telephones make and OpenCV does not read, by their brand (ISO 23008-12).
+NEW_KINDS = {
+    **dict.fromkeys(
+        (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"), "HEIC"
+    ),
+    **dict.fromkeys((b"avif", b"avis"), "AVIF"),
+}
+
+# A picture is grey where the channels of nearly all pixels (each so many looked at) differ by no
+# more than these levels, which is what coding does. More takes a pale cloth for none.
+GREY_LEVELS, GREY_STEP = 8, 4
 
 # JPEG markers of a frame header, which holds the size (ITU T.81, table B.1: SOF0 to SOF15 but for
 # DHT, JPG and DAC). A missing one would refuse pictures of that coding.
@@ -44,13 +59,60 @@ def decode_picture(data: bytes) -> NDArray[np.uint8] | None:
     `None` where they are no PNG, JPEG, WebP, BMP or TIFF, are damaged, or have too many pixels.
     """
     size = _size(data)
-    if size is None or not 0 < size[0] * size[1] <= MOST_PIXELS:
+    if size is None or not 0 < size[0] * size[1] <= MOST_PIXELS or not _is_whole(data):
         return None
     try:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     except cv2.error:
         return None
     return None if image is None else np.asarray(image, np.uint8)
+
+
+def why_no_picture(data: bytes) -> str:
+    """Return in words why some bytes are no picture that is read, and what is to be done."""
+    if data[4:8] == b"ftyp" and data[8:12] in NEW_KINDS:
+        return (
+            f"is a picture in {NEW_KINDS[data[8:12]]}, which is not read; save it as JPEG (an "
+            "iPhone takes JPEG with Settings, Camera, Formats, Most Compatible)"
+        )
+    if not data:
+        return "is empty; copy it again"
+    if _size(data) is not None:
+        return "is a picture that is damaged, cut off or too large; copy it again"
+    return "is not a picture that can be read; give a JPEG, PNG, WebP, TIFF or BMP file"
+
+
+class GreyPictures:
+    """Says once that pictures have no colours, as those of a camera at night."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def note(self, image: NDArray[np.uint8], what: object) -> None:
+        """Look at a picture (H x W x 3, BGR) called `what`."""
+        if self._said or not is_grey(image):
+            return
+        self._said = True
+        log.warning(
+            "%s has no colours: red and black suits look alike. Switch the camera's night mode "
+            "(infrared) and its black and white off, and give the table light",
+            what,
+        )
+
+
+def is_grey(image: NDArray[np.uint8]) -> bool:
+    """Whether a picture (H x W x 3, BGR) has no colours."""
+    some = image[::GREY_STEP, ::GREY_STEP].astype(np.int16)
+    spread = some.max(axis=2) - some.min(axis=2)
+    return bool(np.percentile(spread, 99.5) <= GREY_LEVELS)
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether a JPEG or a WebP goes on to its end: OpenCV makes up what is missing, in grey."""
+    if data.startswith(b"RIFF"):
+        return int.from_bytes(data[4:8], "little") + 8 <= len(data)
+    # A JPEG within it, as a small picture of it has, ends before the scan begins.
+    return not data.startswith(b"\xff\xd8") or data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")
 
 
 def _size(data: bytes) -> Size | None:

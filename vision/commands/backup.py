@@ -9,7 +9,7 @@ from pathlib import Path
 from vision.audit.verify import Trust, audit
 from vision.commands.printing.console import broken
 from vision.errors import OutsideError
-from vision.files import make_folder
+from vision.files import make_folder, refuse_existing
 from vision.record.chain import BrokenChainError
 from vision.storage.anchors import anchors_of
 from vision.storage.copier import copy_missing
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Copy, verify and say what is in the copy; ConfigurationError or OutsideError."""
+    refuse_existing(args.out, anchors_of(args.out))
     copy_log(args.log, args.out)
     try:
         found = audit(read_log(args.out), Trust())
@@ -47,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
         if args.evidence is not None:
             source = folder_of(args.log) if args.evidence == Path() else args.evidence
             make_folder(folder_of(args.out))
-            print(f"evidence: {copy_missing(source, folder_of(args.out))} files copied")
+            copied = copy_missing(source, folder_of(args.out))
     except OSError as error:
         raise OutsideError(f"cannot copy what belongs to {args.log}: {error}") from error
+    if args.evidence is not None:
+        print(f"evidence: {copied} files copied")
     return 0

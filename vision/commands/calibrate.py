@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vision.errors import ConfigurationError
-from vision.files import write_whole
+from vision.files import free_name, refuse_existing, write_new
 from vision.setup.calibration.job import Calibration, LensFrom, Request
 from vision.setup.calibration.marker_sheet import LINE_MM, sheet_pdf
 
@@ -122,13 +122,14 @@ def _target(path: Path, *, over: bool) -> Path | None:
         return path
     if not sys.stdin.isatty():
         print(f"{path} is there already: the proposal goes beside it (--yes: over it)")
-        return path.with_suffix(".proposed.toml")
+        return free_name(path.with_suffix(".proposed.toml"))
     answer = input(f"write over {path}? The old one is kept as {path.name}.bak [y/N] ")
     return path if answer.strip().lower() in {"y", "yes"} else None
 
 
 def _print_sheet(path: Path) -> int:
-    write_whole(path, sheet_pdf())
+    refuse_existing(path)
+    write_new(path, sheet_pdf())
     print(f"wrote {path}: print page 1 on A4 or page 2 on Letter, at 100 %, and check its line")
     return 0
 

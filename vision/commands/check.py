@@ -182,6 +182,10 @@ def _broker(config: TableConfig) -> Iterator[str]:
                 return
             with EmbeddedBroker(broker.port, broker.websocket_port):
                 yield f"embedded, ports {broker.port} and {broker.websocket_port} are free"
+                yield (
+                    "it is for a demo: whatever runs on this machine may publish as the reader, "
+                    'and hear all; a house has a broker with accounts ([broker] kind = "external")'
+                )
         case "external":
             endpoint = endpoint_of(broker)
             if _running(config):

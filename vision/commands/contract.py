@@ -7,7 +7,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
-from vision.files import write_whole
+from vision.files import write_new
 from vision.version import VERSION
 from vision.wire.contract import CHANNELS, document
 
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         print(content, end="")
     else:
-        write_whole(args.out, content.encode())
+        write_new(args.out, content.encode())
     return 0
 
 

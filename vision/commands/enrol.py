@@ -12,6 +12,7 @@ import cv2
 from vision.camera.source import Shot, is_live, open_source
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import free_name, refuse_existing
 from vision.game.cards import Card
 from vision.inference.deck_file import captured_in
 from vision.inference.load import ModelSet, Runtime, open_models
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     out: Path = args.out or args.table.with_suffix(".deck")
     if not out.parent.is_dir():
         raise ConfigurationError(f"--out {out}: there is no folder {out.parent}; make it first")
+    refuse_existing(out, pairs_path(out))
     runtime = Runtime(config.models.provider)
     models = open_models(**config.models.paths(), threads=args.threads, runtime=runtime)
     captured = (
@@ -109,9 +111,16 @@ def _faults(gatherer: Gatherer) -> list[str]:
 
 def _ask(words: str, showing: Showing, out: Path) -> Card | None:
     """Show a card as a picture and take a person's word for it; an empty answer leaves it out."""
-    picture = out.with_name(f"{out.stem}-ask.png")
+    picture = free_name(out.with_name(f"{out.stem}-ask.png"))
     size = (showing.crops[0].shape[1] * ENLARGED, showing.crops[0].shape[0] * ENLARGED)
     cv2.imwrite(str(picture), cv2.resize(showing.crops[0], size, interpolation=cv2.INTER_CUBIC))
+    try:
+        return _answer(words, picture)
+    finally:
+        picture.unlink(missing_ok=True)
+
+
+def _answer(words: str, picture: Path) -> Card | None:
     while True:
         print(f"Which card is in {picture}? {words}.")
         print("Rank and suit, as 7h; empty to leave it out: ", end="", flush=True)

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from vision.access.users import load_credential
+from vision.access.users import load_credential, load_users
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
@@ -46,12 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Send the order and print the answer; 3 when it is refused or none comes."""
-    credential = load_credential(args.key)
+    credential, config = load_credential(args.key), load(args.table)
     # The answer is known by its `ref`.
     fields: Fields = {"ref": secrets.token_hex(8), **dict(_field(text) for text in args.fields)}
     if COMMANDS[args.order] not in HOUSE_INPUTS:
-        fields |= {"by": args.by or credential.name, **({"role": args.role} if args.role else {})}
-    config = load(args.table)
+        by = args.by or credential.name
+        role = args.role or _only_role(config, by)
+        fields |= {"by": by, **({"role": role} if role else {})}
     prefix = PREFIX.format(site=config.site, table=config.table) + "cmd/"
     second = None if args.second is None else load_credential(args.second)
     if second is not None:
@@ -69,6 +70,19 @@ def run(args: argparse.Namespace) -> int:
         raise OutsideError(f"the order was refused: {answer['why']}")
     print(f"{args.order} by {answer['by']}: accepted")
     return 0
+
+
+def _only_role(config: TableConfig, name: str) -> str:
+    """Return the role of who has one only, "" where this machine does not know.
+
+    ConfigurationError where there are several.
+    """
+    path = Path(config.orders.users) if config.orders.users else None
+    user = load_users(path).users.get(name) if path is not None and path.exists() else None
+    roles = () if user is None else user.roles
+    if len(roles) > 1:
+        raise ConfigurationError(f"--role: {name} has several; give one of {', '.join(roles)}")
+    return next(iter(roles), "")
 
 
 def _field(text: str) -> tuple[str, str | int | bool]:

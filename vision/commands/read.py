@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import cv2
 
-from vision.camera.pictures import decode_picture
+from vision.camera.pictures import GreyPictures, decode_picture, why_no_picture
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import make_folder, refuse_existing, write_new
 from vision.inference.load import for_pictures
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, annotate, read_still
@@ -48,21 +50,23 @@ def run(args: argparse.Namespace) -> int:
     """Read every picture; a bad one is named at the end and the others are still read."""
     if not 0 <= args.bound < 1:
         raise ConfigurationError(f"--bound {args.bound}: give a probability from 0 up to 1")
-    if args.annotate:
-        _make_folder(args.annotate)
+    drawn = _targets(args.annotate, args.images) if args.annotate else {}
     models = for_pictures(
         args.detector, args.classifier, args.corners, threads=args.threads, fast=args.fast
     )
     bad: list[str] = []
+    greys = GreyPictures()
     found = []
     for path in counted(args.images):
-        image = open_picture(path)
-        if image is None:
-            bad.append(str(path))
+        try:
+            image = _opened(path)
+        except OutsideError as error:
+            bad.append(str(error))
             continue
+        greys.note(image, path)
         cards = read_still(models, image, bound=args.bound)
         if args.annotate:
-            _write(args.annotate / f"{path.stem}.jpg", annotate(image, cards))
+            _write(drawn[path], annotate(image, cards))
         if args.json:
             height, width = image.shape[:2]
             found.append(
@@ -78,9 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
     if bad:
-        raise ConfigurationError(
-            f"not readable as pictures: {', '.join(bad)}; give JPEG, PNG, WebP or BMP files"
-        )
+        raise ConfigurationError("\n".join(bad))
     return 0
 
 
@@ -105,27 +107,34 @@ def _words(cards: tuple[StillCard, ...]) -> str:
     )
 
 
-def open_picture(path: Path) -> Image | None:
-    """Return the picture in a file, `None` where there is none that can be read."""
+def _opened(path: Path) -> Image:
+    """Return the picture in a file; OutsideError where there is none that can be read."""
     try:
-        return decode_picture(path.read_bytes())
+        data = path.read_bytes()
     except OSError as error:
-        print(f"{path}: {error.strerror}", file=sys.stderr)
-        return None
+        raise OutsideError(f"{path}: {error.strerror}; give the name of a picture") from error
+    image = decode_picture(data)
+    if image is None:
+        raise OutsideError(f"{path}: {why_no_picture(data)}")
+    return image
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"--annotate {folder}: {error.strerror}") from None
+def _targets(folder: Path, images: Sequence[Path]) -> dict[Path, Path]:
+    """Return where each picture goes with its cards drawn on; nothing there is overwritten."""
+    targets = {path: folder / f"{path.stem}.jpg" for path in images}
+    refuse_existing(*targets.values())
+    twice = [str(name) for name, count in Counter(targets.values()).items() if count > 1]
+    if twice:
+        raise ConfigurationError(
+            f"--annotate: several pictures would become {', '.join(twice)}; annotate them into "
+            "folders of their own"
+        )
+    make_folder(folder)
+    return targets
 
 
 def _write(path: Path, image: Image) -> None:
     done, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 90])
     if not done:
         raise OutsideError(f"{path}: the picture could not be encoded")
-    try:
-        path.write_bytes(data.tobytes())
-    except OSError as error:
-        raise OutsideError(f"{path}: {error.strerror}") from None
+    write_new(path, data.tobytes())

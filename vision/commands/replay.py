@@ -64,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
         elif args.messages is not None:
             with MessagesFile(args.messages) as file:
                 file.write_lines(_lines(args.log, args.boot))
+            if file.failure:
+                raise OutsideError(file.failure)
         else:
             for line in _lines(args.log, args.boot):
                 print(line)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from vision.commands.printing.archives import ARCHIVE_HELP, opened
 from vision.errors import ConfigurationError, OutsideError
+from vision.secrets import shown
 
 try:
     from vision.app.piece_reader import read_piece, reader_of
-    from vision.reread.cluster import Cluster, Here, Pool, own_workers
+    from vision.reread.cluster import Cluster, Here, Pool, own_workers, scheduler_at
     from vision.reread.evening import evening_of
     from vision.reread.progress import Progress
     from vision.reread.recordings import Recording, recordings
@@ -44,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, default=0, metavar="N", help="so many processes here")
     where.add_argument("--scheduler", metavar="ADDRESS", help="the workers of a Dask scheduler")
+    add("--tls", nargs=3, metavar=("CA", "CERTIFICATE", "KEY"),
+        help="with what a scheduler on other machines is met: three PEM files")  # fmt: skip
     add("--minutes", type=float, default=10.0, metavar="M", help="length of a piece (10); 0: uncut")
     add("--patience", type=float, default=600.0, metavar="S", help="seconds that a scheduler which "
         "went away is waited for (600)")  # fmt: skip
@@ -83,8 +86,8 @@ def _with_archive(found_in: Sequence[Recording], archive: str) -> tuple[Recordin
     for each in found_in:
         if not each.is_dated:
             raise ConfigurationError(
-                f"{each.url}: its name does not say when it began, so nothing can be found in an "
-                "archive; name it as table-7-20260131-201500.mp4 (UTC)"
+                f"{shown(each.url)}: its name does not say when it began, so nothing can be found "
+                "in an archive; name it as table-7-20260131-201500.mp4 (UTC)"
             )
         where = (each.table.site, each.table.table)
         lines = said_in(engine, where, each.start_ms, each.start_ms + LONGEST_MS)
@@ -94,8 +97,10 @@ def _with_archive(found_in: Sequence[Recording], archive: str) -> tuple[Recordin
 
 def _pool(args: argparse.Namespace, progress: Progress, closing: ExitStack) -> Pool:
     if args.scheduler:
-        return Cluster(args.scheduler, patience_s=args.patience, say=progress.say)
+        at = scheduler_at(args.scheduler, args.tls)
+        return Cluster(at, patience_s=args.patience, say=progress.say)
     if args.workers > 0:
-        address = own_workers(args.workers, closing)
-        return Cluster(address, patience_s=args.patience, say=progress.say)
+        return Cluster(
+            own_workers(args.workers, closing), patience_s=args.patience, say=progress.say
+        )
     return Here()

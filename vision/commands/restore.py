@@ -65,6 +65,7 @@ def _evidence(backup: Path, folder: Path) -> None:
         return
     try:
         make_folder(folder)
-        print(f"evidence: {copy_missing(source, folder)} files put back to {folder}")
+        count = copy_missing(source, folder)
     except OSError as error:
         raise OutsideError(f"cannot put the evidence back to {folder}: {error}") from error
+    print(f"evidence: {count} files put back to {folder}")

@@ -119,6 +119,8 @@ def _watch(app: TableReader, console: Console) -> int:
         console.say(app.metrics.summary())
         if app.complaint:
             console.say(f"not everything was sent: {app.complaint}")
+    if app.messages_failure:
+        raise OutsideError(app.messages_failure)
     return 0
 
 

@@ -18,7 +18,7 @@ from tomlkit.items import Table
 from vision.config.errors import explain
 from vision.config.table import CameraSection, load
 from vision.errors import ConfigurationError
-from vision.files import replacing, write_whole
+from vision.files import free_name, replacing, text_of, write_whole
 
 NEW = """\
 # Made by `shoe-reader calibrate`. Every key is explained in deploy/config.md.
@@ -36,9 +36,9 @@ class TableFile:
         self.path = path
         self.is_new = not path.exists()
         try:
-            text = NEW if self.is_new else path.read_text(encoding="utf-8")
+            text = NEW if self.is_new else text_of(path)
             self._text = tomlkit.parse(text)
-        except (OSError, UnicodeDecodeError, TOMLKitError) as error:
+        except (OSError, TOMLKitError) as error:
             raise ConfigurationError(
                 f"{path}: cannot be read as a table file: {error}; give one like "
                 "deploy/table.example.toml, or the name of a new one"
@@ -79,7 +79,7 @@ class TableFile:
             file.flush()
             _check(Path(file.name), target)
             if target.exists():
-                kept = target.with_name(f"{target.name}.bak")
+                kept = free_name(target.with_name(f"{target.name}.bak"))
                 write_whole(kept, target.read_bytes())
         return kept
 

@@ -53,7 +53,7 @@ def _line(fault: ErrorDetails, model: type[BaseModel], page: str) -> str:
     if fault["type"] == "missing":
         return f"{key}: {_missing(fault['loc'], model, page)}"
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
-    if fault["type"] in {"topic_level", "slots", "password", "profile", "proxy", "ip"}:
+    if fault["type"] in {"topic_level", "slots", "password", "profile", "proxy", "ip", "empty"}:
         return f"{key}: {words}"
     return (
         f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; correct the value"

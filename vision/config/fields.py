@@ -31,6 +31,12 @@ def _from_folder(text: str, info: ValidationInfo) -> str:
     return str(folder / Path(text).expanduser())
 
 
+def _needed(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("empty", "is empty; give a value, or remove the key")
+    return text
+
+
 def _profile_name(text: str, info: ValidationInfo) -> str:
     """Return the name of a profile as it stands, its file relative to the table file's folder."""
     return _from_folder(text, info) if text.endswith(".toml") else text
@@ -95,6 +101,7 @@ Hosts = Annotated[
 ProfileName = Annotated[str, AfterValidator(_profile_name), Field(min_length=1)]
 IpText = Annotated[str, AfterValidator(_ip)]
 PathText = Annotated[str, AfterValidator(_from_folder)]
+NeededPath = Annotated[str, AfterValidator(_needed), AfterValidator(_from_folder)]
 TopicLevel = Annotated[str, AfterValidator(_topic_level)]
 Slots = Annotated[dict[Slot, Polygon], BeforeValidator(_slots_by_name)]
 Port = Annotated[int, Field(ge=0, le=65535)]

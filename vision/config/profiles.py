@@ -27,6 +27,7 @@ from pydantic_core import PydanticCustomError
 
 from vision.config.errors import explain
 from vision.errors import ConfigurationError
+from vision.files import text_of
 from vision.game.events import Slot
 from vision.game.profile import Profile
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
@@ -76,7 +77,7 @@ def profile_text(name: str) -> str:
             f"that ends in {SUFFIX}"
         )
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return text_of(Path(name))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{name}: cannot be read as a profile: {error}") from error
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import socket
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -22,6 +23,7 @@ from vision.config.errors import explain, view_faults
 from vision.config.fields import (
     Hosts,
     IpText,
+    NeededPath,
     PathText,
     Point,
     Polygon,
@@ -33,7 +35,8 @@ from vision.config.fields import (
 )
 from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
-from vision.secrets import has_password, shown
+from vision.files import text_of
+from vision.secrets import PLACE, has_password, shown
 from vision.sight.geometry.frame import Frame, Points
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 
@@ -48,6 +51,12 @@ REFUSED = (
 )
 
 
+UNFILLED = (
+    "${NAME} is filled in only in [camera] source; write the value itself, and name the variable "
+    "of a password in password_env"
+)
+
+
 def path_of(text: str) -> Path | None:
     """Return the path that a key holds, `None` where the key is empty."""
     return Path(text) if text else None
@@ -59,7 +68,7 @@ class LogSection(Section):
     `ring` is the file of public keys that counted earlier (shoe-reader log keys rotate).
     """
 
-    path: PathText = "table.sqlite"
+    path: NeededPath = "table.sqlite"
     keep_days: float = Field(default=400.0, ge=1, le=36_500)
     messages_days: float = Field(default=7.0, ge=0.1, le=36_500)
     max_mb: float = Field(default=20_000.0, ge=50, le=10_000_000)
@@ -98,7 +107,7 @@ class CameraSection(Section):
     file; empty: one that this machine trusts.
     """
 
-    source: PathText
+    source: NeededPath
     width: int = Field(default=1920, ge=64, le=16384)
     height: int = Field(default=1080, ge=64, le=16384)
     fps: float = Field(default=30.0, gt=0, le=240)
@@ -281,8 +290,8 @@ class BrokerSection(Section):
             return ""
         if self.password_env not in os.environ:
             raise ConfigurationError(
-                f"broker.password_env: the environment variable {self.password_env} is not set; "
-                "set it to the broker's password, or remove the key if it asks for none"
+                f'password_env = "{self.password_env}": this environment variable is not set; set '
+                "it to the broker's password, or remove the key if it asks for none"
             )
         return os.environ[self.password_env]
 
@@ -297,7 +306,7 @@ class StandbySection(Section):
     `tls_ca`.
     """
 
-    servers: tuple[str, ...] = ()
+    servers: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     node: str = Field(default="", max_length=64)
     lease_s: float = Field(default=1.2, ge=0.5, le=30)
     replicas: int = Field(default=3, ge=1, le=5)
@@ -441,12 +450,12 @@ def load(path: Path) -> TableConfig:
     try:
         if path.stat().st_size > FILE_LIMIT:
             raise ConfigurationError(f"{path}: longer than {FILE_LIMIT} bytes; is it a table file?")
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
     except FileNotFoundError:
         raise ConfigurationError(
             f"{path}: no such file; give the table file, for example deploy/table.example.toml"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read as text: {error}") from error
     try:
         data = tomllib.loads(text)
@@ -454,6 +463,9 @@ def load(path: Path) -> TableConfig:
         raise ConfigurationError(
             f"{path}: is not valid TOML: {error}; correct that line"
         ) from error
+    unfilled = [f"{path}: {key}: {UNFILLED}" for key in _with_variables(data)]
+    if unfilled:
+        raise ConfigurationError("\n".join(unfilled))
     try:
         config = TableConfig.model_validate(data, context={"folder": path.parent})
     except ValidationError as error:
@@ -468,6 +480,18 @@ def load(path: Path) -> TableConfig:
     if faults:
         raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
     return config
+
+
+def _with_variables(data: object, key: str = "") -> Iterator[str]:
+    """Yield the keys whose values name a variable that nothing fills in."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _with_variables(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(data, list):
+        for value in data:
+            yield from _with_variables(value, key)
+    elif isinstance(data, str) and PLACE.search(data) and key != "camera.source":
+        yield key
 
 
 def with_source(config: TableConfig, source: str) -> TableConfig:

@@ -9,6 +9,10 @@ RANK_LETTERS = "A23456789TJQK"
 SUIT_LETTERS = "cdhs"
 
 
+# The symbols of the suits, black and white, and the marks that choose their colour on a screen.
+SYMBOLS = str.maketrans("♣♦♥♠♧♢♡♤", SUIT_LETTERS * 2, "\ufe0e\ufe0f")
+
+
 class Rank(IntEnum):
     """The thirteen ranks, ace low."""
 
@@ -77,8 +81,12 @@ class Card:
 
     @classmethod
     def parse(cls, text: str) -> Card:
-        """Read a card from rank `A23456789TJQK` (or `10`) and suit `cdhs`; ValueError otherwise."""
-        rank, suit = text[:-1].upper().replace("10", "T"), text[-1:].lower()
+        """Read a card from rank `A23456789TJQK` (or `10`) and suit `cdhs` (or its symbol).
+
+        Capitals and small letters are alike; ValueError where it is no card.
+        """
+        plain = text.translate(SYMBOLS)
+        rank, suit = plain[:-1].upper().replace("10", "T"), plain[-1:].lower()
         if len(rank) != 1 or rank not in RANK_LETTERS or not suit or suit not in SUIT_LETTERS:
             raise ValueError(
                 f"'{text}' is not a card: write a rank of {RANK_LETTERS} and a suit of "

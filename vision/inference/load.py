@@ -174,6 +174,9 @@ def _read_card(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: cannot read the model card: {error}") from None
 
 
+NONE = "/nonexistent"  # a folder that is not there
+
+
 def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.InferenceSession:
     wanted = PROVIDERS[provider]
     if wanted not in ort.get_available_providers():
@@ -184,9 +187,16 @@ def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.Inference
     # Idle threads that spin would burn the core that decodes the video.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = LOG_ERRORS
+    # Weights in files of their own are covered by no hash: none are found.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", NONE)
     try:
         session = ort.InferenceSession(data, options, providers=[wanted])
     except _ONNX_ERRORS as error:
+        if NONE in str(error):
+            raise ConfigurationError(
+                f"{path}: keeps its weights in files of its own, which no hash covers; save the "
+                "model as one file"
+            ) from None
         raise ConfigurationError(f"{path}: not a usable ONNX model: {_first_line(error)}") from None
     # ONNX Runtime falls back to the processor where a device does not answer, and says nothing.
     if session.get_providers()[0] != wanted:

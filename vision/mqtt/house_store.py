@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import logging
 import ssl
 import threading
 from collections.abc import Coroutine, Sequence
@@ -55,6 +56,13 @@ class AwayError(Exception):
 
 class OvertakenError(Exception):
     """Somebody else has written meanwhile."""
+
+
+# The first nats-server without the holes that were known when this was written (CVE-2025-30215,
+# CVE-2026-33222); an older one lets strangers into the store.
+LEAST_SERVER = (2, 11, 15)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,14 @@ class HouseStore:
             error_cb=_ignore,
         )
         self._js = self._client.jetstream(timeout=ANSWER_S)
+        version = self._client.connected_server_version
+        if (old := (version.major, version.minor, version.patch)) < LEAST_SERVER:
+            log.warning(
+                "nats-server %s has known holes in its security; install %s or later, from the "
+                "project itself",
+                ".".join(map(str, old)),
+                ".".join(map(str, LEAST_SERVER)),
+            )
         while True:
             try:
                 await self._make_places(self._js)

@@ -8,16 +8,21 @@ here, for as long as the patience lasts. Nothing that came back is ever asked fo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from distributed import Client, Future, LocalCluster
 from distributed.scheduler import KilledWorker
+from distributed.security import Security
 
-from vision.errors import OutsideError, ShoeReaderError
+from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 
+# Where only this machine's own programs reach a port.
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # Seconds between two looks at what has come back. Longer shows progress late, shorter costs time.
 LOOK_S = 0.2
 # Seconds in which a scheduler must answer, and between two tries to reach one that went away.
@@ -26,6 +31,13 @@ ANSWER_S, AGAIN_S = 10.0, 1.0
 T = TypeVar("T")
 R = TypeVar("R")
 Results = Iterator[tuple[str, R | ShoeReaderError]]
+
+
+class Scheduler(NamedTuple):
+    """The address of a Dask scheduler, and the certificates to meet it with."""
+
+    address: str
+    security: Security | None
 
 
 class Pool(Protocol):
@@ -59,8 +71,8 @@ class Cluster:
     `patience_s` seconds.
     """
 
-    def __init__(self, address: str, *, patience_s: float, say: Callable[[str], None]) -> None:
-        self._address = address
+    def __init__(self, at: Scheduler, *, patience_s: float, say: Callable[[str], None]) -> None:
+        self._address, self._security = at
         self._patience_s = patience_s
         self._say = say
 
@@ -80,7 +92,12 @@ class Cluster:
         until = time.monotonic() + self._patience_s
         while True:
             try:
-                return Client(self._address, timeout=ANSWER_S, set_as_default=False)
+                return Client(
+                    self._address,
+                    security=self._security,
+                    timeout=ANSWER_S,
+                    set_as_default=False,
+                )
             except OSError as error:
                 if time.monotonic() >= until:
                     raise OutsideError(
@@ -91,13 +108,51 @@ class Cluster:
                 time.sleep(AGAIN_S)
 
 
-def own_workers(count: int, closing: ExitStack) -> str:
-    """Start so many workers on this machine, a core each; return their scheduler's address."""
+def own_workers(count: int, closing: ExitStack) -> Scheduler:
+    """Start so many workers on this machine, a core each; return where they are asked.
+
+    They run what they are sent: nobody else on this machine has the certificate of this run.
+    """
+    security = Security.temporary()
     cluster = LocalCluster(
-        n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=count,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs="CRITICAL",
+        protocol="tls://",
+        security=security,
     )
     closing.enter_context(cluster)
-    return str(cluster.scheduler_address)
+    return Scheduler(str(cluster.scheduler_address), security)
+
+
+def scheduler_at(address: str, tls: Sequence[str] | None) -> Scheduler:
+    """Return where a scheduler is asked; `tls` are files: authority, own certificate, its key.
+
+    ConfigurationError where strangers could reach it: workers run what anybody sends them.
+    """
+    scheme, _, where = address.rpartition("://")
+    if tls is None and (scheme == "tls" or urlsplit(f"//{where}").hostname not in LOOPBACK):
+        raise ConfigurationError(
+            f"--scheduler {address}: whoever reaches a scheduler runs programs on its workers; "
+            "start both with certificates (dask scheduler --tls-ca-file ...), and give the address "
+            "as tls://HOST:PORT with --tls CA CERTIFICATE KEY"
+        )
+    if tls is None:
+        return Scheduler(address, None)
+    if scheme != "tls":
+        raise ConfigurationError(f"--scheduler {address}: with --tls write tls://{where}")
+    missing = [name for name in tls if not Path(name).is_file()]
+    if missing:
+        raise ConfigurationError(f"--tls: there is no file {', '.join(missing)}; give three files")
+    authority, certificate, key = tls
+    security = Security(
+        tls_ca_file=authority,
+        tls_client_cert=certificate,
+        tls_client_key=key,
+        require_encryption=True,
+    )
+    return Scheduler(address, security)
 
 
 def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:

@@ -26,6 +26,7 @@ from av.video.stream import VideoStream
 
 from vision.camera.planes import upright
 from vision.errors import ConfigurationError, OutsideError
+from vision.secrets import masked, shown
 from vision.sight.geometry.frame import Frame, Image, Pixels
 
 # Bytes read at once to hash a film. Smaller asks an object store more often, larger only takes
@@ -116,11 +117,11 @@ def survey(url: str) -> Survey:
         frames, keys = _key_frames(container, stream, rate)
     if keys is None:
         raise OutsideError(
-            f"{url}: its time stamps go back: it is several recordings in one; part it where each "
-            "begins, and read each by itself"
+            f"{shown(url)}: its time stamps go back: it is several recordings in one; part it "
+            "where each begins, and read each by itself"
         )
     if not frames:
-        raise OutsideError(f"{url}: holds not one frame; record or copy it again")
+        raise OutsideError(f"{shown(url)}: holds not one frame; record or copy it again")
     return Survey(digest.hexdigest(), size, str(rate), frames, keys)
 
 
@@ -222,12 +223,13 @@ def _opened(url: str, moved: Moved) -> Iterator[tuple[InputContainer, VideoStrea
             )
         except FFmpegError as error:
             raise OutsideError(
-                f"{url}: is not a film that can be opened ({error.strerror}): the recorder did not "
-                "end it in order, or it was damaged; copy it again, or have its index repaired"
+                f"{shown(url)}: is not a film that can be opened ({error.strerror}): the recorder "
+                "did not end it in order, or it was damaged; copy it again, or have its index "
+                "repaired"
             ) from error
         with container:
             if not container.streams.video:
-                raise OutsideError(f"{url}: has no pictures; give the recording of a table")
+                raise OutsideError(f"{shown(url)}: has no pictures; give the recording of a table")
             stream = container.streams.video[0]
             # One thread: a piece has one core, and others have theirs.
             stream.thread_type = "NONE"
@@ -240,19 +242,19 @@ def _reachable(url: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise ConfigurationError(f"{url}: no such recording; check the address") from error
+        raise ConfigurationError(f"{shown(url)}: no such recording; check the address") from error
     except (ImportError, ValueError) as error:
         raise ConfigurationError(
-            f"{url}: this kind of address cannot be read ({error}); install what fsspec names for "
-            "it, on the workers too"
+            f"{shown(url)}: this kind of address cannot be read ({masked(str(error))}); install "
+            "what fsspec names for it, on the workers too"
         ) from error
     except FFmpegError as error:
         raise OutsideError(
-            f"{url}: cannot be read on ({error.strerror}); copy the film again, or check what it "
-            "lies on"
+            f"{shown(url)}: cannot be read on ({error.strerror}); copy the film again, or check "
+            "what it lies on"
         ) from error
     except OSError as error:
         raise OutsideError(
-            f"{url}: cannot be read ({error.strerror or error}); check the disk, the network or "
-            "the object store and its keys"
+            f"{shown(url)}: cannot be read ({masked(str(error.strerror or error))}); check the "
+            "disk, the network or the object store and its keys"
         ) from error

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 from vision.reread.evening import Evening, load_evening
+from vision.secrets import shown
 
 TABLE_FILE = "table.toml"  # of a folder that holds one film
 EVENINGS = (".jsonl", ".sqlite")  # endings of what was said that evening, in the order of choice
@@ -98,8 +99,8 @@ def _table_file(url: str, given: Path | None) -> Path:
         if path.is_file():
             return path
     raise ConfigurationError(
-        f"{url}: no table file; put {choice[0].name} or {TABLE_FILE} beside the film, or name one "
-        "with --table"
+        f"{shown(url)}: no table file; put {choice[0].name} or {TABLE_FILE} beside the film, or "
+        "name one with --table"
     )
 
 

@@ -15,6 +15,7 @@ from vision.record.codec import record_to_json
 from vision.reread.compare import Difference
 from vision.reread.evening import Coup
 from vision.reread.rereading import Reread
+from vision.secrets import shown
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
@@ -57,7 +58,7 @@ def write_report(out: Path, found: Sequence[Reread], cost: str) -> None:
 def _data(found: Reread) -> dict[str, object]:
     differences, then = found.differences, found.then
     return {
-        "recording": found.recording.url,
+        "recording": shown(found.recording.url),
         "table": f"{found.recording.table.site}/{found.recording.table.table}",
         "error": found.error,
         "seconds": round(found.seconds, 1),

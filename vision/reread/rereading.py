@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
-from vision.errors import ShoeReaderError
+from vision.errors import ConfigurationError, ShoeReaderError
 from vision.files import make_folder, write_whole
 from vision.game.events import Started
 from vision.game.rules import Dealing
@@ -26,6 +26,7 @@ from vision.reread.kept import Kept
 from vision.reread.pieces import Piece, PieceRead, plan
 from vision.reread.progress import Progress
 from vision.reread.recordings import Recording, settings_text
+from vision.secrets import shown
 from vision.version import VERSION
 from vision.wire.messages import Message, message_line
 from vision.wire.session import TableSession, new_header, new_session
@@ -74,6 +75,12 @@ class Rereading:
         self._reading = reading
         self._progress = progress
         self._minutes = minutes
+        # A folder of an earlier run is gone on with; in any other nothing is written.
+        if out.is_dir() and any(out.iterdir()) and not (out / "pieces").is_dir():
+            raise ConfigurationError(
+                f"--out {out}: holds other files, which are not overwritten; give a new folder, or "
+                "that of an earlier run"
+            )
         make_folder(out)
         self._kept = Kept(out / "pieces")
 
@@ -137,7 +144,7 @@ class Rereading:
         for key, result in self._pool.run(self._reading.read, wanted):
             reads[key] = result
             if isinstance(result, ShoeReaderError):
-                self._progress.say(f"{wanted[key].url}: {result}")
+                self._progress.say(f"{shown(wanted[key].url)}: {result}")
             else:
                 self._kept.keep_piece(wanted[key], result)
                 self._progress.add(result.cost)

@@ -2,43 +2,59 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
 from vision.errors import OutsideError
+from vision.files import taken
 from vision.wire.messages import Message, message_line
+
+log = logging.getLogger(__name__)
 
 
 class MessagesFile:
-    """Writes messages to a file, each flushed to the system at once."""
+    """Writes messages to a new file, each flushed to the system at once.
+
+    A file that cannot be written on is left, and the log says so: whatever becomes of it, the table
+    is read on. `failure` says why, "" while all is well.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Create or empty the file; OutsideError when that cannot be done."""
+        """Create the file; ConfigurationError where it is there already, OutsideError."""
         self._path = path
+        self.failure = ""
+        # A device or a pipe is there already, and nothing in it is lost.
+        is_new = not path.exists() or path.is_file()
         try:
-            self._file = path.open("w", encoding="utf-8", newline="\n")
+            self._file = path.open("x" if is_new else "w", encoding="utf-8", newline="\n")
+        except FileExistsError:
+            raise taken(path) from None
         except OSError as error:
             raise self._outside(error) from error
 
     def write(self, messages: Iterable[Message]) -> None:
-        """Add the messages and flush; OutsideError when the disk refuses."""
+        """Add the messages and flush."""
         self.write_lines(map(message_line, messages))
 
     def write_lines(self, lines: Iterable[str]) -> None:
-        """Add messages that are lines already; OutsideError when the disk refuses."""
+        """Add messages that are lines already."""
+        if self.failure:
+            return
         try:
             self._file.writelines(line + "\n" for line in lines)
             self._file.flush()
         except OSError as error:
-            raise self._outside(error) from error
+            self.failure = str(self._outside(error))
+            log.error("%s", self.failure)  # it is of the disk, no defect
 
     def close(self) -> None:
-        """Close the file; OutsideError when the last lines cannot be written."""
+        """Close the file."""
         try:
             self._file.close()
         except OSError as error:
-            raise self._outside(error) from error
+            self.failure = self.failure or str(self._outside(error))
 
     def _outside(self, error: OSError) -> OutsideError:
         return OutsideError(

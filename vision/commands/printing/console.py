@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from vision.audit.verify import Trust
@@ -67,16 +68,22 @@ class Console:
             f"  {clock(seconds)}{share}  coup {max(self.results, default=0)}  "
             f"{metrics.cards_out} cards out, {metrics.cards_read} read  {metrics.fps():g} frames/s"
         )
-        print(f"\r\x1b[K{words}", end="", flush=True)
+        _print(f"\r\x1b[K{words}", end="")
 
     def say(self, line: str) -> None:
         """Print one line above the progress line."""
-        print(f"\r\x1b[K{line}" if self._terminal else line, flush=True)
+        _print(f"\r\x1b[K{line}" if self._terminal else line)
 
     def end(self) -> None:
         """Remove the progress line."""
         if self._terminal:
-            print("\r\x1b[K", end="", flush=True)
+            _print("\r\x1b[K", end="")
+
+
+def _print(words: str, end: str = "\n") -> None:
+    """Print; a table is read on where that fails, and the end of the run says so."""
+    with suppress(OSError):
+        print(words, end=end, flush=True)
 
 
 class LoggedConsole(Console):

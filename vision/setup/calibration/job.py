@@ -17,7 +17,7 @@ import numpy as np
 from vision.config.editor import TableFile
 from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import write_whole
+from vision.files import free_name, write_whole
 from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
     Found,
@@ -287,8 +287,8 @@ class Calibration:
         return path.name if path.parent == target.parent else str(path)
 
     def _beside(self, name: str) -> Path:
-        """Return the path of a file that belongs to the table file."""
-        return self.target.with_name(f"{self.target.stem}-{name}")
+        """Return the path of a new file that belongs to the table file."""
+        return free_name(self.target.with_name(f"{self.target.stem}-{name}"))
 
     def _card_mm(self) -> tuple[float, float]:
         return POKER_MM if self._old is None else self._old.card_mm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import signal
@@ -17,6 +18,8 @@ from vision.commands import COMMANDS, GROUPS, module_of
 from vision.errors import OutsideError, ShoeReaderError
 from vision.version import VERSION
 
+# What the system says of an output that is full, closed, broken, or that nobody reads.
+OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO, errno.EPIPE)
 INTERRUPTED = 130  # exit status after Ctrl-C: 128 and SIGINT, as shells have it
 DESCRIPTION = (
     "Watches a Punto Banco table, reads each card as it leaves the shoe, checks the tableau and "
@@ -31,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     _replace_closed()
     signal.signal(signal.SIGTERM, _terminate)
     logging_setup.set_up()
-    code, ended = 0, False
+    code, ended, failure = 0, False, ""
     try:
         code = _dispatch(words)
     except ShoeReaderError as error:
@@ -42,9 +45,11 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as end:  # of argparse, and of a service that is stopped
         code, ended = end.code if isinstance(end.code, int) else int(end.code is not None), True
     except OSError as error:
-        if not _is_of_output(error):
+        # Every other file that is written has a name, and words of its command.
+        if error.errno not in OF_OUTPUT or error.filename is not None:
             raise
-    if failure := _output_failure(sys.stdout):
+        failure = error.strerror
+    if failure := _output_failure(sys.stdout) or failure:
         logging_setup.fail(f"cannot write the output: {failure}; what was printed is not whole")
         code = code or OutsideError.exit_code
     _output_failure(sys.stderr)
@@ -62,15 +67,6 @@ def _replace_closed() -> None:
                 os.dup2(handle, number)
                 os.close(handle)
             setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115
-
-
-def _is_of_output(error: OSError) -> bool:
-    """Whether it is standard output that failed, which then still fails."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return isinstance(error, BrokenPipeError)
 
 
 def _output_failure(stream: TextIO) -> str:

@@ -263,7 +263,7 @@ def picture_files(folder: Path) -> list[Path]:
     if len(names) > 1 and (len(forms) > 1 or "0" not in min(forms)):
         log.warning(
             "%s: the names of the pictures do not say their order, which is guessed: from %s to "
-            "%s. Number them if that is wrong",
+            "%s; number them if that is wrong",
             folder,
             names[0].name,
             names[-1].name,
@@ -277,7 +277,7 @@ def pictures(names: list[Path]) -> Iterator[Decoded]:
         data = name.read_bytes()
         image = decode_picture(data)
         if image is None:
-            raise OutsideError(f"{name}: {why_no_picture(data)}, or remove it from the folder")
+            raise OutsideError(f"{name}: cannot be read: {why_no_picture(data)}; or remove it")
         yield Decoded(image)
 
 

@@ -94,7 +94,7 @@ class GreyPictures:
             return
         self._said = True
         log.warning(
-            "%s has no colours: red and black suits look alike. Switch the camera's night mode "
+            "%s has no colours: red and black suits look alike; switch the camera's night mode "
             "(infrared) and its black and white off, and give the table light",
             what,
         )

@@ -141,7 +141,9 @@ def scheduler_at(address: str, tls: Sequence[str] | None) -> Scheduler:
     if tls is None:
         return Scheduler(address, None)
     if scheme != "tls":
-        raise ConfigurationError(f"--scheduler {address}: with --tls write tls://{where}")
+        raise ConfigurationError(
+            f"--scheduler {address}: --tls is for tls addresses; write tls://{where}"
+        )
     missing = [name for name in tls if not Path(name).is_file()]
     if missing:
         raise ConfigurationError(f"--tls: there is no file {', '.join(missing)}; give three files")

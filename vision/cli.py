@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
         # Every other file that is written has a name, and words of its command.
         if error.errno not in OF_OUTPUT or error.filename is not None:
             raise
-        failure = error.strerror
+        failure = error.strerror or str(error)
     if failure := _output_failure(sys.stdout) or failure:
         logging_setup.fail(f"cannot write the output: {failure}; what was printed is not whole")
         code = code or OutsideError.exit_code

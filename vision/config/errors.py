@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from vision.secrets import PLACE
 from vision.sight.geometry.plane import Homography, Lens
 
 # Characters of a faulty value that a message shows.
@@ -30,6 +31,13 @@ FLAT = 1e-3
 
 Point = tuple[float, float]
 Points = NDArray[np.float32]
+
+
+# What is wrong with a variable in another key than the camera's address.
+UNFILLED = (
+    "${NAME} is filled in only in [camera] source; write the value itself, and name the variable "
+    "of a password in password_env"
+)
 
 
 class Fault(NamedTuple):
@@ -168,3 +176,15 @@ def _flat(corners: Points) -> bool:
 
 def _shown(point: Point) -> str:
     return f"({point[0]:g}, {point[1]:g})"
+
+
+def with_variables(data: object, key: str = "") -> Iterator[str]:
+    """Yield the keys whose values name a variable that nothing fills in."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from with_variables(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(data, list):
+        for value in data:
+            yield from with_variables(value, key)
+    elif isinstance(data, str) and PLACE.search(data) and key != "camera.source":
+        yield key

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import socket
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -19,7 +18,7 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from vision.config.errors import explain, view_faults
+from vision.config.errors import UNFILLED, explain, view_faults, with_variables
 from vision.config.fields import (
     Hosts,
     IpText,
@@ -36,7 +35,7 @@ from vision.config.fields import (
 from vision.config.profiles import DEFAULT
 from vision.errors import ConfigurationError
 from vision.files import text_of
-from vision.secrets import PLACE, has_password, shown
+from vision.secrets import has_password, shown
 from vision.sight.geometry.frame import Frame, Points
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 
@@ -48,12 +47,6 @@ FILE_LIMIT = 1024 * 1024
 MARGIN_MM = 60.0
 REFUSED = (
     "a password stands in it; put the password in an environment variable, and ${NAME} in its place"
-)
-
-
-UNFILLED = (
-    "${NAME} is filled in only in [camera] source; write the value itself, and name the variable "
-    "of a password in password_env"
 )
 
 
@@ -463,7 +456,7 @@ def load(path: Path) -> TableConfig:
         raise ConfigurationError(
             f"{path}: is not valid TOML: {error}; correct that line"
         ) from error
-    unfilled = [f"{path}: {key}: {UNFILLED}" for key in _with_variables(data)]
+    unfilled = [f"{path}: {key}: {UNFILLED}" for key in with_variables(data)]
     if unfilled:
         raise ConfigurationError("\n".join(unfilled))
     try:
@@ -480,18 +473,6 @@ def load(path: Path) -> TableConfig:
     if faults:
         raise ConfigurationError("\n".join(f"{path}: {key}: {words}" for key, words in faults))
     return config
-
-
-def _with_variables(data: object, key: str = "") -> Iterator[str]:
-    """Yield the keys whose values name a variable that nothing fills in."""
-    if isinstance(data, dict):
-        for name, value in data.items():
-            yield from _with_variables(value, f"{key}.{name}" if key else str(name))
-    elif isinstance(data, list):
-        for value in data:
-            yield from _with_variables(value, key)
-    elif isinstance(data, str) and PLACE.search(data) and key != "camera.source":
-        yield key
 
 
 def with_source(config: TableConfig, source: str) -> TableConfig:

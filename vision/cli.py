@@ -10,7 +10,6 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn, TextIO
 
 from vision import logging_setup

@@ -20,7 +20,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs a device that i
 WORDS = {
     "explain": ["explain", "9s 7d 4h Kc"],
     "table": ["explain", "--table"],
-    "contract": ["contract"],
+    "contract": ["floor", "contract"],
     "help": ["--help"],
     "version": ["--version"],
 }
@@ -112,14 +112,14 @@ def test_what_is_there_is_not_overwritten(
     folder.mkdir()
     (folder / "table.toml").write_text("mine", encoding="utf-8")
     words = {
-        "contract": ["--out", mine],
-        "calibrate": ["--sheet", mine],
-        "simulate": [folder, "--coups", "1"],
-        "enrol": [table, "--out", mine],
-        "reread": [tmp_path / "film.mp4", "--out", folder, "--table", table],
-        "backup": [tmp_path / "table.sqlite", mine],
+        "contract": ["floor", "contract", "--out", mine],
+        "calibrate": ["calibrate", "--sheet", mine],
+        "simulate": ["simulate", folder, "--coups", "1"],
+        "enrol": ["enrol", table, "--out", mine],
+        "reread": ["floor", "reread", tmp_path / "film.mp4", "--out", folder, "--table", table],
+        "backup": ["log", "backup", tmp_path / "table.sqlite", mine],
     }[name]
-    assert cli.main([name, *map(str, words)]) == 2
+    assert cli.main([*map(str, words)]) == 2
     assert "overwritten" in capsys.readouterr().err
     assert mine.read_text("utf-8") == (folder / "table.toml").read_text("utf-8") == "mine"
 

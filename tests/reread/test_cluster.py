@@ -139,5 +139,5 @@ def test_own_workers_are_closed_to_other_programs() -> None:
     with ExitStack() as closing:
         at = own_workers(1, closing)
         assert at.address.startswith("tls://")
-        with pytest.raises(OSError, match=r"(?i)tls|ssl|timed out|security"):
+        with pytest.raises(OSError, match=r"(?i)tls|ssl|timed out|security|reset"):
             Client(at.address.replace("tls://", "tcp://"), timeout=3, set_as_default=False)

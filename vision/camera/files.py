@@ -234,7 +234,7 @@ class _Decoding:
                 if packet.pts is not None and packet.time_base is not None:
                     end = (packet.pts + (packet.duration or 0)) * packet.time_base
                     self.promise.end_s = max(self.promise.end_s, float(end))
-                yield cast(Packet[VideoStream], packet)
+                yield cast("Packet[VideoStream]", packet)
         except FFmpegError:
             self.broken = True
 

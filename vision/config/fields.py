@@ -98,9 +98,10 @@ def _host(text: str) -> str:
 Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_hosts), Field(min_length=1)
 ]
-ProfileName = Annotated[str, AfterValidator(_profile_name), Field(min_length=1)]
+ProfileName = Annotated[str, AfterValidator(_needed), AfterValidator(_profile_name)]
 IpText = Annotated[str, AfterValidator(_ip)]
 PathText = Annotated[str, AfterValidator(_from_folder)]
+NeededText = Annotated[str, AfterValidator(_needed)]
 NeededPath = Annotated[str, AfterValidator(_needed), AfterValidator(_from_folder)]
 TopicLevel = Annotated[str, AfterValidator(_topic_level)]
 Slots = Annotated[dict[Slot, Polygon], BeforeValidator(_slots_by_name)]

@@ -23,6 +23,7 @@ from vision.config.fields import (
     Hosts,
     IpText,
     NeededPath,
+    NeededText,
     PathText,
     Point,
     Polygon,
@@ -331,7 +332,7 @@ class OrdersSection(Section):
 class MetricsSection(Section):
     """Where the metrics are served for Prometheus; without a port they are not served."""
 
-    host: str = Field(default="127.0.0.1", min_length=1)
+    host: NeededText = "127.0.0.1"
     port: Port | None = None
 
 
@@ -343,7 +344,7 @@ class BoardSection(Section):
     the proxy, whose word on who asks is taken. An empty `username` uses the account of [broker].
     """
 
-    host: str = Field(default="127.0.0.1", min_length=1)
+    host: NeededText = "127.0.0.1"
     port: Port = 8080
     title: str = Field(default="", max_length=60)
     language: str = Field(default="en", pattern="^[a-z]{2}$")

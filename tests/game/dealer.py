@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tests.game.snapshots import Snapshots
 from vision.game.cards import Card, parse_cards
-from vision.game.commands import Confirm
+from vision.game.commands import Confirm, NewShoe
 from vision.game.coup.state import Table, new_table
 from vision.game.events import (
     CardOut,
@@ -15,6 +16,7 @@ from vision.game.events import (
     CardRemoved,
     Event,
     Role,
+    ShoeStarted,
     Slot,
     Started,
 )
@@ -35,23 +37,35 @@ def cards(text: str) -> tuple[Card, ...]:
 
 @dataclass
 class Dealer:
-    """Deals at one table; `now` is the time of the last event, `pause` the time between two."""
+    """Deals at one table; `now` is the time of the last event, `pause` the time between two.
+
+    `whole`: what becomes of the cards is told coup by coup (`CoupSeen`).
+    """
 
     rules: Rules = field(default_factory=Rules)
     now: int = 1_000_000
     pause: int = 400
     order: int = 0
+    whole: bool = False
 
     def __post_init__(self) -> None:
         self.table: Table = new_table(self.rules)
+        self.snapshots = Snapshots(self.rules)
         self.said: list[Output] = []
         self.events: list[Event] = []
         self.lying: list[int] = []
 
     def tell(self, event: Event) -> tuple[Output, ...]:
         """Step the table by one event and return what was said."""
-        self.table, said = step(self.table, event)
+        if isinstance(event, ShoeStarted | NewShoe):
+            self.snapshots.begin_shoe()
+        whole = self.snapshots.take(event) if self.whole else (event,)
+        said = tuple(output for each in whole for output in self._step(each))
         self.said += said
+        return said
+
+    def _step(self, event: Event) -> tuple[Output, ...]:
+        self.table, said = step(self.table, event)
         self.events.append(event)
         return said
 

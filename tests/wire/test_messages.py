@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +20,7 @@ from vision.game.events import (
     CardPlaced,
     CardRead,
     Event,
+    Life,
     Role,
     Slot,
     Started,
@@ -63,6 +64,8 @@ from vision.record.codec import (
     canonical,
     event_from_json,
     event_to_json,
+    fields_of,
+    is_record,
     to_json,
 )
 from vision.record.facts import Fact
@@ -393,6 +396,7 @@ values: dict[Any, st.SearchStrategy[Any]] = {
     Winner: st.sampled_from(Winner),
     Medium: st.sampled_from(Medium),
     Fact: st.sampled_from(Fact),
+    Life: st.sampled_from(Life),
     tuple[str, ...]: st.lists(st.text(max_size=5), max_size=3).map(tuple),
 }
 
@@ -401,6 +405,11 @@ def one_of(hint: Any) -> st.SearchStrategy[Any]:
     """Give values of a field's type."""
     if hint in values:
         return values[hint]
+    if is_record(hint):
+        fields = {field.name: one_of(field.hint) for field in fields_of(hint)}
+        return st.fixed_dictionaries(fields).map(lambda chosen: hint(**chosen))
+    if get_origin(hint) is tuple:
+        return st.lists(one_of(hint.__args__[0]), max_size=3).map(tuple)
     choices = [choice for choice in hint.__args__ if choice is not type(None)]
     return st.none() | one_of(choices[0])
 

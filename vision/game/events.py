@@ -71,6 +71,70 @@ class Event:
 # --- what the camera saw -------------------------------------------------------------------------
 
 
+class Life(StrEnum):
+    """What has become of a card that left the shoe."""
+
+    OUT = "out"  # not at rest yet
+    LYING = "lying"
+    REMOVED = "removed"  # taken from the layout
+    RETURNED = "returned"  # went back into the shoe; drawn again, it is the next number
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCard:
+    """A card of a coup as sight now believes it.
+
+    `order` is its place among the cards that left this shoe, `out_at` when it left (Unix ms).
+    `slot` is where it lies or lay; `None`: nowhere yet, or outside every slot. `face_up`: whether
+    its face shows or showed. `card` is that face as read, with the probability (0 to 1) that it is
+    right and the next best one; `declined`: it lies open and the reader declines to name it.
+    `switched` is another face that lies in its place now.
+    """
+
+    order: int
+    out_at: int
+    life: Life
+    slot: Slot | None = None
+    face_up: bool = False
+    card: Card | None = None
+    declined: bool = False
+    confidence: float = 0.0
+    second: Card | None = None
+    switched: Card | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Allegation:
+    """A fault that only sight can know: a code of `fault_table`, of that card or of the coup.
+
+    `odds`: how many times likelier it is than the best explanation in which nobody did wrong.
+    """
+
+    code: str
+    order: int | None
+    odds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoupSeen(Event):
+    """A coup, whole, as sight now believes it; a later one of the same coup replaces it.
+
+    `coup` counts the coups that sight has begun in this shoe, from 1, the burn among them where it
+    saw one. `cards` are all that left the shoe in it, in the order of leaving, those that are gone
+    or went back included. `sure`: no other layout is likely; else the result waits and no fault
+    that rests on the layout is alleged yet. `doubt`: words for people when sight stays unsure
+    (REVIEW): then nothing is alleged of the dealer. `odds`: how many times likelier a departure
+    from procedure is than the best explanation without one.
+    """
+
+    coup: int
+    cards: tuple[SeenCard, ...]
+    alleged: tuple[Allegation, ...] = ()
+    sure: bool = True
+    doubt: str = ""
+    odds: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class CardOut(Event):
     """A card left the shoe; `unseen`: only the mouth of the shoe says so until now."""

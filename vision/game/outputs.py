@@ -144,7 +144,8 @@ class Alert:
     that gave rise to it; `exposed` says whether its face lies open. `check_card`: the fault would
     not be one under the second-best reading of a card. `deadline` is the next one to pass, and
     `deadline_at` when the last has passed; `in_time` is then whether it had been rectified, or
-    brought to management, before.
+    brought to management, before. `odds`: how many times likelier it was, as it was raised, than
+    the best explanation in which nobody did wrong.
     """
 
     id: str
@@ -175,6 +176,7 @@ class Alert:
     remedy: str = ""
     reason: str = ""
     changed_at: int = 0
+    odds: float | None = None
 
 
 class AlertChanged(NamedTuple):

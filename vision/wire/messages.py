@@ -367,6 +367,7 @@ def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
         "remedy": alert.remedy,
         "reason": alert.reason,
         "changed_at": iso(alert.changed_at),
+        **({} if alert.odds is None else {"odds": float(f"{alert.odds:.3g}")}),
     }
 
 

@@ -158,6 +158,7 @@ def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
         confidence=fault.confidence,
         check_card=fault.check_card,
         changed_at=context.at,
+        odds=fault.odds,
     )
 
 

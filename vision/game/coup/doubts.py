@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vision.game.coup.alerts import OPEN
-from vision.game.coup.fault_finding import FaultContext, find
+from vision.game.coup.fault_finding import FaultContext, find, of_sight
 from vision.game.coup.fault_table import Fault
 from vision.game.coup.state import NO_MARKS, Coup, lay_out
 
@@ -29,13 +29,17 @@ def open_reviews(coup: Coup) -> tuple[Fault, ...]:
         for tracked in coup.alerts
         if tracked.alert.by and tracked.alert.state not in OPEN
     }
-    return tuple(fault for fault in coup.noticed if fault.code == REVIEW and fault.key not in ruled)
+    found = (*coup.noticed, *of_sight(coup))
+    return tuple(fault for fault in found if fault.code == REVIEW and fault.key not in ruled)
+
+
+def is_sure(coup: Coup) -> bool:
+    """Whether the coup lies as sight says: sight is sure of it, or a person has ruled so."""
+    return coup.sure or coup.stands or (bool(coup.doubt) and not open_reviews(coup))
 
 
 def cards_in_review(coup: Coup) -> frozenset[int]:
     """Return the orders of the cards of which it is not known whether they are there."""
-    if not coup.noticed:
-        return frozenset()
     return frozenset(fault.order for fault in open_reviews(coup) if fault.order is not None)
 
 

@@ -15,8 +15,11 @@ from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault, card_name, words_of
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, HandLayout, lay_out
 from vision.game.editions import Edition
-from vision.game.events import Slot
+from vision.game.events import Allegation, Slot
 from vision.game.rules import Dealing, Rules
+
+# How the keys begin of the faults that rest on where every card lies, or in which order they left.
+_OF_LAYOUT = ("first-four", "extra", "due", "cleared", "WRONG_REMOVED", "entered")
 
 
 class FaultContext(NamedTuple):
@@ -157,7 +160,7 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
     """Return every fault of the coup at that moment, the gravest matters first."""
     coup, layout = context.coup, context.layout
     if coup.void:
-        return coup.noticed
+        return (*coup.noticed, *of_sight(coup))
     found = _first_four(context)
     if layout.extras:
         found += _extras(context)
@@ -168,7 +171,50 @@ def find(context: FaultContext) -> tuple[Fault, ...]:
         if layout.surely_due:
             found += _cleared_early(context)
     found += card_faults(context)
-    return (*found, *coup.noticed)
+    return _with_odds(coup, (*found, *coup.noticed))
+
+
+def rests_on_layout(key: str) -> bool:
+    """Whether the fault of that key is found in how the cards lie, not in one card alone."""
+    return key.split(":", maxsplit=1)[0] in _OF_LAYOUT
+
+
+def of_sight(coup: Coup) -> tuple[Fault, ...]:
+    """Return what only sight can know: the doubt about the coup, and what it alleges."""
+    found = [_alleged(coup, allegation) for allegation in coup.alleged]
+    if coup.doubt:
+        text = f"{words_of('REVIEW', about='this coup')} {coup.doubt}"
+        found.append(Fault(coup.doubt_key, "REVIEW", text))
+    return tuple(found)
+
+
+def _alleged(coup: Coup, allegation: Allegation) -> Fault:
+    code, order = allegation.code, allegation.order
+    card = next((card for card in coup.cards if card.order == order), None)
+    slot = None if card is None else card.ruled_slot
+    name = card_name(slot, order or 0)
+    facts = {"card": "one face", "now": "another", "other": "another", "about": f"card {name}"}
+    text = words_of(code, slot=name, order=order, before="before its time", **facts)
+    fault = Fault(f"{code}:{order or ''}", code, text, order=order)
+    if card is not None:
+        fault = card_fault(code, card, slot, text)
+    grade = 0 if slot is None or slot.is_punto else 1
+    return replace(fault, grade=grade, odds=allegation.odds)
+
+
+def _with_odds(coup: Coup, found: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """Return the faults with what sight alleges, each with its odds."""
+    alleged = {fault.key: fault for fault in of_sight(coup)}
+    if coup.odds is None and not alleged:
+        return found
+    keys = {fault.key for fault in found}
+    told = (
+        fault
+        if fault.kind.of_reader
+        else replace(fault, odds=alleged[fault.key].odds if fault.key in alleged else coup.odds)
+        for fault in found
+    )
+    return (*told, *(fault for key, fault in alleged.items() if key not in keys))
 
 
 def _first_four(context: FaultContext) -> list[Fault]:

@@ -83,7 +83,8 @@ class Fault:
     """A fault as found: `key` is the same for as long as it is about the same thing.
 
     `grade` counts up from its mildest state. `waits`: no time limit passes, because a card on which
-    it rests is in doubt. The other fields are the facts at that time.
+    it rests is in doubt. `odds`: how many times likelier it is than the best explanation in which
+    nobody did wrong, where sight says so. The other fields are the facts at that time.
     """
 
     key: str
@@ -100,6 +101,7 @@ class Fault:
     confidence: float | None = None
     check_card: bool = False
     waits: bool = False
+    odds: float | None = None
 
     @property
     def kind(self) -> FaultKind:
@@ -142,7 +144,7 @@ _TABLE = (
     _K("EXPOSED_EARLY", "Card {slot} exposed before its time.", (INFO, WARNING), SETTLEMENT,
        noticed=True),
     _K("EXCESS_CARRIED", "Coup starts with a card carried over: {card}.", (INFO,), ANY_TIME),
-    _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD),
+    _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD, noticed=True),
     _K("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), ANY_TIME,
        holds=True, noticed=True),
     _K("CARD_UNACCOUNTED", "Card {order} left the shoe and is not on the table.", (WARNING,),

@@ -73,12 +73,16 @@ RESULT_LIFE: dict[ResultState | None, dict[ResultEvent, ResultState]] = {
 
 
 class Publishing(NamedTuple):
-    """When a result is published, and by whose order, if any; `over`: its cards are gone."""
+    """When a result is published, and by whose order, if any; `over`: its cards are gone.
+
+    `sure`: the coup lies as sight says. Until it does, what was published stands.
+    """
 
     shoe: str
     at: int
     over: bool
     actor: Command | None = None
+    sure: bool = True
 
 
 def published_results(table: Table) -> tuple[CoupResult, ...]:
@@ -121,7 +125,7 @@ def publish(
     coup: Coup, layout: HandLayout, faults: tuple[Fault, ...], publishing: Publishing
 ) -> tuple[Coup, CoupResult | None]:
     """Return the coup with its result as it is now, and that result if it is a new revision."""
-    why = _why_held(coup, layout, ended=publishing.over)
+    why = _why_held(coup, layout, publishing)
     if why is None:
         return coup, None
     last = coup.result
@@ -163,8 +167,9 @@ def _is_same(
     )
 
 
-def _why_held(coup: Coup, layout: HandLayout, *, ended: bool) -> str | None:
-    """Return why the result is held, "" if it is not, `None` if there is no result yet."""
+def _why_held(coup: Coup, layout: HandLayout, publishing: Publishing) -> str | None:
+    """Return why the result is held, "" if it is not, `None` if there is nothing to say of it."""
+    ended = publishing.over
     if not coup.cards and coup.back:
         return None  # every card of it went back into the shoe: it has yet to be dealt
     finished = layout.opened and (layout.complete or coup.stands or coup.over_at is not None)
@@ -174,6 +179,8 @@ def _why_held(coup: Coup, layout: HandLayout, *, ended: bool) -> str | None:
         return None
     if coup.hold:
         return "hold"
+    if not publishing.sure and not coup.doubt:
+        return "review" if ended and coup.result is None else None
     unread = [card for card in layout.cards if card.face is None]
     if unread and not ended and coup.result is None:
         return None

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault
 from vision.game.editions import Edition
-from vision.game.events import ResultEntered, Slot
+from vision.game.events import Allegation, ResultEntered, Slot
 from vision.game.outputs import Alert, CoupResult
 from vision.game.rules import Rules
 from vision.game.tableau import BANCO, NOWHERE, PUNTO, ExtraCard, check_draws, opening
@@ -73,6 +73,7 @@ class DealtCard(NamedTuple):
     second: Card | None = None
     face: Card | None = None
     marks: Marks = NO_MARKS
+    face_up: bool = False
 
     def read_as(self, card: Card, confidence: float, second: Card | None) -> DealtCard:
         """Return the card with that face read."""
@@ -109,7 +110,10 @@ class Coup(NamedTuple):
     began. `noticed`: faults that its cards do not show. `shown`: the last result that was not held.
     `first`: the order of its first card, or of the next card to leave the shoe where nobody saw its
     cards. `back`: orders of cards that were taken for its own and are in the shoe again, or were
-    none.
+    none. `sight`: its number among the coups that sight has begun, 0 where it has begun none;
+    `alleged`, `sure`, `doubt` and `odds` are those of the last `CoupSeen`. `doubted_at`: when the
+    doubt began that a person has not ruled on (0: there was but one). `carried`: the order of the
+    card that an order made its first, 0 for none.
     """
 
     number: int
@@ -131,6 +135,18 @@ class Coup(NamedTuple):
     complete: bool = False
     first: int = 0
     back: tuple[int, ...] = ()
+    sight: int = 0
+    alleged: tuple[Allegation, ...] = ()
+    sure: bool = True
+    doubt: str = ""
+    doubted_at: int = 0
+    odds: float | None = None
+    carried: int = 0
+
+    @property
+    def doubt_key(self) -> str:
+        """The key of the fault that sight is in doubt about it."""
+        return f"REVIEW:@{self.doubted_at}" if self.doubted_at else "REVIEW:"
 
     def is_over(self, at: int, patience_ms: int) -> bool:
         """Whether the next card to leave the shoe begins the next coup.
@@ -142,7 +158,7 @@ class Coup(NamedTuple):
         if self.void or self.over_at is not None:
             return True
         if not self.cards:
-            return not self.back
+            return not self.back and not self.sight
         if self.cleared_at is None:
             return False
         return len(self.cards) >= 4 or at >= self.cleared_at + patience_ms
@@ -171,7 +187,8 @@ class Shoe(NamedTuple):
     52 faces were read; `surplus`: the orders of the cards of which there are too many.
     `burning`: cards that leave are burn cards; `burn_due` is how many there should be, the first
     included. `last_coup` is the last to be dealt, known once the cut card is out. `partial`: cards
-    may have left unseen.
+    may have left unseen. `sight`: how many coups sight has begun in it, `burn_sight` which of them
+    is the burn (0: none).
     """
 
     name: str
@@ -187,6 +204,8 @@ class Shoe(NamedTuple):
     left: int | None = None
     partial: bool = False
     back: int = 0
+    sight: int = 0
+    burn_sight: int = 0
 
     @property
     def gone(self) -> int:
@@ -264,6 +283,10 @@ class Table(NamedTuple):
         if self.coup is not None and self.coup.number == number:
             return self.coup
         return self.done[number - 1] if 0 < number <= len(self.done) else None
+
+    def coup_of_sight(self, number: int) -> Coup | None:
+        """Return the coup of this shoe that sight counts as that one."""
+        return next((coup for coup in reversed(self.coups) if coup.sight == number > 0), None)
 
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from vision.game.commands import Command
 from vision.game.coup.alerts import BEFORE_NEXT_COUP, AlertContext, pass_deadlines, reconcile
-from vision.game.coup.doubts import alleged, open_reviews
-from vision.game.coup.fault_finding import FaultContext, find
+from vision.game.coup.doubts import alleged, is_sure, open_reviews
+from vision.game.coup.fault_finding import FaultContext, find, rests_on_layout
 from vision.game.coup.fault_table import Fault
 from vision.game.coup.results import (
     Publishing,
@@ -145,7 +145,8 @@ class Transition:
         if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)
         over = coup.is_over(at, rules.removed_after_ms)
-        coup, result = publish(coup, layout, faults, Publishing(shoe.name, at, over, self.actor))
+        publishing = Publishing(shoe.name, at, over, self.actor, _is_sure(coup))
+        coup, result = publish(coup, layout, faults, publishing)
         complete = layout.complete and all(card.face is not None for card in layout.cards)
         if complete != coup.complete:
             coup = coup._replace(complete=complete)
@@ -166,7 +167,9 @@ class Transition:
         faults = find(context)
         if coup.entered is not None:
             faults += entered_faults(coup, layout)
-        return alleged(context, faults) if coup.noticed else faults
+        if not _is_sure(coup):
+            faults = tuple(fault for fault in faults if not rests_on_layout(fault.key))
+        return alleged(context, faults) if coup.noticed or coup.doubt else faults
 
     def with_alerts(self, coup: Coup) -> Coup:
         """Return the coup with its alerts as its faults now are, its result left as it is."""
@@ -175,7 +178,12 @@ class Transition:
     def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
         """Bring the alerts of a coup in line with its faults."""
         gone = "a card of the coup is in doubt" if open_reviews(coup) else "no longer so"
-        alerts = self._reconciled(coup.alerts, faults, coup.number, gone)
+        # Until sight is sure how the coup lies, what was alleged of it is neither so nor not so.
+        waits = not _is_sure(coup) and not coup.doubt
+        left = [t for t in coup.alerts if not waits or not rests_on_layout(t.key)]
+        after = self._reconciled(tuple(left), faults, coup.number, gone)
+        kept = [tracked for tracked in coup.alerts if tracked not in left]
+        alerts = (*kept, *after)
         if late and coup.over_at is not None:
             alerts, changes = pass_deadlines(alerts, BEFORE_NEXT_COUP, self.at)
             self.outputs += changes
@@ -241,6 +249,10 @@ class Transition:
             alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
             self.table = self.table._replace(alerts=alerts)
             self.outputs += changes
+
+
+def _is_sure(coup: Coup) -> bool:
+    return (coup.sure and not coup.doubt) or is_sure(coup)
 
 
 def without(faults: Iterable[Fault], key: str) -> tuple[Fault, ...]:

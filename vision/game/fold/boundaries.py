@@ -219,9 +219,14 @@ def burn_due(rule: BurnRule, first: Card | None) -> int | None:
 
 def end_burn(transition: Transition, shoe: Shoe) -> None:
     """Take the burn as over, and raise what was wrong with it."""
-    rule = transition.rules.burn
-    burned, due = len(shoe.burned), shoe.burn_due
     transition.shoe = shoe._replace(burning=False)
+    judge_burn(transition)
+
+
+def judge_burn(transition: Transition) -> None:
+    """Raise what was wrong with the burn, now that it is over; take back what was not."""
+    rule, shoe = transition.rules.burn, transition.shoe
+    burned, due = len(shoe.burned), shoe.burn_due
     if burned == 0 and rule.kind is not BurnKind.NONE:
         asked = "as the first card counts" if rule.kind is BurnKind.VALUE else f"{rule.cards} cards"
         transition.add_fault(Fault("burn", "BURN_MISSED", words_of("BURN_MISSED", rule=asked)))
@@ -229,6 +234,8 @@ def end_burn(transition: Transition, shoe: Shoe) -> None:
         transition.add_fault(
             Fault("burn", "BURN_WRONG", words_of("BURN_WRONG", burned=burned, due=due))
         )
+    elif transition.has_fault("burn"):
+        transition.drop_fault("burn", "the burn as now seen was right")
 
 
 def last_coup(table: Table) -> int:
@@ -250,7 +257,7 @@ def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:
     shoe, rules = table.shoe, table.rules
     if shoe.last_coup is not None and number > shoe.last_coup:
         yield Fault("cut", "CUT_IGNORED", words_of("CUT_IGNORED", last=shoe.last_coup))
-    left = rules.cards - shoe.gone + 1
+    left = rules.cards - (card.order - 1 - shoe.back)
     if left < FEWEST:
         yield Fault("short", "SHORT_SHOE", words_of("SHORT_SHOE", left=left))
     if table.bets_closed is False:
@@ -274,3 +281,54 @@ def new_shoe(rules: Rules, name: str, *, watch_burn: bool, partial: bool) -> Sho
     due = burn_due(rules.burn, None) if watch_burn else None
     burning = watch_burn and rules.burn.kind is not BurnKind.NONE
     return Shoe(name=name, burning=burning, burn_due=due, partial=partial)
+
+
+# --- burn cards -----------------------------------------------------------------------------------
+
+
+def is_burn_enough(shoe: Shoe) -> bool:
+    """Whether as many cards were burned as the rule asks."""
+    return shoe.burn_due is not None and len(shoe.burned) >= shoe.burn_due
+
+
+def set_burn_card(transition: Transition, event: str, card: DealtCard) -> None:
+    """Replace a burn card and report it."""
+    shoe = transition.shoe
+    burned = tuple(card if old.order == card.order else old for old in shoe.burned)
+    due = shoe.burn_due
+    if burned[0].order == card.order:
+        due = burn_due(transition.rules.burn, card.face)
+    transition.shoe = shoe._replace(burned=burned, burn_due=due)
+    transition.report_card(event, 0, card)
+    transition.report_shoe()
+
+
+def burn_card_placed(transition: Transition, card: DealtCard) -> None:
+    """Put a burn card down; where it lies in a slot, the burn is over and the first coup begins."""
+    shoe = transition.shoe
+    if card.slot is None or not shoe.burning:
+        set_burn_card(transition, "placed", card)
+        return
+    index = [burned.order for burned in shoe.burned].index(card.order)
+    after = shoe.burned[index + 1 :]
+    end_burn(transition, shoe._replace(burned=shoe.burned[:index]))
+    coup = begin(transition, (card, *after))
+    transition.report_card("placed", coup.number, card)
+    transition.evaluate(coup)
+    transition.report_shoe()
+
+
+def detect_burn(transition: Transition) -> None:
+    """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
+    coup = transition.coup
+    if coup is None or coup.number > 1 or not coup.cards:
+        return
+    if not burns(transition) or transition.shoe.burned or coup.result is not None:
+        return
+    first = coup.cards[0]
+    if first.card is None or any(card.slot is not None for card in coup.cards):
+        return
+    aside = len(coup.cards) > 1 and all(card.placed_at is not None for card in coup.cards)
+    if aside or first.removed_at is not None:
+        begin_burn(transition, coup)
+        transition.report_shoe()

@@ -11,17 +11,19 @@ from collections import Counter
 from vision.game.cards import Card, Rank
 from vision.game.coup.doubts import cards_in_review
 from vision.game.coup.fault_table import Fault, words_of
-from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Shoe, Table
+from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Table
 from vision.game.coup.transition import Transition, without
 from vision.game.editions import Edition
 from vision.game.events import CardFound, CardOut, CardPlaced, CardRead, CardRemoved, Slot
 from vision.game.fold.boundaries import (
     begin,
-    begin_burn,
-    burn_due,
+    burn_card_placed,
     burns,
+    detect_burn,
     end_burn,
     ensure_shoe,
+    is_burn_enough,
+    set_burn_card,
     split,
     take_ahead,
 )
@@ -57,7 +59,7 @@ def take_out(transition: Transition, event: CardOut | CardFound, card: DealtCard
         transition.pass_table_deadlines((Deadline.NEXT_CARD,))
     shoe = transition.shoe._replace(last=event.order, out=shoe.out + 1, ended=False)
     transition.shoe = shoe
-    if shoe.burning and not _is_burn_enough(shoe):
+    if shoe.burning and not is_burn_enough(shoe):
         transition.shoe = shoe._replace(burned=(*shoe.burned, card))
         transition.report_card("found" if found else "out", 0, card)
         transition.report_shoe()
@@ -79,19 +81,9 @@ def take_out(transition: Transition, event: CardOut | CardFound, card: DealtCard
         transition.set_coup(coup)  # nothing is known of it until it is said where it lies
     else:
         transition.evaluate(coup)
-    _check_cut_card(transition)
+    check_cut_card(transition)
     if started:
         transition.report_shoe()
-
-
-def _check_cut_card(transition: Transition) -> None:
-    """Raise once that the cut card should have been seen by now."""
-    shoe, rules = transition.shoe, transition.rules
-    if shoe.last_coup is not None:
-        return
-    left = rules.cards - shoe.gone
-    if left == rules.cut_depth - 1:
-        transition.add_fault(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
 
 
 def _find(
@@ -151,7 +143,7 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
         removed_at=None,
     )
     if coup is None:
-        _burn_card_placed(transition, card)
+        burn_card_placed(transition, card)
         return
     coup = _with_changed(coup, card, event.at)
     if card.marks.found:
@@ -169,7 +161,7 @@ def card_placed(transition: Transition, event: CardPlaced) -> None:
         transition.evaluate(coup)
     else:
         transition.set_coup(coup)
-    _detect_burn(transition)
+    detect_burn(transition)
 
 
 def _in_turn(transition: Transition, coup: Coup, card: DealtCard, *, after: int) -> Coup:
@@ -248,12 +240,12 @@ def card_read(transition: Transition, event: CardRead) -> None:
     else:
         card = _reread(transition, card, event)
     if coup is None:
-        _set_burn_card(transition, "read", card)
+        set_burn_card(transition, "read", card)
     else:
         transition.set_coup(_with_changed(coup, card, event.at))
         transition.report_card("read", coup.number, card)
     recount(transition, card.order, 0 if coup is None else coup.number, (before, card.face))
-    _detect_burn(transition)
+    detect_burn(transition)
 
 
 def _read(transition: Transition, coup: Coup | None, card: DealtCard, event: CardRead) -> DealtCard:
@@ -307,12 +299,22 @@ def _contradicted(transition: Transition, card: DealtCard) -> DealtCard:
     return card.marked(marks._replace(confirmed=False))
 
 
+def check_cut_card(transition: Transition) -> None:
+    """Raise once that the cut card should have been seen by now."""
+    shoe, rules = transition.shoe, transition.rules
+    if shoe.last_coup is not None:
+        return
+    left = rules.cards - shoe.gone
+    if left < rules.cut_depth and not transition.has_fault("cut"):
+        transition.add_fault(Fault("cut", "CUT_MISSING", words_of("CUT_MISSING", left=left)))
+
+
 def recount(
     transition: Transition, order: int, coup: int, faces: tuple[Card | None, Card | None]
 ) -> None:
     """Count a card whose face changed (before, after); evaluate its coup and others concerned."""
     numbers = {coup}
-    for other in _count(transition, *faces):
+    for other in _count(transition, *(Counter([face]) for face in faces)):
         where = transition.table.coup_of(other)
         if where is not None:
             numbers.add(where.number)
@@ -323,8 +325,35 @@ def recount(
     _check_order(transition, order)
 
 
-def _count(transition: Transition, before: Card | None, after: Card | None) -> frozenset[int]:
-    """Count a card that is now known as `after`; return the cards that this concerns.
+def recount_cards(
+    transition: Transition,
+    coup: Coup | None,
+    before: tuple[DealtCard, ...],
+    after: tuple[DealtCard, ...],
+    *,
+    show: bool = True,
+) -> None:
+    """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
+
+    Evaluate that coup, and others that this concerns.
+    """
+    faces = [
+        Counter(c.face for c in cards if c.marks.fate != "carried") for cards in (before, after)
+    ]
+    concerned = _count(transition, *faces)
+    if coup is not None:
+        transition.evaluate(coup, show=show)
+    for other in concerned:
+        where = transition.table.coup_of(other)
+        if where is not None and (coup is None or where.number != coup.number):
+            transition.evaluate(where)
+    _check_order(transition, min((card.order for card in after), default=0))
+
+
+def _count(
+    transition: Transition, before: Counter[Card | None], after: Counter[Card | None]
+) -> frozenset[int]:
+    """Count faces that took the place of others; return the cards that this concerns.
 
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
@@ -332,12 +361,11 @@ def _count(transition: Transition, before: Card | None, after: Card | None) -> f
     if before == after:
         return frozenset()
     counts = list(shoe.counts)
-    if before is not None:
-        counts[before.index] -= 1
-    if after is not None:
-        counts[after.index] += 1
+    for face in before | after:
+        if face is not None:
+            counts[face.index] += after[face] - before[face]
     surplus = shoe.surplus
-    if surplus or (after is not None and counts[after.index] > decks):
+    if surplus or max(counts) > decks:
         surplus = _surplus(transition.table, decks)
     transition.shoe = shoe._replace(counts=tuple(counts), surplus=surplus)
     return surplus ^ shoe.surplus
@@ -345,7 +373,8 @@ def _count(transition: Transition, before: Card | None, after: Card | None) -> f
 
 def _known_cards(table: Table) -> tuple[DealtCard, ...]:
     """Return every card of the shoe that was seen or keyed in, burn cards first."""
-    return (*table.shoe.burned, *(card for coup in table.coups for card in coup.cards))
+    dealt = (card for coup in table.coups for card in coup.cards if card.marks.fate != "carried")
+    return (*table.shoe.burned, *dealt)
 
 
 def _surplus(table: Table, decks: int) -> frozenset[int]:
@@ -399,13 +428,13 @@ def card_removed(transition: Transition, event: CardRemoved) -> None:
         return
     card = card._replace(removed_at=event.at)
     if coup is None:
-        _set_burn_card(transition, "removed", card)
+        set_burn_card(transition, "removed", card)
         return
     transition.report_card("removed", coup.number, card)
     coup = coup.with_card(card)
     transition.set_coup(coup)
     if clear_if_gone(transition, coup.number):
-        _detect_burn(transition)
+        detect_burn(transition)
 
 
 def clear_if_gone(transition: Transition, number: int) -> bool:
@@ -433,53 +462,3 @@ def _still_lies(transition: Transition, coup: Coup) -> bool:
     if coup.complete and not coup.alerts:
         return bool(lying)  # every card was due, so every card counts
     return bool(lying) and any(card in lying for card in transition.lay_out(coup).cards)
-
-
-# --- burn cards -----------------------------------------------------------------------------------
-
-
-def _is_burn_enough(shoe: Shoe) -> bool:
-    return shoe.burn_due is not None and len(shoe.burned) >= shoe.burn_due
-
-
-def _set_burn_card(transition: Transition, event: str, card: DealtCard) -> None:
-    """Replace a burn card and report it."""
-    shoe = transition.shoe
-    burned = tuple(card if old.order == card.order else old for old in shoe.burned)
-    due = shoe.burn_due
-    if burned[0].order == card.order:
-        due = burn_due(transition.rules.burn, card.face)
-    transition.shoe = shoe._replace(burned=burned, burn_due=due)
-    transition.report_card(event, 0, card)
-    transition.report_shoe()
-
-
-def _burn_card_placed(transition: Transition, card: DealtCard) -> None:
-    """Put a burn card down; where it lies in a slot, the burn is over and the first coup begins."""
-    shoe = transition.shoe
-    if card.slot is None or not shoe.burning:
-        _set_burn_card(transition, "placed", card)
-        return
-    index = [burned.order for burned in shoe.burned].index(card.order)
-    after = shoe.burned[index + 1 :]
-    end_burn(transition, shoe._replace(burned=shoe.burned[:index]))
-    coup = begin(transition, (card, *after))
-    transition.report_card("placed", coup.number, card)
-    transition.evaluate(coup)
-    transition.report_shoe()
-
-
-def _detect_burn(transition: Transition) -> None:
-    """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
-    coup = transition.coup
-    if coup is None or coup.number > 1 or not coup.cards:
-        return
-    if not burns(transition) or transition.shoe.burned or coup.result is not None:
-        return
-    first = coup.cards[0]
-    if first.card is None or any(card.slot is not None for card in coup.cards):
-        return
-    aside = len(coup.cards) > 1 and all(card.placed_at is not None for card in coup.cards)
-    if aside or first.removed_at is not None:
-        begin_burn(transition, coup)
-        transition.report_shoe()

@@ -21,6 +21,7 @@ from vision.game.commands import (
 )
 from vision.game.coup.alerts import LIVE, rectified
 from vision.game.coup.doubts import REVIEW, cards_in_review, open_reviews
+from vision.game.coup.fault_finding import of_sight
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import (
     NO_MARKS,
@@ -152,7 +153,7 @@ def _confirm(transition: Transition, coup: Coup, command: Command) -> None:
     noticed = coup.noticed
     if transition.table.edition is Edition.FIRST:
         noticed = tuple(fault for fault in noticed if fault.code != "RESTART_CONFIRM")
-    for fault in noticed:
+    for fault in (*noticed, *of_sight(coup)):
         if fault.code in (REVIEW, "RESTART_CONFIRM"):
             coup = _rectify(transition, coup, command, remedy="", key=fault.key)
     transition.evaluate(coup._replace(cards=cards, unseen=False, noticed=noticed))
@@ -196,11 +197,12 @@ def _carry(transition: Transition, coup: Coup, command: CarryCard) -> None:
     key = f"extra:{card.order}"
     coup = _rectify(transition, coup, command, remedy="R3", key=key)
     done = Fault(key, code, _alert_text(coup, key), order=card.order, observed=card.slot)
-    transition.set_coup(coup._replace(cards=coup.cards[:-1], noticed=(*coup.noticed, done)))
+    coup = coup.with_card(card.marked(card.marks._replace(fate="carried")))
+    transition.set_coup(coup._replace(noticed=(*coup.noticed, done)))
     text = words_of("EXCESS_CARRIED", card=card.face or "face down")
     carried = Fault("carried", "EXCESS_CARRIED", text, order=card.order, card=card.face)
     fresh = card._replace(slot=None, placed_at=None).marked(Marks(keyed=card.marks.keyed))
-    transition.evaluate(begin(transition, (fresh,), carried))
+    transition.evaluate(begin(transition, (fresh,), carried)._replace(carried=card.order))
     transition.report_shoe()
 
 
@@ -326,7 +328,7 @@ def _uncarry(transition: Transition, last: Undo, begun: Coup) -> None:
     ]
     gone = ("passed:", f"extra:{last.carried}")
     noticed = tuple(fault for fault in coup.noticed if not fault.key.startswith(gone))
-    cards = (*coup.cards, *begun.cards)
+    cards = (*(card for card in coup.cards if card.order != last.carried), *begun.cards)
     transition.table = table._replace(
         done=table.done[:-1],
         free_next=begun.free,

@@ -18,6 +18,7 @@ from vision.game.events import Noticed
 from vision.game.fold.amendments import withdraw
 from vision.game.fold.cards import is_early
 
+BEFORE = "before its time"
 RETURNED, EXPOSED, EARLY = "RETURNED_TO_SHOE", "EXPOSED_IN_SHOE", "EXPOSED_EARLY"
 
 
@@ -116,5 +117,5 @@ def _text(event: Noticed) -> str:
     name = card_name(event.slot, event.order or 0)
     about = "this coup" if event.order is None and event.slot is None else f"card {name}"
     facts = {"card": "one face", "now": "another", "other": "another", "about": about}
-    text = words_of(event.code, slot=name, order=event.order, **facts)
+    text = words_of(event.code, slot=name, order=event.order, before=BEFORE, **facts)
     return f"{text} {event.detail}" if event.detail else text

@@ -33,6 +33,7 @@ from vision.game.events import (
     CardRead,
     CardRemoved,
     CardWithdrawn,
+    CoupSeen,
     CutCardOut,
     Event,
     Noticed,
@@ -50,6 +51,7 @@ from vision.game.fold.boundaries import begin, end_shoe, ensure_shoe, last_coup,
 from vision.game.fold.cards import card_out, card_placed, card_read, card_removed
 from vision.game.fold.commands import order
 from vision.game.fold.noticed import noticed
+from vision.game.fold.sight import coup_seen
 from vision.game.outputs import Output
 
 CLOCK_MS = 1_000  # a clock set back by less makes no fault: time servers correct by less than that
@@ -77,6 +79,8 @@ def _handle(transition: Transition, event: Event) -> None:  # one case for each 
             card_found(transition, event)
         case CardWithdrawn():
             card_withdrawn(transition, event)
+        case CoupSeen():
+            coup_seen(transition, event)
         case TimePassed():
             _time_passed(transition)
         case Command():

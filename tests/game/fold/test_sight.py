@@ -1,0 +1,552 @@
+"""A coup as sight tells of it, whole: the same results, whatever was believed in between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.game.dealer import B1, B2, INSPECTOR, P1, P2, Dealer, cards
+from vision.game.cards import DECK, Card
+from vision.game.commands import (
+    BurnCard,
+    CarryCard,
+    Confirm,
+    CorrectCard,
+    MoveCard,
+    UndoLast,
+    VoidCoup,
+)
+from vision.game.events import (
+    Allegation,
+    CoupSeen,
+    Life,
+    SeenCard,
+    ShoeStarted,
+    Slot,
+    TimePassed,
+    Winner,
+)
+from vision.game.outputs import AlertState, CardSeen, Ignored, ResultState
+from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
+from vision.game.tableau import next_slot
+
+STANDS = "P1:4h B1:4c P2:3d B2:3c"
+EARLY = {"EXPOSED_EARLY"}  # what sight alleges, and does not when it is told whole
+OUT, LYING, REMOVED, RETURNED = Life
+PLACES = dict(zip(["P1", "B1", "P2", "B2", "P3", "B3"], Slot, strict=True)) | {"-": None}
+
+
+def seen_card(order: int, text: str, life: Life = LYING) -> SeenCard:
+    """Return a card written as `P1:9c`; `P1:-` lies on its face, `-:-` lies nowhere yet."""
+    place, face = text.split(":")
+    slot = PLACES[place]
+    card = None if face in "-?" else Card.parse(face)
+    return SeenCard(
+        order,
+        995_000 + 100 * order,
+        OUT if slot is None and life is LYING and face == "-" else life,
+        slot,
+        face_up=face != "-",
+        card=card,
+        declined=face == "?",
+        confidence=0.0 if card is None else 1.0,
+    )
+
+
+class Table(Dealer):
+    """A table of which sight tells."""
+
+    first: int = 1
+
+    def see(self, text: str, coup: int = 1, life: Life = LYING, **facts: object) -> CoupSeen:
+        """Tell of a coup whose cards lie as written, from the order `first` on."""
+        seen = CoupSeen(
+            self.tick(),
+            coup,
+            tuple(seen_card(n, word, life) for n, word in enumerate(text.split(), self.first)),
+            **facts,  # type: ignore[arg-type]
+        )
+        self.tell(seen)
+        return seen
+
+    def states(self) -> list[tuple[int, ResultState]]:
+        """Return coup and state of each result."""
+        return [(result.coup, result.state) for result in self.results]
+
+    @property
+    def told(self) -> list[str]:
+        """What was told of single cards, as `1 out`."""
+        return [f"{card.order} {card.event}" for card in self.all(CardSeen)]
+
+
+def table(rules: Rules | None = None) -> Table:
+    """Return a table at which a run has begun."""
+    dealer = Table(rules or Rules())
+    dealer.start()
+    return dealer
+
+
+# --- the same as card by card ---------------------------------------------------------------------
+
+
+def deal_anyhow(dealer: Dealer, rng: Random) -> None:
+    """Deal five coups, some with a card too many, too few, or with the wrong hand."""
+    shoe = rng.sample(DECK * 8, 60)
+    for _ in range(5):
+        hands: tuple[list[int], list[int]] = ([], [])
+        dealt = 0
+        while True:
+            due = next_slot(tuple(hands[0]), tuple(hands[1]), order=dealer.rules.deal_order)
+            odd = rng.random()
+            if due is None and (odd > 0.1 or dealt > 5):
+                break
+            slot = Slot.BANCO_3 if due is None else due
+            if due is not None and odd < 0.04:
+                slot = Slot(slot ^ 1)
+            face = shoe.pop()
+            order = dealer.lay(slot)
+            if odd < 0.97:
+                dealer.read(order, face)
+            if len(hands[slot % 2]) < 3:
+                hands[slot % 2].append(face.points)
+            dealt += 1
+            if odd > 0.985:
+                break
+        dealer.clear()
+        dealer.tick(4_000)
+        dealer.tell(TimePassed(dealer.now))
+
+
+@pytest.mark.parametrize("order", [(P1, B1, P2, B2), (P1, P2, B1, B2)], ids=["PBPB", "PPBB"])
+@pytest.mark.parametrize("dealing", Dealing)
+def test_coups_told_whole_are_those_told_card_by_card(
+    dealing: Dealing, order: tuple[Slot, ...]
+) -> None:
+    """Results, their faults and the alerts are the same, for right coups and for wrong ones."""
+    rules = Rules(dealing=dealing, deal_order=order)
+    for seed in range(8):
+        told = []
+        for whole in (False, True):
+            dealer = Dealer(rules, whole=whole).start()
+            deal_anyhow(dealer, Random(seed))
+            results = [
+                (r.coup, r.state, r.why, r.winner, r.punto, r.banco, {*r.faults} - EARLY)
+                for r in dealer.results
+            ]
+            told.append((results, [code for code in dealer.raised if code not in EARLY]))
+        assert told[0] == told[1], seed
+
+
+def test_messages_of_a_card_are_the_difference() -> None:
+    """A card is told of when it leaves, lies, is read and is taken, once each."""
+    dealer = table()
+    dealer.see("-:-")
+    dealer.see("P1:-")
+    dealer.see("P1:9c -:-")
+    dealer.see("P1:9c B1:3s")
+    dealer.see("P1:9c B1:3s", life=REMOVED)
+    assert dealer.told == [
+        *("1 out", "1 placed", "1 read", "2 out", "2 placed", "2 read", "1 removed", "2 removed")
+    ]
+
+
+def test_same_again_changes_nothing() -> None:
+    """What was told already is told no more, and the table is the same but for its clock."""
+    dealer = table()
+    for text in ("-:-", "P1:9c", "P1:9c B1:- P2:- -:-", "P1:9c B1:3s P2:Kd B2:4h"):
+        seen = dealer.see(text, alleged=(Allegation("EXPOSED_EARLY", 1, 90.0),), odds=3.0)
+        before = dealer.table
+        assert dealer.tell(replace(seen, at=dealer.tick())) == ()
+        assert dealer.table._replace(clock=0) == before._replace(clock=0)
+
+
+# --- what was believed before ---------------------------------------------------------------------
+
+
+def test_order_as_now_believed_counts() -> None:
+    """A wrong order of the first four was none once the cards are told in another order."""
+    dealer = table()
+    dealer.see("B1:4c P1:4h P2:3d B2:3c")
+    assert dealer.open == ["WRONG_ORDER_INIT"]
+    dealer.see(STANDS)
+    assert dealer.open == []
+    assert dealer.result.punto.cards == cards("4h 3d")
+    assert dealer.result.faults == ()
+
+
+def test_withdrawn_card_is_no_longer_counted() -> None:
+    """A fourth card that was none goes, with its alert and its number; the result is released."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:-")
+    assert dealer.open == ["OVER_P3_STAND"]
+    assert dealer.table.shoe.last == 5
+    dealer.see(STANDS)
+    assert dealer.open == []
+    assert dealer.told[-1] == "5 withdrawn"
+    assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
+    assert dealer.result.state is ResultState.FINAL
+
+
+def test_late_card_takes_its_turn() -> None:
+    """A card that nobody saw leave moves those after it, and passes no time limit."""
+    dealer = table()
+    dealer.see("P1:4h P2:3d B2:3c")
+    dealer.see(STANDS)
+    assert dealer.open == []
+    assert (dealer.table.shoe.last, dealer.table.shoe.gone) == (4, 4)
+    assert dealer.result.banco.cards == cards("4c 3c")
+
+
+def test_returned_card_is_of_no_hand() -> None:
+    """A card that went back is alleged with its odds; drawn again it is the next number."""
+    dealer = table()
+    dealer.see("P1:9c B1:-")
+    back = replace(seen_card(2, "B1:-"), life=RETURNED)
+    alleged = (Allegation("RETURNED_TO_SHOE", 2, 400.0),)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (seen_card(1, "P1:9c"), back), alleged))
+    assert dealer.alerts["RETURNED_TO_SHOE"].odds == 400.0
+    shoe = dealer.table.shoe
+    assert (shoe.last, shoe.gone, shoe.out) == (2, 1, 1)
+    again = tuple(seen_card(n, w) for n, w in ((3, "B1:3s"), (4, "P2:Kd"), (5, "B2:4h")))
+    dealer.tell(CoupSeen(dealer.tick(), 1, (seen_card(1, "P1:9c"), back, *again), alleged))
+    assert dealer.result.banco.cards == cards("3s 4h")
+    assert dealer.result.faults == ("RETURNED_TO_SHOE",)
+
+
+def test_only_card_that_went_back_leaves_a_coup_to_be_dealt() -> None:
+    """The next card that leaves is the first of the same coup."""
+    dealer = table()
+    dealer.see("-:-")
+    dealer.see("-:-", life=RETURNED)
+    assert dealer.results == []
+    dealer.first = 2
+    dealer.see(STANDS)
+    assert dealer.states() == [(1, ResultState.FINAL)]
+
+
+def test_coup_of_before_is_still_decided_after_the_next_began() -> None:
+    """Its third card is read late: the result is corrected, the running coup goes on."""
+    dealer = table()
+    dealer.see("P1:2h B1:4c P2:Kd B2:3c P3:-")
+    gone = "P1:2h B1:4c P2:Kd B2:3c P3:5s"
+    dealer.first = 6
+    dealer.see("P1:9c", coup=2)
+    assert dealer.result.why == "unread"
+    dealer.first = 1
+    dealer.see(gone, life=REMOVED)
+    assert dealer.states()[-1] == (1, ResultState.FINAL)
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.number == 2
+    dealer.first = 6
+    dealer.see("P1:9c B1:3s P2:Kd B2:4h", coup=2)
+    assert dealer.result_of(2).winner is Winner.PUNTO
+
+
+def test_card_that_belongs_to_the_next_coup_moves_there() -> None:
+    """A fourth card that turns out to be the first of the next coup accuses nobody any more."""
+    dealer = table()
+    dealer.see(f"{STANDS} P1:2c")
+    assert dealer.open == ["OVER_P3_STAND"]
+    dealer.see(STANDS, life=REMOVED)
+    dealer.first = 5
+    dealer.see("P1:2c", coup=2)
+    assert dealer.open == []
+    assert (dealer.table.shoe.last, dealer.table.shoe.out) == (5, 5)
+
+
+def test_coup_that_sight_did_not_begin_here_is_ignored() -> None:
+    """Of a coup of the shoe before nothing is known: it is no coup of this one."""
+    dealer = table()
+    dealer.see("P1:9c", coup=7)
+    assert isinstance(dealer.said[-1], Ignored)
+    assert dealer.table.coup is None
+
+
+# --- sure, unsure, in doubt -----------------------------------------------------------------------
+
+
+def test_fault_of_the_layout_waits_until_sight_is_sure() -> None:
+    """Nothing is alleged meanwhile and no result given; what was alleged before stays."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:2s", sure=False)
+    assert dealer.raised == []
+    assert dealer.results == []
+    dealer.see(f"{STANDS} P3:2s", odds=60.0)
+    assert dealer.open == ["OVER_P3_STAND"]
+    assert dealer.alerts["OVER_P3_STAND"].odds == 60.0
+    dealer.see(STANDS, sure=False)
+    assert dealer.open == ["OVER_P3_STAND"]
+    dealer.see(STANDS)
+    assert dealer.open == []
+    assert dealer.result.state is ResultState.FINAL
+
+
+def test_published_result_stands_while_sight_is_unsure() -> None:
+    """A result on the board does not come and go with a hand over the cards."""
+    dealer = table()
+    dealer.see(STANDS)
+    revisions = len(dealer.results)
+    dealer.see("P1:4h B1:4c P2:3d -:-", sure=False)
+    assert len(dealer.results) == revisions
+    dealer.see(STANDS)
+    assert len(dealer.results) == revisions
+
+
+def test_coup_that_is_gone_while_sight_is_unsure_is_held() -> None:
+    """It is released once sight is sure."""
+    dealer = table()
+    dealer.see(STANDS, life=REMOVED, sure=False)
+    assert dealer.result.why == "review"
+    dealer.see(STANDS, life=REMOVED)
+    assert dealer.result.state is ResultState.FINAL
+
+
+def test_doubt_accuses_nobody() -> None:
+    """REVIEW with its words holds the result and takes back what was alleged of the dealer."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:2s")
+    dealer.see(f"{STANDS} P3:2s", sure=False, doubt="3 times likelier than four cards.")
+    assert dealer.open == ["REVIEW"]
+    assert dealer.alerts["REVIEW"].text.endswith("3 times likelier than four cards.")
+    assert dealer.result.why == "review"
+    dealer.see(STANDS)
+    assert dealer.open == []
+    assert dealer.result.state is ResultState.FINAL
+
+
+def test_person_ends_a_doubt() -> None:
+    """Confirmed cards count though sight stays unsure; a doubt that comes later is another."""
+    dealer = table()
+    dealer.see(STANDS, sure=False, doubt="a")
+    dealer.confirm(1)
+    assert dealer.result.state is ResultState.FINAL
+    dealer.see(STANDS, sure=False, doubt="b")
+    assert dealer.result.state is ResultState.FINAL
+    dealer.see(STANDS)
+    dealer.see(STANDS, sure=False, doubt="c")
+    assert dealer.open == ["REVIEW"]
+    assert dealer.result.state is ResultState.HELD
+
+
+def test_sure_face_that_becomes_another_is_settled_by_a_person() -> None:
+    """Neither is right until somebody says which."""
+    dealer = table()
+    dealer.see(STANDS)
+    dealer.see("P1:5h B1:4c P2:3d B2:3c")
+    assert dealer.open == ["READ_CONFLICT"]
+    assert dealer.result.state is ResultState.HELD
+    dealer.confirm(1)
+    assert dealer.result.punto.cards == cards("5h 3d")
+
+
+def test_switched_card_shows_both_faces() -> None:
+    """The face that was dealt counts; the result is held."""
+    dealer = table()
+    seen = dealer.see(STANDS)
+    first = replace(seen.cards[0], switched=Card.parse("Kh"))
+    alleged = (Allegation("SWITCH", 1, 5_000.0),)
+    dealer.tell(replace(seen, at=dealer.tick(), cards=(first, *seen.cards[1:]), alleged=alleged))
+    alert = dealer.alerts["SWITCH"]
+    assert (alert.card, alert.second, alert.odds) == (Card.parse("4h"), Card.parse("Kh"), 5_000.0)
+    assert dealer.result.why == "review"
+
+
+@pytest.mark.parametrize(("slot", "severity"), [("P2", "info"), ("B2", "warning")])
+def test_allegation_names_its_card(slot: str, severity: str) -> None:
+    """A face that showed early is graver with Banco; a code that sight cannot know is none."""
+    dealer = table()
+    alleged = (Allegation("EXPOSED_EARLY", 2, 90.0), Allegation("OVER_B3", 1, 90.0))
+    dealer.see(f"P1:- {slot}:9c", alleged=alleged)
+    assert dealer.alerts["EXPOSED_EARLY"].severity == severity
+    assert "OVER_B3" not in dealer.raised
+
+
+# --- orders ---------------------------------------------------------------------------------------
+
+
+def test_keyed_face_stays_with_its_place() -> None:
+    """It survives a reading, another order, a withdrawal, and the card's coming back."""
+    dealer = table()
+    dealer.see("P1:4h B1:4c P2:? B2:3c")
+    dealer.tell(CorrectCard(dealer.tick(), *INSPECTOR, 1, P2, Card.parse("3d")))
+    final = (1, ResultState.FINAL)
+    assert dealer.states()[-1] == final
+    for text in ("B1:4c P1:4h P2:9s B2:3c", "P1:4h B1:4c B2:3c", "P1:4h B1:4c P2:9s B2:3c"):
+        dealer.see(text)
+        assert dealer.result.punto.cards == cards("4h 3d"), text
+    assert dealer.result.state in (ResultState.FINAL, ResultState.CORRECTED)
+    assert len(dealer.table.coups[0].cards) == 4
+
+
+def test_order_about_a_coup_survives_what_sight_says_later() -> None:
+    """A void coup stays void, a moved card moved, a burned one burned; taken back, they are not."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:2s")
+    dealer.tell(BurnCard(dealer.tick(), *INSPECTOR, 1))
+    dealer.see(f"{STANDS} P3:2s", life=REMOVED)
+    assert dealer.result.punto.cards == cards("4h 3d")
+    dealer.tell(VoidCoup(dealer.tick(), *INSPECTOR, 1))
+    dealer.see(f"{STANDS} P3:2c", life=REMOVED)
+    assert dealer.result.state is ResultState.VOID
+    dealer.tell(UndoLast(dealer.tick(), *INSPECTOR))
+    dealer.tell(UndoLast(dealer.tick(), *INSPECTOR))
+    assert dealer.open == ["OVER_P3_STAND", "READ_CONFLICT"]
+
+
+def test_moved_card_stays_moved() -> None:
+    """Where a card was ordered to be counts, also when it is told in another order."""
+    dealer = table()
+    dealer.see("P1:4h P2:4c P3:3d B2:3c")
+    dealer.tell(MoveCard(dealer.tick(), *INSPECTOR, 1, P2, B1))
+    dealer.see("P1:4h P2:4c P3:3d B2:3c", life=REMOVED)
+    assert dealer.result.banco.cards == cards("4c 3c")
+
+
+def test_carried_card_is_of_the_next_coup() -> None:
+    """Sight tells of it with the old coup and then with the new: it counts once, in the new."""
+    dealer = table()
+    dealer.see(f"{STANDS} P3:-")
+    dealer.tell(CarryCard(dealer.tick(), *INSPECTOR, 1))
+    dealer.see(f"{STANDS} P3:9c")
+    assert dealer.table.shoe.out == 5
+    dealer.see(f"{STANDS} P3:9c", life=REMOVED)
+    dealer.first = 6
+    dealer.see("B1:3s P2:Kd B2:4h", coup=2, life=REMOVED)
+    assert dealer.result.coup == 2
+    assert dealer.result.punto.cards == cards("9c Kd")
+    dealer.first = 9
+    dealer.see("P1:2c", coup=3)
+    assert dealer.table.coup is not None
+    assert (dealer.table.coup.number, dealer.table.shoe.out) == (3, 9)
+
+
+def test_confirmed_coup_stays_confirmed() -> None:
+    """A doubtful face that was confirmed is not asked about again."""
+    dealer = table()
+    seen = dealer.see(STANDS)
+    card = replace(seen.cards[0], confidence=0.9, second=Card.parse("9h"))
+    dealer.tell(replace(seen, at=dealer.tick(), cards=(card, *seen.cards[1:])))
+    assert dealer.open == ["MISREAD_RISK"]
+    dealer.tell(Confirm(dealer.tick(), *INSPECTOR, 1))
+    dealer.tell(replace(seen, at=dealer.tick(), cards=(card, *seen.cards[1:]), odds=2.0))
+    assert dealer.open == []
+
+
+# --- the burn -------------------------------------------------------------------------------------
+
+
+def burn_table(due: int = 3) -> Table:
+    """Return a table where so many cards are to be burned, and the camera sees them."""
+    dealer = table(Rules(burn=BurnRule(BurnKind.FIXED, due)))
+    dealer.tell(ShoeStarted(dealer.tick(), "s", watch_burn=True))
+    return dealer
+
+
+@pytest.mark.parametrize("burned", [0, 2, 3, 4])
+@pytest.mark.parametrize("own", [True, False], ids=["own-number", "same-number"])
+def test_cards_that_lie_in_no_slot_are_the_burn(burned: int, own: bool) -> None:
+    """They are counted against the rule; the coup after them is the first."""
+    dealer = burn_table()
+    aside = [replace(seen_card(n, "-:-"), life=LYING) for n in range(1, burned + 1)]
+    for number in range(1, burned + 1):
+        dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside[:number])))
+    coup = 2 if own and burned else 1
+    before = () if coup == 2 else tuple(replace(card, life=REMOVED) for card in aside)
+    first = burned + 1
+    for text in ("-:-", "P1:4h", STANDS):
+        after = tuple(seen_card(n, word) for n, word in enumerate(text.split(), first))
+        dealer.tell(CoupSeen(dealer.tick(), coup, (*before, *after)))
+    wrong = {0: ["BURN_MISSED"], 3: []}
+    assert dealer.raised == wrong.get(burned, ["BURN_WRONG"])
+    assert dealer.states() == [(1, ResultState.FINAL)]
+    shoe = dealer.table.shoe
+    assert (len(shoe.burned), shoe.last, shoe.out) == (burned, burned + 4, burned + 4)
+
+
+def test_burn_counted_again_after_it_was_over() -> None:
+    """One burn card that was none makes the burn right."""
+    dealer = burn_table()
+    aside = [replace(seen_card(n, "-:-"), life=LYING) for n in range(1, 5)]
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside)))
+    dealer.first = 5
+    dealer.see("P1:4h", coup=2)
+    assert dealer.open == ["BURN_WRONG"]
+    dealer.tell(CoupSeen(dealer.tick(), 1, tuple(aside[:3])))
+    dealer.first = 4
+    dealer.see("P1:4h", coup=2)
+    assert dealer.open == []
+    assert (dealer.table.shoe.last, dealer.table.shoe.out) == (4, 4)
+
+
+def test_burn_that_nobody_announced_is_no_coup() -> None:
+    """First cards laid aside, the first one open, are the burn as soon as that is seen."""
+    dealer = table(Rules(burn=BurnRule()))
+    opened = replace(seen_card(1, "-:2d"), life=LYING)
+    dealer.tell(CoupSeen(dealer.tick(), 1, (opened,)))
+    aside = [replace(seen_card(n, "-:-"), life=LYING) for n in (2, 3)]
+    dealer.tell(CoupSeen(dealer.tick(), 1, (opened, *aside)))
+    assert dealer.table.coup is None
+    dealer.first = 4
+    dealer.see(STANDS, coup=2)
+    assert dealer.states() == [(1, ResultState.FINAL)]
+    assert dealer.raised == []
+
+
+# --- anything at all ------------------------------------------------------------------------------
+
+snapshots = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.lists(
+            st.tuples(
+                st.sampled_from(Life),
+                st.sampled_from([None, *Slot]),
+                st.sampled_from([None, *DECK[:8]]),
+            ),
+            max_size=6,
+        ),
+        st.booleans(),
+        st.sampled_from(["", "a"]),
+    ),
+    max_size=12,
+)
+
+
+@given(snapshots)
+@settings(max_examples=40, deadline=None)
+def test_last_word_counts(told: list[tuple[int, list[object], bool, str]]) -> None:
+    """Whatever was believed before, a coup told clean at last is right, and the counts are."""
+    dealer = table(Rules(burn=BurnRule(BurnKind.NONE)))
+    dealer.see("P1:2c")
+    number, first = 1, 1
+    for step, drawn, sure, doubt in told:
+        number += step
+        seen = tuple(
+            SeenCard(
+                first + index,
+                dealer.now + index,
+                life,
+                slot,
+                face_up=card is not None,
+                card=card,
+                confidence=0.5,
+            )
+            for index, (life, slot, card) in enumerate(drawn)  # type: ignore[misc]
+        )
+        known = dealer.table.coup_of_sight(number)
+        event = CoupSeen(dealer.tick(), number, seen, sure=sure, doubt=doubt)
+        dealer.tell(event)
+        if known is None and not seen:
+            number -= step
+        else:
+            assert dealer.tell(replace(event, at=dealer.tick())) == ()
+    dealer.see(STANDS, coup=number)
+    assert dealer.table.coup is not None
+    assert dealer.result_of(dealer.table.coup.number).punto.cards == cards("4h 3d")
+    alerts = [tracked.alert for tracked in dealer.table.coup.alerts]
+    still = {alert.code for alert in alerts if alert.state is AlertState.RAISED}
+    assert not still & {"REVIEW", "WRONG_HAND", "OVER_P3_STAND", "UNREAD"}

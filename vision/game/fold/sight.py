@@ -1,0 +1,355 @@
+"""What sight believes of a coup: the whole of it at once, in place of what it believed before.
+
+Sight keeps several explanations of what it saw and says which is the likeliest (`CoupSeen`). So a
+card may come late, change its place in the order or prove to be none; nothing here depends on what
+was believed before but two things. What a person ordered of a card stays with it: it is the one
+that lies where that card lay, else the one of its order. And a sure face that becomes another sure
+face is a contradiction, which a person settles.
+
+Sight counts coups by itself; `Coup.sight` is its number. A coup that nobody saw has none (0), nor
+has one that began with a card carried over by order until sight begins one too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from vision.game.coup.fault_table import KINDS
+from vision.game.coup.results import live
+from vision.game.coup.state import Coup, DealtCard, Marks
+from vision.game.coup.transition import Transition
+from vision.game.events import CoupSeen, Life, SeenCard, Slot
+from vision.game.fold.boundaries import begin, burn_due, burns, end_burn, ensure_shoe, judge_burn
+from vision.game.fold.cards import check_cut_card, recount_cards
+from vision.game.outputs import CoupLive, Deadline
+
+_TURNS = {slot: turn for turn, slot in enumerate(Slot)}
+
+
+def coup_seen(transition: Transition, event: CoupSeen) -> None:
+    """Replace what is known of a coup, or of the burn, by what sight believes now."""
+    shoe = ensure_shoe(transition)
+    coup = transition.table.coup_of_sight(event.coup)
+    known = coup is not None or event.coup == shoe.burn_sight
+    if not known and event.coup != shoe.sight + 1:
+        expected = f"the next of this shoe is {shoe.sight + 1}"
+        transition.ignore(event, f"coup {event.coup} of sight was not begun here: {expected}")
+        return
+    before = transition.shoe.last
+    burned = _burned(transition, event)
+    if burned or event.coup == shoe.burn_sight:
+        _replace_burn(transition, event, event.cards[:burned])
+        coup = transition.table.coup_of_sight(event.coup)
+    cards = event.cards[burned:]
+    if not cards and coup is None:
+        return
+    if coup is None:
+        coup = _begin(transition, event, cards)
+    _replace(transition, coup, event, cards)
+    if transition.shoe.last > before:
+        check_cut_card(transition)
+
+
+# --- a coup ---------------------------------------------------------------------------------------
+
+
+def _begin(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> Coup:
+    """Begin the next coup; one that began with a card carried over by order is sight's next."""
+    coup = transition.coup
+    transition.shoe = transition.shoe._replace(sight=event.coup)
+    if coup is not None and coup.carried and not coup.sight:
+        coup = coup._replace(sight=event.coup)
+        transition.set_coup(coup)
+        return coup
+    transition.pass_table_deadlines((Deadline.NEXT_CARD,))
+    if transition.shoe.burning:
+        end_burn(transition, transition.shoe)
+    coup = begin(transition, (DealtCard(cards[0].order, cards[0].out_at),))
+    transition.coup = begun = coup._replace(sight=event.coup, cards=())
+    return begun
+
+
+def _replace(
+    transition: Transition, before: Coup, event: CoupSeen, cards: Sequence[SeenCard]
+) -> None:
+    """Put the cards of a coup in place of those it had; report what is another thing now."""
+    coup = _with_cards(transition, before, event, cards)
+    if coup == before:
+        return
+    if _left_since(before, coup):
+        transition.pass_table_deadlines((Deadline.NEXT_CARD,))
+        before = transition.pass_coup_deadlines(before, (Deadline.NEXT_CARD,))
+        coup = coup._replace(alerts=before.alerts)
+    gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
+    transition.set_coup(coup)
+    _count(transition, before, coup)
+    _report_cards(transition, coup.number, before.cards, coup.cards)
+    show = coup.cleared_at is None and _shown(transition, before) != _shown(transition, coup)
+    recount_cards(transition, coup, before.cards, coup.cards, show=show)
+    coup = transition.table.coup_at(coup.number) or coup
+    _mirror(transition, coup)
+    if gone:
+        transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
+        transition.pass_table_deadlines((Deadline.SETTLEMENT,))
+    if len(before.cards) != len(coup.cards):
+        transition.report_shoe()
+
+
+def _with_cards(
+    transition: Transition, before: Coup, event: CoupSeen, cards: Sequence[SeenCard]
+) -> Coup:
+    """Return the coup with these cards, and with the orders about those it had."""
+    at, gate = event.at, transition.rules.confidence_gate
+    present = [card for card in cards if card.life is not Life.RETURNED]
+    partners = _partners(before.cards, present)
+    dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
+    for card in before.cards:
+        if card not in partners:
+            _keep(dealt, card, before.carried)
+    ruled = any(tracked.key == before.doubt_key and tracked.alert.by for tracked in before.alerts)
+    coup = before._replace(
+        cards=tuple(dealt),
+        back=tuple(card.order for card in cards if card.life is Life.RETURNED),
+        first=min((card.order for card in cards), default=before.first),
+        started_at=min((card.out_at for card in cards), default=before.started_at),
+        alleged=tuple(each for each in event.alleged if _is_of_sight(each.code)),
+        sure=event.sure,
+        doubt=event.doubt,
+        # One that comes after a person ruled on the one before is another doubt.
+        doubted_at=at if event.doubt and not before.doubt and ruled else before.doubted_at,
+        odds=event.odds,
+    )
+    coup = coup._replace(cleared_at=_cleared_at(transition, before, coup))
+    moved = coup.cards != before.cards and coup.over_at is None
+    return coup._replace(changed_at=at) if moved else coup
+
+
+def _is_of_sight(code: str) -> bool:
+    """Whether sight may allege that of a coup."""
+    kind = KINDS.get(code)
+    return kind is not None and kind.noticed and not kind.machine
+
+
+def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[DealtCard | None]:
+    """Return for each card the one that it was before: in its slot if it can be, else its order."""
+    found: dict[int, DealtCard] = {}
+    left = list(before)
+    for by_slot, by_order in ((True, True), (True, False), (False, True)):
+        for index, card in enumerate(cards):
+            if index in found or (by_slot and card.slot is None and not by_order):
+                continue
+            for old in left:
+                if (not by_slot or old.slot is card.slot) and (
+                    not by_order or old.order == card.order
+                ):
+                    found[index] = old
+                    left.remove(old)
+                    break
+    return [found.get(index) for index in range(len(cards))]
+
+
+def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
+    """Return a card as sight believes it, with what was ordered of the one that it was."""
+    marks = Marks() if old is None else old.marks
+    clash = None if old is None or seen.card is None else marks.clash
+    if (
+        old is not None
+        and None not in (old.card, seen.card)
+        and old.card != seen.card
+        and min(old.confidence, seen.confidence) >= gate
+    ):
+        clash, marks = old.card, marks._replace(confirmed=False)
+    if old is not None and seen.switched not in (None, marks.switched):
+        marks = marks._replace(confirmed=False)
+    lay = None if old is None else old.placed_at
+    gone = None if old is None else old.removed_at
+    rests = seen.life is not Life.OUT and (seen.slot is not None or seen.life is Life.LYING)
+    return DealtCard(
+        order=seen.order,
+        out_at=seen.out_at,
+        placed_at=(at if lay is None else lay) if rests else None,
+        slot=seen.slot,
+        removed_at=(at if gone is None else gone) if seen.life is Life.REMOVED else None,
+        card=seen.card,
+        confidence=seen.confidence,
+        second=seen.second,
+        face=marks.keyed or seen.card,
+        face_up=seen.face_up,
+        marks=marks._replace(declined=seen.declined, switched=seen.switched, clash=clash),
+    )
+
+
+def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
+    """Keep a card that sight does not tell of where an order put it there or keyed its face."""
+    if card.order == carried:
+        if all(other.order != carried for other in dealt):
+            dealt.insert(0, card)
+        return
+    slot = card.ruled_slot
+    if card.marks.keyed is None or slot is None:
+        return
+    keyed = DealtCard(-1 - slot, card.out_at, card.placed_at or card.out_at, slot)
+    keyed = keyed.marked(Marks(keyed=card.marks.keyed))
+    turn = _TURNS[slot]
+    later = (i for i, o in enumerate(dealt) if o.slot is not None and _TURNS[o.slot] > turn)
+    dealt.insert(next(later, len(dealt)), keyed)
+
+
+def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
+    """Return when the last card that counts was taken away, `None` while one lies."""
+    aside = [card for card in coup.cards if card.order == coup.carried and card.slot is None]
+    seen = [card for card in coup.cards if card.order > 0 and card not in aside]
+    lying = [
+        card
+        for card in seen
+        if card.removed_at is None and (card.placed_at is not None or card.card is not None)
+    ]
+    if not seen or any(card in lying for card in transition.lay_out(coup).cards):
+        return None
+    if all(card.removed_at is None for card in seen):
+        return None
+    return transition.at if before.cleared_at is None else before.cleared_at
+
+
+def _shown(transition: Transition, coup: Coup) -> CoupLive:
+    return live(coup, transition.lay_out(coup), transition.shoe.name, 0)
+
+
+def _left_since(before: Coup, after: Coup) -> bool:
+    """Whether a card left the shoe after all those that were known of."""
+    known = max((card.out_at for card in before.cards), default=before.started_at)
+    return len(after.cards) > len(before.cards) and any(card.out_at > known for card in after.cards)
+
+
+def _mirror(transition: Transition, coup: Coup) -> None:
+    """Give the coup that began with a card of this one, by order, the face that it shows now."""
+    following = transition.table.coup_at(coup.number + 1)
+    if following is None or not following.carried:
+        return
+    now = next((card for card in coup.cards if card.order == following.carried), None)
+    old = next((card for card in following.cards if card.order == following.carried), None)
+    if now is None or now.card is None or old is None or now.card == old.card:
+        return
+    card = old.read_as(now.card, now.confidence, now.second)
+    transition.evaluate(following.with_card(card))
+
+
+# --- the burn -------------------------------------------------------------------------------------
+
+
+def _burned(transition: Transition, event: CoupSeen) -> int:
+    """Return how many of the first of these cards are burned.
+
+    While a shoe is burning, those that lie in no slot; and where nobody said so, the first cards of
+    a shoe where they were laid aside, the first one open.
+    """
+    table, shoe, cards = transition.table, transition.shoe, event.cards
+    coup = table.coup
+    other = bool(table.done) or (coup is not None and coup.sight != event.coup)
+    if not cards or not burns(transition) or (other and shoe.burn_sight != event.coup):
+        return 0
+    if other and table.coup_of_sight(event.coup) is None:
+        return len(cards)
+    is_burn = shoe.burning or shoe.burn_sight == event.coup
+    slotted = next((i for i, card in enumerate(cards) if card.slot is not None), None)
+    if slotted is not None:
+        aside = [i for i, card in enumerate(cards[:slotted]) if card.life is not Life.OUT]
+        return aside[-1] + 1 if aside and is_burn else 0
+    laid = all(card.life is not Life.OUT for card in cards)
+    if is_burn:
+        earlier = [card for card in shoe.burned if card.order < cards[0].order]
+        enough = shoe.burn_due is not None and len(earlier) >= shoe.burn_due
+        return len(cards) if laid or not enough else 0
+    aside_open = len(cards) > 1 and laid
+    is_aside = aside_open or cards[0].life is Life.REMOVED
+    result = coup is not None and coup.result is not None
+    return len(cards) if cards[0].card is not None and is_aside and not result else 0
+
+
+def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> None:
+    """Put these cards in place of those of the burn that sight counted as this coup."""
+    shoe, coup, gate = transition.shoe, transition.coup, transition.rules.confidence_gate
+    first = min((card.order for card in event.cards), default=0)
+    earlier = tuple(card for card in shoe.burned if card.order < first)
+    before = shoe.burned[len(earlier) :]
+    partners = _partners(before, cards)
+    after = tuple(
+        _dealt(card, old, event.at, gate) for card, old in zip(cards, partners, strict=True)
+    )
+    if coup is not None and coup.sight == event.coup and len(cards) == len(event.cards):
+        transition.end_alerts(coup)
+        _count(transition, coup, coup._replace(cards=(), back=()))
+        before = (*before, *coup.cards)
+        transition.coup = coup = None
+    elif after == before:
+        return
+    burned = (*earlier, *after)
+    due = burn_due(transition.rules.burn, burned[0].face if burned else None)
+    burning = shoe.burning or (coup is None and not shoe.burn_sight)
+    transition.shoe = transition.shoe._replace(
+        burning=burning,
+        burned=burned,
+        burn_due=due,
+        burn_sight=event.coup,
+        sight=max(shoe.sight, event.coup),
+    )
+    numbers = Coup(0, event.at, event.at)
+    _count(transition, numbers._replace(cards=before), numbers._replace(cards=after))
+    _report_cards(transition, 0, before, after)
+    recount_cards(transition, None, before, after)
+    if not burning:
+        judge_burn(transition)
+    transition.report_shoe()
+
+
+# --- what both have in common ---------------------------------------------------------------------
+
+
+def _count(transition: Transition, before: Coup, after: Coup) -> None:
+    """Count the cards that are out of the shoe."""
+    table, shoe = transition.table, transition.shoe
+    orders = [
+        order
+        for coup in table.coups[-2:]
+        for order in (coup.first - 1, *coup.back, *(card.order for card in coup.cards))
+    ]
+    last = max((*orders, *(card.order for card in shoe.burned)), default=0)
+    more = _seen(after) - _seen(before)
+    transition.shoe = shoe._replace(
+        last=last,
+        out=shoe.out + more,
+        back=shoe.back + len(after.back) - len(before.back),
+        ended=shoe.ended and more <= 0,
+    )
+
+
+def _seen(coup: Coup) -> int:
+    return sum(card.order > 0 and card.marks.fate != "carried" for card in coup.cards)
+
+
+def _report_cards(
+    transition: Transition, number: int, before: Iterable[DealtCard], after: Iterable[DealtCard]
+) -> None:
+    """Report to surveillance what is another thing now of each card, by its order."""
+    old, new = ({card.order: card for card in cards if card.order > 0} for cards in (before, after))
+    for order in sorted(old.keys() - new.keys()):
+        elsewhere = any(card.order == order for card in transition.shoe.burned)
+        if not elsewhere and transition.table.coup_of(order) is None:
+            transition.report_card("withdrawn", number, old[order])
+    for order in sorted(new):
+        for event in _events(old.get(order), new[order]):
+            transition.report_card(event, number, new[order])
+
+
+def _events(old: DealtCard | None, new: DealtCard) -> Iterator[str]:
+    """Yield what became of a card since it was reported last."""
+    if old is None:
+        yield "out" if new.placed_at is None else "found"
+        old = DealtCard(new.order, new.out_at)
+    back = old.removed_at is not None and new.removed_at is None
+    if new.placed_at is not None and (old.placed_at is None or old.slot is not new.slot or back):
+        yield "placed"
+    if old.card != new.card or (new.marks.declined and not old.marks.declined):
+        yield "read"
+    if new.removed_at is not None and old.removed_at is None:
+        yield "removed"

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -141,7 +142,8 @@ class Reader(Link):
         second_person: Policy = "never",
     ) -> None:
         self._second_person = second_person
-        self.desk = session_of({**header(), "site": SITE, "table": table})
+        begun = session_of({**header(), "site": SITE, "table": table})
+        self.desk = replace(begun, stream=begun.stream._replace(boot="voice"))
         super().__init__(port, table)
         self.said: list[Message] = []
         self.events: list[Event] = []

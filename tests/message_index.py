@@ -293,10 +293,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the first record was changed, or log, anchors or key are others",
         "give the anchors and the key of this log",
     ),
-    "its beginning has been pruned": (
-        "the log was written by another version and cannot be begun from its start",
-        "start it with that version, or go on with shoe-reader log begin",
-    ),
     "the order was refused": (
         "the reader does not take the order, for the reason given",
         "do as the reason says; `users list` shows who may speak as what",

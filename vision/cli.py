@@ -24,7 +24,10 @@ DESCRIPTION = (
     "Watches a Punto Banco table, reads each card as it leaves the shoe, checks the tableau and "
     "publishes results and mis-deal alerts over MQTT."
 )
-EPILOG = "Exit codes: 0 done, 2 bad usage or configuration, 3 an outside thing failed."
+EPILOG = (
+    "Exit codes: 0 done, 2 bad usage or configuration, 3 an outside thing failed, 4 not all of a "
+    "log is proven (audit)."
+)
 
 
 def main(argv: list[str] | None = None) -> int:

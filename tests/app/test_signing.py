@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +17,18 @@ from tests.chaos.shoe import NOON, play
 from tests.chaos.table import journal_of
 from vision.app.journal import Journal
 from vision.cli import main
-from vision.errors import OutsideError
-from vision.game.events import Event
-from vision.record.codec import canonical
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.commands import KeepEvidence
+from vision.game.events import Event, Role, Started
+from vision.record.chain import said_digest
+from vision.record.codec import canonical, event_to_json
+from vision.record.facts import Fact, Recorded
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record
 from vision.storage.log_reader import read_log
 from vision.storage.retention import DAY_MS
+from vision.wire.messages import message_line
+from vision.wire.session import advance
 
 IDENTITY = "1d" * 32
 
@@ -90,22 +97,17 @@ def test_pruning_that_nobody_signed_is_found_and_never_signed_over(
     assert audit(folder) == 0
     forge_pruning(folder)
     assert audit(folder) == 3
-    assert "were taken out by somebody who has not the key" in capsys.readouterr().err
-    with pytest.raises(OutsideError, match="nobody signed that"):
+    assert "stands behind the signature with which a run ended" in capsys.readouterr().err
+    with pytest.raises(OutsideError, match="nobody signed it"):
         go_on(folder)
 
 
-def test_forged_pruning_is_found_however_the_log_goes_on(folder: Path) -> None:
-    """Even a reader that did not look (its anchors were lost) makes no forgery good."""
+def test_forged_pruning_is_found_without_the_file_of_anchors(folder: Path) -> None:
+    """The signatures that are in the log count as well: a reader whose file was lost looks too."""
     forge_pruning(folder)
     anchors_of(folder / "t.sqlite").unlink()
-    go_on(folder)
-    with opened(folder) as journal:
-        journal.start(NOON + 9 * DAY_MS, "b3", (), IDENTITY)
-        for event in play(1, start=NOON + 9 * DAY_MS):
-            journal.take([event])
-        journal.stop(journal.table.clock)
-    assert audit(folder) == 3
+    with pytest.raises(OutsideError, match="nobody signed it"):
+        go_on(folder)
 
 
 def test_signature_of_another_record_seals_no_pruning(folder: Path) -> None:
@@ -122,7 +124,7 @@ def test_signature_of_another_record_seals_no_pruning(folder: Path) -> None:
         said = {"event": {**event, "number": n, "hash": head}, "said": None}
         write_record(db, n + 1, head, said)
     assert audit(folder) == 3
-    with pytest.raises(OutsideError, match="nobody signed that"):
+    with pytest.raises(OutsideError, match="nobody signed it"):
         go_on(folder)
 
 
@@ -174,3 +176,166 @@ def test_older_copy_is_noticed_whatever_line_is_put_behind(folder: Path) -> None
     file.write_text(file.read_text("utf-8") + canonical(forged) + "\n", "utf-8")
     with pytest.raises(OutsideError, match="is missing"):
         go_on(folder)
+
+
+# --- what no signature covers is not believed ----------------------------------------------------
+
+
+def last_checkpoint(folder: Path) -> dict[str, Any]:
+    """Return the newest checkpoint of the log."""
+    bodies = (json.loads(record.body) for record in read_log(folder / "t.sqlite"))
+    return [content["desk"] for content in bodies if "desk" in content][-1]
+
+
+def behind(folder: Path, *contents: Mapping[str, object]) -> None:
+    """Write records behind the last, as somebody does who can write the file and has no key."""
+    with sqlite3.connect(folder / "t.sqlite") as db:
+        n, head = db.execute("SELECT n, hash FROM log ORDER BY n DESC LIMIT 1").fetchone()
+        for content in contents:
+            n += 1
+            head = write_record(db, n, head, content)
+            if "desk" in content:
+                db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", (n, NOON, 10**6))
+
+
+def swap_winners(folder: Path) -> None:
+    """Attack (a): a checkpoint in which every result has gone to the other hand."""
+    text = json.dumps(last_checkpoint(folder))
+    swapped = {"punto": "banco", "banco": "punto"}
+    text = re.sub('"winner": "(punto|banco)"', lambda m: f'"winner": "{swapped[m[1]]}"', text)
+    behind(folder, {"desk": json.loads(text)})
+
+
+def empty_holds(folder: Path) -> None:
+    """Attack (b): a checkpoint that knows of no legal hold."""
+    desk = last_checkpoint(folder)
+    desk["line"]["register"].pop("holds")
+    behind(folder, {"desk": desk})
+
+
+def unseal(folder: Path) -> None:
+    """Attack (c): a checkpoint by which nobody has signed yet, and then a forged pruning."""
+    desk = last_checkpoint(folder)
+    desk["line"].pop("register")
+    behind(folder, {"desk": desk})
+    forge_pruning(folder)
+
+
+def add_fact(folder: Path) -> None:
+    """Attack (d): a plain event more."""
+    fact = {"is": "Recorded", "at": NOON, "kind": "job_run", "subject": "", "detail": "x"}
+    behind(folder, {"event": {**fact, "by": "Ann", "role": ""}, "said": None})
+
+
+def add_run(folder: Path) -> None:
+    """Attack (e): a checkpoint behind the beginning of a run of another version."""
+    begun = Started(NOON + 9 * DAY_MS, "b9", "9.9", (), IDENTITY)
+    with opened(folder) as journal:
+        said = said_digest(map(message_line, advance(journal.session, begun).messages))
+    behind(folder, {"event": event_to_json(begun), "said": said})
+    swap_winners(folder)
+
+
+ATTACKS = [swap_winners, empty_holds, unseal, add_fact, add_run]
+
+
+@pytest.fixture(name="held")
+def _held(folder: Path) -> Path:
+    """Give the log with a coup under legal hold in its newest checkpoint, stopped in order."""
+    with opened(folder) as journal:
+        at = journal.table.clock + 1000
+        journal.start(at, "b2", (), IDENTITY)
+        shoe = journal.table.shoe.name
+        journal.take([KeepEvidence(at, "Cy", Role.SURVEILLANCE, shoe, 1, reason="claim 17")])
+        journal.take(list(play(2, seed=5, start=at + 1000)))
+        journal.stop(journal.table.clock)
+    assert "holds" in last_checkpoint(folder)["line"]["register"]
+    return folder
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_behind_a_run_that_was_stopped_is_believed(
+    held: Path, attack: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever appended it: the reader does not go on, audit and replay name the record."""
+    assert audit(held) == 0
+    attack(held)
+    log = str(held / "t.sqlite")
+    assert audit(held) == 3
+    assert main(["audit", log]) == 3
+    assert main(["replay", log, "--check"]) == 3
+    assert "record" in capsys.readouterr().err
+    with pytest.raises(OutsideError, match="was changed"):
+        go_on(held)
+    assert audit(held) == 3, "and the start has repaired nothing"
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_signature_taken_out_makes_no_room_for_a_forgery(
+    held: Path, attack: Callable[[Path], None]
+) -> None:
+    """With the last signature and the end of the run cut off, the anchors say what is missing."""
+    with sqlite3.connect(held / "t.sqlite") as db:
+        db.execute("DELETE FROM log WHERE n >= (SELECT max(n) - 1 FROM log)")
+    if attack is not add_run:  # which asks a reader
+        attack(held)
+    assert audit(held) == 3
+    with pytest.raises(OutsideError, match="is not the one that was signed"):
+        go_on(held)
+
+
+@pytest.fixture(name="killed")
+def _killed(folder: Path) -> Path:
+    """Give the log of a run that was killed ten records behind its last signature."""
+    with opened(folder) as journal:
+        journal.start(journal.table.clock + 1000, "b2", (), IDENTITY)
+        journal.take(list(play(2, seed=5, start=journal.table.clock + 1000)))
+        journal.take([Recorded(journal.table.clock, Fact.JOB_RUN, str(n)) for n in range(10)])
+    return folder
+
+
+@pytest.mark.parametrize("attack", [swap_winners, unseal, add_run])
+def test_checkpoint_behind_a_run_that_was_killed_is_not_believed(
+    killed: Path, attack: Callable[[Path], None]
+) -> None:
+    """Checkpoints, prunings and beginnings are signed as they are written, also before a crash."""
+    attack(killed)
+    assert audit(killed) == 3
+    assert main(["replay", str(killed / "t.sqlite"), "--check"]) == 3
+    with pytest.raises(OutsideError, match="was changed"):
+        go_on(killed)
+
+
+def test_order_that_nobody_signed_is_not_taken_over(killed: Path) -> None:
+    """After a crash an order counts only with the signature of its giver."""
+    with opened(killed) as journal:
+        at = journal.table.clock
+        journal.start(at, "b3", (), IDENTITY)
+        journal.take([Recorded(at, Fact.USER, "Cy", '{"key":"00"}')])
+    order = event_to_json(KeepEvidence(at, "Cy", Role.SURVEILLANCE, "s1", 1, reason="r"))
+    behind(killed, {"event": order, "said": None})
+    with pytest.raises(OutsideError, match="the order was signed by nobody"):
+        go_on(killed)
+
+
+def test_what_was_not_signed_before_a_crash_is_said_and_reported(killed: Path) -> None:
+    """The next run takes it over, says in a record which it was, and raises an alert."""
+    records = list(read_log(killed / "t.sqlite"))
+    assert audit(killed) == 0
+    go_on(killed)
+    bodies = [json.loads(record.body) for record in read_log(killed / "t.sqlite")]
+    events = [content["event"] for content in bodies if "event" in content]
+    (fact,) = [event for event in events if event.get("kind") == "unsigned_kept"]
+    said = json.loads(fact["detail"])
+    assert said == {"first": len(records) - 10, "last": len(records) - 1}
+    assert [event["code"] for event in events if event["is"] == "Noticed"] == ["UNSIGNED"]
+    assert audit(killed) == 0
+    go_on(killed)
+    again = [record.body for record in read_log(killed / "t.sqlite")]
+    assert sum('"unsigned_kept"' in body for body in again) == 1
+
+
+def test_signed_log_is_not_continued_without_its_key(folder: Path) -> None:
+    """A key taken out of the table file leaves no stretch that nobody signs."""
+    with pytest.raises(ConfigurationError, match="is signed by key"):
+        journal_of(folder / "t.sqlite", 1, publish=False)

@@ -13,16 +13,24 @@ from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.schemas import check
 from tests.table_log import Play
+from vision.app.evidence import wanted_names
 from vision.app.journal import Destinations, Journal
-from vision.app.succession import SEQ_A_DAY, begin_log
+from vision.app.succession import SEQ_A_DAY, Beginning, begin_log
 from vision.cli import main
+from vision.commands.audit import NOT_PROVEN
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import Event
+from vision.game.commands import KeepEvidence
+from vision.game.events import Event, Role
+from vision.record.facts import Fact, Recorded
 from vision.record.proofs import EvidenceKept, Medium
+from vision.record.register import Hold, Register
 from vision.storage.anchors import anchors_of, make_keys
+from vision.storage.elapsed import trusted_time
 from vision.storage.evidence import EvidenceStore, folder_of
+from vision.storage.log import Entry
 from vision.storage.log_reader import read_log, read_messages
+from vision.storage.retention import DAY_MS
 from vision.wire.messages import Message
 
 IDENTITY = "1d" * 32
@@ -87,7 +95,7 @@ def test_new_log_goes_on_with_the_numbers_and_closes_what_was_open(
     last = list(read_log(house.log))[-1]
     with house.open() as journal:
         clock = journal.table.clock
-    kept, ended = begin_log(house.config, clock + 5000)
+    kept, ended, _ = begin_log(house.config, Beginning(clock + 5000))
     assert (ended.number, ended.hash) == (last.number, last.hash)
     said = house.messages()
     for message in said:
@@ -112,7 +120,7 @@ def test_new_log_may_have_other_rules(house: House) -> None:
     other.config = other.config.model_copy(update={"dealing": "face-down"})
     with pytest.raises(ConfigurationError, match="log begin"):
         other.open()
-    begin_log(other.config, 1_800_000_000_000)
+    begin_log(other.config, Beginning(1_800_000_000_000))
     other.open().close()
 
 
@@ -121,14 +129,14 @@ def test_log_is_not_begun_beside_a_reader_or_over_unsent_messages(house: House) 
     at = 1_800_000_000_000
     with house.open(publish=True) as journal:
         with pytest.raises(OutsideError, match="another reader"):
-            begin_log(house.config, at)
+            begin_log(house.config, Beginning(at))
         journal._link = None
         journal.take(list(play(1, start=at)))
     with pytest.raises(ConfigurationError, match=r"messages .* are not sent"):
-        begin_log(house.config, at)
-    assert begin_log(house.config, at, lose_unsent=True)[1].unsent > 0
+        begin_log(house.config, Beginning(at))
+    assert begin_log(house.config, Beginning(at, lose_unsent=True))[1].unsent > 0
     with pytest.raises(ConfigurationError, match="there is no"):
-        begin_log(config_of(1, path=str(house.folder / "none.sqlite")), at)
+        begin_log(config_of(1, path=str(house.folder / "none.sqlite")), Beginning(at))
 
 
 def test_backup_of_a_running_log_is_whole_and_a_plain_copy_is_not(
@@ -136,12 +144,13 @@ def test_backup_of_a_running_log_is_whole_and_a_plain_copy_is_not(
 ) -> None:
     """The backup has every record at that moment; a copy of the file alone says what it lacks."""
     with house.open() as journal:
+        journal.start(journal.table.clock + 500, "b2", (), IDENTITY)
         journal.take(list(play(20, start=journal.table.clock + 1000)))
         records = journal._store.head[0]
         assert main(["log", "backup", str(house.log), str(house.folder / "b.sqlite")]) == 0
         shutil.copyfile(house.log, house.folder / "cp.sqlite")
     assert list(read_log(house.folder / "b.sqlite"))[-1].number == records
-    assert main(["audit", str(house.folder / "b.sqlite")]) == 0
+    assert main(["audit", str(house.folder / "b.sqlite")]) == NOT_PROVEN, "no key was given"
     assert main(["log", "backup", str(house.log), str(house.folder / "b.sqlite")]) == 2
     capsys.readouterr()
     assert main(["audit", str(house.folder / "cp.sqlite")]) == 3
@@ -172,7 +181,7 @@ def test_drill_of_a_lost_disk(
     assert min(numbers) > lost + SEQ_A_DAY / 2
     assert house.audit() == 0
     (old,) = house.folder.glob("t-until-*.sqlite")
-    assert main(["audit", str(old)]) == 0
+    assert main(["audit", str(old)]) == NOT_PROVEN, "no key was given"
 
 
 def test_backup_that_was_changed_is_not_restored(
@@ -206,3 +215,99 @@ def _table_file(house: House) -> Path:
     path = house.folder / "table.toml"
     path.write_text(text, "utf-8")
     return path
+
+
+# --- everything is taken over --------------------------------------------------------------------
+
+
+def hold_and_name(house: House) -> None:
+    """Give the old log a user and a legal hold on the second coup."""
+    with house.open() as journal:
+        at = journal.table.clock + 1000
+        journal.start(at, "b2", (), IDENTITY)
+        shoe = journal.table.shoe.name
+        journal.take([KeepEvidence(at, "Cy", Role.SURVEILLANCE, shoe, 1, reason="claim 17")])
+        journal.take([Recorded(at, Fact.USER, "Ann", '{"key":"aa"}')])
+        journal.stop(at + 1000)
+
+
+def test_every_field_of_the_register_goes_on(house: House) -> None:
+    """Users, holds and key, and whatever comes after them, are in the new log as in the old."""
+    hold_and_name(house)
+    with house.open() as journal:
+        before, wanted = journal.session.register, wanted_names(journal.session)
+    begin_log(house.config, Beginning(1_800_000_000_000))
+    with house.open() as journal:
+        after = journal.session.register
+        assert wanted_names(journal.session) == wanted, "also of the alert that stood open"
+    for name in Register._fields:
+        old = getattr(before, name)
+        assert old, f"{name}: the old log of this test has some"
+        if name == "holds":
+            assert set(old) <= set(after.holds)
+        else:
+            assert getattr(after, name) == old, name
+    assert house.audit() == 0
+    assert main(["replay", str(house.log), "--check"]) == 0
+
+
+def test_hold_outlives_a_restored_backup(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A lost disk does not release what a court has asked for."""
+    hold_and_name(house)
+    with house.open() as journal:
+        wanted = wanted_names(journal.session)
+    saved = tmp_path_factory.mktemp("away") / "b.sqlite"
+    assert main(["log", "backup", str(house.log), str(saved)]) == 0
+    house.log.unlink()
+    assert main(["log", "restore", str(saved), str(_table_file(house))]) == 0
+    with house.open() as journal:
+        assert wanted_names(journal.session) == wanted
+
+
+def test_log_whose_holds_cannot_be_read_is_not_begun_until_somebody_names_them(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A damaged old log, and nobody has said what is under hold: nothing is begun."""
+    with sqlite3.connect(house.log) as db:
+        db.execute("UPDATE log SET body = '{}' WHERE n BETWEEN 20 AND 24")
+    table = str(_table_file(house))
+    assert main(["log", "begin", table]) == 2
+    assert "name each coup with --hold SHOE:COUP" in capsys.readouterr().err
+    assert main(["log", "begin", table, "--hold", "s1"]) == 2
+    assert main(["log", "begin", table, "--hold", "s1:2", "--hold", "s1:0"]) == 0
+    with house.open() as journal:
+        assert journal.session.register.holds == (Hold("s1", 0), Hold("s1", 2))
+
+
+def test_order_is_not_taken_again_by_the_next_log(house: House) -> None:
+    """What was given in the old log is known to the new one, and to the one after that."""
+    fields = {"key": "Ann", "nonce": "n" * 16, "time": "2026-11-21T18:00:00.000Z"}
+    with house.open() as journal:
+        event = Recorded(journal.table.clock, Fact.JOB_RUN)
+        order = {"name": "record", "fields": fields}
+        journal._store.append([Entry(event, (), order=order)])
+    for second in range(2):
+        begin_log(house.config, Beginning(1_800_000_000_000 + 1000 * second, lose_unsent=True))
+    with house.open() as journal:
+        assert [given["fields"] for given in journal._store.orders()] == [fields]
+
+
+def test_confirmed_time_goes_on_whatever_the_clock_says(house: House) -> None:
+    """A clock forty days ahead at `log begin` makes nothing old."""
+    with house.open() as journal:
+        journal._retention._elapsed.at(1_700_000_100_000)
+    before = trusted_time(house.log)
+    assert before is not None
+    begin_log(house.config, Beginning(1_700_000_000_000 + 40 * DAY_MS))
+    assert trusted_time(house.log) == before
+
+
+def test_time_of_a_new_log_begins_at_the_newest_evidence(tmp_path: Path) -> None:
+    """Where the old log is gone, the evidence beside it does not grow old by the clock alone."""
+    kept = EvidenceKept(1_700_000_000_000, "s1-1-c1", Medium.STILL, "s1", 1, "", 0, 1)
+    store = EvidenceStore(tmp_path)
+    assert store.newest() == 0
+    store.keep(kept, b"picture")
+    assert store.newest() == 1_700_000_000_000 // DAY_MS * DAY_MS

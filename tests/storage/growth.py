@@ -99,7 +99,7 @@ def seconds(work: Callable[[], object]) -> float:
 def restart(path: Path) -> None:
     """Open the log as a reader does when it starts."""
     with Store(path, header(), has_outbox=False) as store:
-        restored(store, header())
+        restored(path, header(), None)
         compare_messages(store, header())
 
 
@@ -137,7 +137,7 @@ def _grow(path: Path, most: int, every: int) -> None:
     endless = shoes()
     while coups < most:
         with Store(path, header(), has_outbox=False) as store:
-            desk = restored(store, header()) if coups else begun(store)
+            desk = restored(path, header(), None).session if coups else begun(store)
             before, began = coups, process_time()
             for dealt in endless:
                 desk = write_shoe(store, desk, dealt)

@@ -11,6 +11,7 @@ from tests.chaos.table import journal_of
 from tests.storage.test_log import HEADER, entry, message
 from tests.table_log import Play
 from vision.cli import main
+from vision.commands.audit import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import CardOut, Role, ShoeStarted
@@ -56,13 +57,11 @@ def test_old_shoes_go_and_the_rest_is_verified_and_goes_on(tmp_path: Path) -> No
     with filled(path) as store:
         prune(store, OLD, 13.5)
         assert shoes_left(path) == [3, 4]
-        assert store.is_pruned
     with Store(path, HEADER) as store:
-        assert next(content["n"] for content in store.recent()) == 1 + 10 * 4 + 4 + 1
         store.append([entry(CardOut(0, 99), message(99))])
         prune(store, OLD, 14.5)
     assert shoes_left(path) == [4]
-    assert main(["audit", str(path)]) == 0
+    assert main(["audit", str(path)]) == NOT_PROVEN, "nobody signs this log"
 
 
 def test_pruned_log_can_be_exported_and_is_still_verified(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ from vision.record.codec import (
 )
 from vision.record.facts import Fact
 from vision.record.proofs import EMPTY, Medium
+from vision.record.register import Hold, Nonce, Person, Register
 from vision.wire.messages import (
     Message,
     MessageStream,
@@ -398,6 +399,11 @@ values: dict[Any, st.SearchStrategy[Any]] = {
     Fact: st.sampled_from(Fact),
     Life: st.sampled_from(Life),
     tuple[str, ...]: st.lists(st.text(max_size=5), max_size=3).map(tuple),
+    **{
+        tuple[kind, ...]: st.lists(st.from_type(kind), max_size=3).map(tuple)
+        for kind in (Hold, Nonce, Person)
+    },
+    Register: st.from_type(Register),
 }
 
 

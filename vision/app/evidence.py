@@ -38,6 +38,7 @@ from vision.game.outputs import (
     Severity,
 )
 from vision.record.proofs import EvidenceKept, Medium, Shelf
+from vision.record.register import Hold
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.copier import Copier
 from vision.storage.evidence import Doomed, EvidenceStore, Limits, folder_of
@@ -143,6 +144,10 @@ class EvidenceRecorder:
             self._deleted_early = ""
         return doomed
 
+    def newest(self) -> int:
+        """Return when the newest evidence was kept, to the day (Unix ms); 0 where there is none."""
+        return self._store.newest()
+
     def delete(self, doomed: Sequence[Doomed]) -> None:
         """Delete what `doomed` named; what cannot be deleted is named again the next time."""
         try:
@@ -238,20 +243,27 @@ class EvidenceRecorder:
         return [written]
 
 
-def wanted_names(session: TableSession) -> tuple[str, ...]:
-    """Return how the names of evidence begin that is not to be deleted.
+def protected(session: TableSession) -> tuple[Hold, ...]:
+    """Return the coups whose evidence is not to be deleted, as holds.
 
-    It is that of coups with an alert that is not closed, with a result that is held, or under
-    legal hold.
+    They are those with an alert that is not closed, with a result that is held, or under legal
+    hold.
     """
-    groups = {_group(proof.shoe, proof.coup) for proof in session.shelf.proofs}
-    for hold in session.register.holds:
-        groups.add(_group(hold.shoe, hold.coup) if hold.coup else f"{topic_level(hold.shoe)}-")
+    holds = {Hold(proof.shoe, proof.coup) for proof in session.shelf.proofs}
     table = session.table
     for coup in (*table.done, *((table.coup,) if table.coup is not None else ())):
         result = coup.result
         if coup.hold or (result is not None and result.state is ResultState.HELD):
-            groups.add(_group(table.shoe.name, coup.number))
+            holds.add(Hold(table.shoe.name, coup.number))
+    return tuple(sorted(holds.union(session.register.holds)))
+
+
+def wanted_names(session: TableSession) -> tuple[str, ...]:
+    """Return how the names of evidence begin that is not to be deleted."""
+    groups = {
+        _group(hold.shoe, hold.coup) if hold.coup else f"{topic_level(hold.shoe)}-"
+        for hold in protected(session)
+    }
     return tuple(sorted(groups))
 
 

@@ -22,9 +22,21 @@ from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
 from vision.app.order_intake import OrderIntake
 from vision.app.replay_service import Replays
-from vision.app.restore import CHECKPOINT_EVERY, checkpoint_of, compare_messages, restored
+from vision.app.restore import (
+    CHECKPOINT_EVERY,
+    checkpoint_of,
+    compare_messages,
+    restored,
+    unsigned_facts,
+)
 from vision.app.retention import Retention
-from vision.app.signing import PruningSeal, anchor_for, key_in_log, open_signer
+from vision.app.signing import (
+    PruningSeal,
+    anchor_for,
+    key_in_log,
+    open_signer,
+    refuse_unsigned,
+)
 from vision.app.staff import StaffRecord, refuse_second_call
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
@@ -38,10 +50,12 @@ from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
 from vision.record.facts import Fact, Recorded
+from vision.record.proofs import Anchored
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
 from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
+from vision.wire.log_fold import END
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
 
@@ -67,6 +81,7 @@ def order_of(item: Input) -> Mapping[str, object] | None:
     return item.signed.record() if isinstance(item, Ordered) else None
 
 
+START = "time"  # why the signature is made with which a run begins: the contract has no other word
 SEGMENTS_AT_ONCE = 4  # pruned at a change of shoe, so that the table never waits for long
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # arrive as exceptions, anywhere
 
@@ -151,8 +166,10 @@ class Journal:
             )
             messages = destinations.messages
             self._file = messages and opening.enter_context(MessagesFile(messages))
-            self._session = restored(self._store, header)
-            self._signer = open_signer(config, destinations.log, self._store, self._session)
+            self._signer = open_signer(config, destinations.log)
+            self._standing = restored(destinations.log, header, self._signer)
+            self._session = self._standing.session
+            refuse_unsigned(destinations.log, self._signer, self._session.register)
             compare_messages(self._store, header)
             self._endpoint = endpoint_of(config.broker) if destinations.publish else None
             self.gate = _gate(config, self._session.stream.prefix + "cmd/")
@@ -218,14 +235,18 @@ class Journal:
 
         A reader that was one of two goes on with their term: a lower one would be ignored.
         """
-        term = self._session.stream.term
-        return self.begin(Started(at, boot, VERSION, models, identity, term))
+        stream = self._session.stream
+        after = self._store.last_seq if self._store.last_seq > stream.seq else 0
+        started = Started(at, boot, VERSION, models, identity, stream.term, after=after)
+        return self.begin(started, more=unsigned_facts(self._standing, at))
 
-    def begin(self, started: Started, more: Sequence[Event] = ()) -> tuple[Step, ...]:
-        """Begin that run, take what else has happened, and connect."""
+    def begin(
+        self, started: Started, *, before: Sequence[Event] = (), more: Sequence[Event] = ()
+    ) -> tuple[Step, ...]:
+        """Begin that run between what is before and what more has happened, sign, and connect."""
         staff = self._staff.changes(self.gate.users, started.at)
         key = key_in_log(self._signer, self._session.register, started.at)
-        steps = self.take([started, *staff, *key, *more])
+        steps = self.take([*before, started, *staff, *key, *more], START)
         if self._endpoint is not None:
             self._connect(self._endpoint, started.at)
         return steps
@@ -250,21 +271,47 @@ class Journal:
         """Whether this reader may say anything at this moment."""
         return True
 
-    def take(self, inputs: Iterable[Input]) -> tuple[Step, ...]:
-        """Fold the inputs, write them and their messages to the disk, and have those sent."""
-        folded = tuple(fold(self._session, inputs, self._evidence))
-        steps = tuple(step for _, step in folded)
+    def take(self, inputs: Iterable[Input], why: str = "") -> tuple[Step, ...]:
+        """Fold the inputs, write them and their messages to the disk, and have those sent.
+
+        Where there is a key they are signed with them if it is time, or there is a `why`.
+        """
+        folded = list(fold(self._session, inputs, self._evidence))
         before = self._session.table.shoes
         entries: list[Entry] = []
         for item, step in folded:
             checkpoint = self._checkpoint(before, step.session)
             before = step.session.table.shoes
             entries.append(Entry(event_of(item), step.messages, checkpoint, order_of(item)))
+        is_marked = any(entry.checkpoint is not None for entry in entries)
+        for anchor, step in self._signed(entries, folded, why or is_marked * "shoe"):
+            folded.append((anchor, step))
+            entries.append(Entry(anchor, step.messages))
         if entries:
-            self._write(entries, steps[-1].session, partial(self._written, folded))
-        if any(entry.checkpoint is not None for entry in entries):
+            self._write(entries, folded[-1][1].session, partial(self._written, folded))
+        if is_marked and why != END:
             self.prune(self._session.table.clock)
-        return (*steps, *self._sign(""))
+        return tuple(step for _, step in folded)
+
+    def _signed(
+        self, entries: Sequence[Entry], folded: Sequence[tuple[Input, Step]], why: str
+    ) -> Iterator[tuple[Anchored, Step]]:
+        """Yield the signature over the log with these entries, if it is time or there is a `why`.
+
+        It is written with them, so that no power cut leaves unsigned what is always signed.
+        """
+        if self._signer is None:
+            return
+        session = folded[-1][1].session if folded else self._session
+        reason = why or self._signer.due(session.table.clock, session.table.shoe.name)
+        if reason:
+            head = self._head_after(entries)
+            anchor = anchor_for(self._signer, self._store.hash_of(0), head, session, reason)
+            yield anchor, advance(session, anchor)
+
+    def _head_after(self, entries: Sequence[Entry]) -> tuple[int, str]:
+        """Return number and hash of the last record behind these entries."""
+        return self._store.head_after(entries)
 
     def _write(
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
@@ -280,21 +327,13 @@ class Journal:
         """Pass on what is on the disk now."""
         if self._file:
             self._file.write(message for _, step in folded for message in step.messages)
+        for item, _ in folded:
+            if isinstance(item, Anchored) and self._signer is not None:
+                self._signer.note(item)
         if self._link is not None:
             self._link.wake()
             for item, _ in folded:
                 self._acknowledge(item)
-
-    def _sign(self, why: str) -> tuple[Step, ...]:
-        """Sign the log as it stands, where there is a key and it is time or there is a `why`."""
-        if self._signer is None:
-            return ()
-        anchor = anchor_for(self._signer, self._store, self._session, why)
-        if anchor is None:
-            return ()
-        steps = self.take([anchor])
-        self._signer.note(anchor)
-        return steps
 
     def tidy(self, at: int) -> None:
         """Delete evidence that is too old or too much and not protected; `at` in Unix ms."""
@@ -412,7 +451,7 @@ class Journal:
     def stop(self, at: int) -> tuple[Step, ...]:
         """End the run in order; where the log cannot be written any more, publish a lost reader."""
         try:
-            return (*self.take([Stopped(at)]), *self._sign("stop"))
+            return self.take([Stopped(at)], END)
         except OutsideError as error:
             if self._link is not None:
                 self._link.say_last(last_will(self._session.stream, at, str(error)))

@@ -9,7 +9,6 @@ from functools import cache
 from os import PathLike
 from pathlib import Path
 
-from vision.app.restore import folded
 from vision.camera.pictures import open_picture
 from vision.config.profiles import DEFAULT, load_profile, logged_profile
 from vision.errors import ConfigurationError
@@ -21,6 +20,7 @@ from vision.record.chain import verified
 from vision.sight.geometry.frame import Image
 from vision.sight.stills.reader import StillCard, read_still
 from vision.storage.log_reader import read_log
+from vision.wire.log_fold import LogFold
 from vision.wire.session import TableSession, new_session
 
 ERROR_BOUND = 0.02  # probability; as `shoe-reader read` has it: below it a card is named
@@ -63,4 +63,7 @@ def fold_log(log: str | PathLike[str]) -> TableSession:
     """Return the table as its log leaves it; BrokenChainError where the log was changed."""
     contents = (content for _, content in verified(read_log(Path(log))))
     header = next(contents)["log"]
-    return folded(new_session(header, logged_profile(header)), contents)
+    fold = LogFold(new_session(header, logged_profile(header)))
+    for content in contents:
+        fold.take(content)
+    return fold.session

@@ -1,29 +1,38 @@
-"""Continue a table from its log: the newest checkpoint, and the events after it."""
+"""Continue a table from its log: the last checkpoint under a signature, and the events after it.
+
+What no signature covers is believed only as far as a reader that was killed can have left it: plain
+events of its run. They are taken over, and the next run says which (`unsigned_kept`).
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from vision.audit.said import compare
+from vision.app.signing import newest_in_log, newest_signature
+from vision.audit.messages import Rows, compare
+from vision.audit.orders import is_ordered, order_fault
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.game.coup.state import Table, lay_out
+from vision.game.events import Event, Noticed, Started, Stopped
 from vision.game.outputs import AlertState
-from vision.record.codec import event_from_json
+from vision.record.chain import BrokenChainError, header_of, verified_from
+from vision.record.codec import canonical
+from vision.record.facts import Fact, Recorded
+from vision.record.proofs import Anchored
 from vision.sight.reading.resume import ExpectedCard, ResumeState
+from vision.storage.anchors import LogSigner
 from vision.storage.log import Checkpoint, Store
-from vision.wire.session import (
-    TableSession,
-    advance,
-    new_session,
-    session_from_json,
-    session_to_json,
-)
+from vision.storage.log_reader import NEWEST, WHOLE, checkpoints, read_log
+from vision.wire.log_fold import LogFold
+from vision.wire.session import TableSession, new_session, session_to_json
 
+ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written
 # Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a
 # restart folds in seconds (0.1 ms each). More makes restarts slow, fewer makes the log longer.
 CHECKPOINT_EVERY = 20_000
@@ -31,57 +40,138 @@ CHECKPOINT_EVERY = 20_000
 log = logging.getLogger(__name__)
 
 
-def restored(store: Store, header: Mapping[str, Any]) -> TableSession:
-    """Return the session as the log leaves it; its `seq` is not below that of any message there.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a log stands: the session that it comes to, and the newest signature that counts.
 
-    OutsideError when the log was changed, or pruned and then taken up by a version that does not
-    understand it.
+    `unsigned` are the records behind that (their numbers), where a run was killed.
+    """
+
+    session: TableSession
+    signed: Anchored | None = None
+    unsigned: range = range(0)
+
+
+def unsigned_facts(standing: Standing, at: int) -> tuple[Event, ...]:
+    """Return what the log is to say, and people to be told, of records that nobody signed."""
+    if not standing.unsigned:
+        return ()
+    first, last = standing.unsigned[0], standing.unsigned[-1]
+    words = (
+        f"The reader was killed before it signed records {first} to {last}; they were taken over. "
+        "Compare them with what happened at the table."
+    )
+    fact = Recorded(at, Fact.UNSIGNED_KEPT, "log", canonical({"first": first, "last": last}))
+    return (fact, Noticed(at, "UNSIGNED", detail=words))
+
+
+def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) -> Standing:
+    """Return how a log stands, folded from its last checkpoint under a signature.
+
+    Where nobody signs, from its last checkpoint. OutsideError where the log was changed, where what
+    no signature covers cannot be taken over, or where another version of this program wrote it.
     """
     start = new_session(header, logged_profile(header))
+    signed = newest_signature(path, signer) if signer is not None else None
     try:
-        session = folded(start, store.recent())
-    except ValueError:
-        session = _refolded(start, store)
-    if store.last_seq > session.stream.seq:
-        # Another version may make fewer messages of the same events; no number is used twice.
-        session = replace(session, stream=session.stream._replace(seq=store.last_seq))
-        store.mark(checkpoint_of(session))
-    return session
+        standing = _folded_from(path, start, signed)
+        key = standing.session.register.key
+        if signer is not None and signed is None and key:
+            raise BrokenChainError(
+                0,
+                f"it was signed by key {key}, and has no signature that this reader trusts; where "
+                "that key was yours, name it in [log] ring",
+            )
+    except BrokenChainError as error:
+        raise OutsideError(
+            f"the log {path} was changed: {error}; keep it as evidence, run shoe-reader audit on "
+            "it, and restore a back-up or go on from it with shoe-reader log begin"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise OutsideError(
+            f"the log {path} holds what this version of shoe-reader does not know ({error}); start "
+            "it with the version that wrote it (its status messages name it), or go on in a new "
+            "log with shoe-reader log begin"
+        ) from error
+    return standing
+
+
+def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
+    """Return the session that a log comes to, and the last record of which that is so.
+
+    Where it cannot be gone on with as it stands, up to the newest signature in it. OutsideError
+    where nothing of it can be believed.
+    """
+    try:
+        header = header_of(read_log(path))
+        start = new_session(header, logged_profile(header))
+    except (BrokenChainError, ValueError, KeyError, TypeError) as error:
+        raise OutsideError(f"the log {path} was changed: {error}") from error
+    try:
+        return restored(path, header, signer).session, NEWEST - 1
+    except OutsideError as error:
+        signed = None if signer is None else newest_in_log(path, signer)
+        if signed is None:
+            raise
+        words = str(error)
+    try:
+        session = _folded_from(path, start, signed, last=signed.number).session
+    except (BrokenChainError, ValueError, KeyError, TypeError) as error:
+        raise OutsideError(words) from error
+    log.warning("%s; what follows record %d is not taken over", words, signed.number)
+    return session, signed.number
+
+
+def _folded_from(
+    path: Path, start: TableSession, signed: Anchored | None, *, last: int = NEWEST
+) -> Standing:
+    begin = next(checkpoints(path, NEWEST if signed is None else signed.number), WHOLE)
+    fold = LogFold(start)
+    covered = NEWEST if signed is None else signed.number + 1  # its own record included
+    number = 0
+    for record, content in verified_from(begin.number, begin.before, read_log(path, begin.number)):
+        if record.number > last:
+            break
+        number = record.number
+        if number > covered:
+            _check_unsigned(fold.session, content)
+        fold.take(content)
+    return Standing(fold.session, signed, range(covered + 1, number + 1))
+
+
+def _check_unsigned(session: TableSession, content: Mapping[str, Any]) -> None:
+    """Refuse a record behind the last signature that a reader that was killed cannot have left.
+
+    Checkpoints, prunings, beginnings and ends of runs are signed as they are written, and an order
+    bears the signature of its giver. BrokenChainError.
+    """
+    number, event = content["n"], content.get("event", {})
+    if "event" not in content or event.get("is") in ALWAYS_SIGNED:
+        raise BrokenChainError(number, "is of a kind that is always signed, and nobody signed it")
+    if session.register.users and is_ordered(content):
+        fault = order_fault(session, content)
+        if fault:
+            raise BrokenChainError(number, f"the order {fault}")
 
 
 def compare_messages(store: Store, header: Mapping[str, Any]) -> None:
     """Hold what would be published again against the log; OutsideError where it was not said."""
+    rows = Rows(store.told_again(), store.standing())
     try:
-        compared = compare(header, store.origins(), store.told_again(), store.standing())
-    except OutsideError as error:
+        compare(header, store.origins(), rows)
+    except (OutsideError, BrokenChainError) as error:
         raise OutsideError(f"the log {store.path} was changed: {error}") from error
     except (ValueError, KeyError) as error:
-        # What another version wrote; whether the log can be taken up is found out below.
+        # What another version wrote; whether the log can be taken up was found out before.
         log.warning("%s: its messages cannot be compared with the log: %s", store.path, error)
         return
-    if compared.unproven:
+    if rows.unproven:
         log.warning(
             "%s: %d messages that are published again could not be compared with the log: their "
             "records were pruned, or another version said them",
             store.path,
-            compared.unproven,
+            rows.unproven,
         )
-
-
-def folded(
-    session: TableSession, contents: Iterable[Mapping[str, Any]], *, trust: bool = True
-) -> TableSession:
-    """Return the session after the contents of these records; ValueError where one does not fit.
-
-    With `trust` a checkpoint counts, without it only events do.
-    """
-    start = session
-    for content in contents:
-        if "event" in content:
-            session = advance(session, event_from_json(content["event"])).session
-        elif "desk" in content and trust:
-            session = session_from_json(content["desk"], start)
-    return session
 
 
 def checkpoint_of(session: TableSession) -> Checkpoint:
@@ -106,16 +196,6 @@ def moments_in_dispute(table: Table) -> tuple[int, ...]:
     alerts = (output.alert for output in table.earlier_alerts)
     standing = (alert for alert in alerts if alert.state is not AlertState.CLOSED)
     return tuple(at for alert in standing for at in (alert.raised_at, alert.changed_at))
-
-
-def _refolded(start: TableSession, store: Store) -> TableSession:
-    if store.is_pruned:
-        raise OutsideError(
-            f"the log {store.path} is of another version of shoe-reader, and its beginning has "
-            "been pruned: start it with that version (its status messages name it), or go on in a "
-            "new log with shoe-reader log begin"
-        )
-    return folded(start, store.contents(), trust=False)
 
 
 def ended_cards(table: Table) -> frozenset[int]:

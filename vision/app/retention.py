@@ -35,11 +35,15 @@ class Retention:
         *,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep to the limits of the section; time begins at `begin` (Unix ms) in a new log."""
+        """Keep to the limits of the section; time begins at `begin` (Unix ms) in a new log.
+
+        Where a new log has no time yet (0), at the newest evidence: the clock alone proves none.
+        """
         self._store = store
         self._evidence = evidence
         self._limits = Limits(section.keep_days, section.messages_days, section.max_mb)
-        self._elapsed = store.elapsed_time(begin, monotonic_s)
+        newest = evidence.newest() if evidence is not None and not begin else 0
+        self._elapsed = store.elapsed_time(begin or newest, monotonic_s)
         self.monotonic_s = monotonic_s
         self.next_look_s = monotonic_s()
         self._told = False

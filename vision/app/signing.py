@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from vision.config.table import TableConfig
-from vision.errors import OutsideError
-from vision.record.codec import event_from_json
+from vision.errors import ConfigurationError, OutsideError
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
 from vision.record.register import Register
 from vision.storage.anchors import LogSigner, anchors_of, fingerprint
 from vision.storage.keyring import load_ring
-from vision.storage.log import Entry, Store
+from vision.storage.log import Entry
+from vision.storage.log_reader import gaps, hash_of, signatures
 from vision.wire.messages import iso
 from vision.wire.session import Step, TableSession, advance
 
 
-def open_signer(
-    config: TableConfig, log: Path, store: Store, session: TableSession
-) -> LogSigner | None:
-    """Return the signer of the log, `None` where no key is set; `session` is as the log leaves it.
-
-    ConfigurationError for a bad key; OutsideError when the log is not what was signed last, or
-    records were taken out since that nobody signed for.
-    """
+def open_signer(config: TableConfig, log: Path) -> LogSigner | None:
+    """Return the signer of a log, `None` where no key is set; ConfigurationError for a bad key."""
     settings = config.log
     if not settings.signing_key:
         return None
@@ -35,73 +27,75 @@ def open_signer(
     signer = LogSigner(key, file, config.site, config.table, settings.anchor_every_s)
     if settings.ring:
         signer.trusted += [key.key for key in load_ring(Path(settings.ring)).values()]
-    last = signer.last_noted(store.hash_of(0))
-    if last is None:
-        return signer
-    pruned = _pruned_since(last.number, signer, store, sealed=session.register.sealed)
-    found = store.hash_of(last.number)
-    if found != last.hash and (found or last.number not in pruned):
-        raise _other_log(last, found, log, file)
     return signer
 
 
-def _other_log(last: Anchored, found: str, log: Path, file: Path) -> OutsideError:
-    return OutsideError(
-        f"the log {log} is not the one that was signed {iso(last.at)}: record {last.number} is "
-        f"{'another' if found else 'missing'}. It was changed, or an older copy was put back. Keep "
-        f"it as evidence and run shoe-reader audit on it with --anchors {file}; if you restored a "
-        "back-up yourself, go on from it with shoe-reader log begin"
-    )
+def newest_signature(log: Path, signer: LogSigner) -> Anchored | None:
+    """Return the newest signature in a log that counts, `None` where it has none.
 
-
-def _pruned_since(number: int, signer: LogSigner, store: Store, *, sealed: bool) -> set[int]:
-    """Return the records up to `number` that prunings after it took out, each signed at once.
-
-    OutsideError where one is not signed, though this log signs them (`sealed`).
+    OutsideError where the log is not the one that was signed last.
     """
-    gone: set[int] = set()
-    contents = list(store.after(number))
-    for content, follower in zip(contents, [*contents[1:], {}], strict=False):
-        if "pruned" not in content:
-            continue
-        if sealed and not _is_seal(follower.get("event", {}), content["n"], signer):
-            raise OutsideError(
-                f"the log {store.path} was changed: record {content['n']} says that records were "
-                "taken out, and nobody signed that. Keep it as evidence and run shoe-reader audit "
-                "on it; go on with a new log (shoe-reader log begin)"
-            )
-        for first, last, _ in content["pruned"]:
-            gone |= {number} & set(range(first, last + 1))
-    return gone
+    found = newest_in_log(log, signer)
+    noted = signer.last_noted(hash_of(log, 0))
+    if noted is None:
+        return found
+    held = hash_of(log, noted.number)
+    is_held = held == noted.hash or (not held and _is_pruned(log, noted.number))
+    if found is None or found.number < noted.number or not is_held:
+        raise _other_log(noted, held, log, signer.file)
+    return found
 
 
-def _is_seal(event: Mapping[str, Any], number: int, signer: LogSigner) -> bool:
-    if event.get("is") != Anchored.__name__:
-        return False
-    anchor = event_from_json(event)
-    return (
-        isinstance(anchor, Anchored)
-        and (anchor.why, anchor.number) == ("prune", number)
-        and signer.signed(anchor)
+def newest_in_log(log: Path, signer: LogSigner) -> Anchored | None:
+    """Return the newest signature in a log by a key that counts, whatever others are elsewhere."""
+    log_id = hash_of(log, 0)
+    for digest, anchor in signatures(log):
+        if (anchor.log, anchor.hash) == (log_id, digest) and signer.signed(anchor):
+            return anchor
+    return None
+
+
+def _is_pruned(log: Path, number: int) -> bool:
+    return any(first <= number <= last for first, last in gaps(log))
+
+
+def _other_log(last: Anchored, held: str, log: Path, file: Path) -> OutsideError:
+    fault = "another" if held not in ("", last.hash) else "missing"
+    which = f"record {last.number} is" if held != last.hash else "the signature itself is"
+    return OutsideError(
+        f"the log {log} is not the one that was signed {iso(last.at)}: {which} {fault}. It was "
+        "changed, or an older copy was put back. Keep it as evidence and run shoe-reader audit on "
+        f"it with --anchors {file}; if you restored a back-up yourself, go on from it with "
+        "shoe-reader log begin"
     )
 
 
-def anchor_for(signer: LogSigner, store: Store, session: TableSession, why: str) -> Anchored | None:
-    """Return a signature over the log as it stands, if it is due or there is a `why`."""
-    at, shoe = session.table.clock, session.table.shoe.name
-    reason = why or signer.due(at, shoe)
-    if not reason:
-        return None
-    number, head = store.head
-    return signer.sign(Anchored(at, store.hash_of(0), number, head, shoe, reason, ""))
+def anchor_for(
+    signer: LogSigner, log_id: str, head: tuple[int, str], session: TableSession, why: str
+) -> Anchored:
+    """Return a signature over the log up to the record of that number and hash.
+
+    `session` is the table as it stands then.
+    """
+    table = session.table
+    return signer.sign(Anchored(table.clock, log_id, *head, table.shoe.name, why, ""))
 
 
 def key_in_log(signer: LogSigner | None, register: Register, at: int) -> tuple[Recorded, ...]:
     """Return the fact that another key signs from `at` (Unix ms) on, if it does."""
-    name = "" if signer is None else fingerprint(signer.public)
-    if name == register.key:
+    if signer is None or fingerprint(signer.public) == register.key:
         return ()
-    return (Recorded(at, Fact.KEY, name, signer.public.public_bytes_raw().hex() if signer else ""),)
+    key = signer.public
+    return (Recorded(at, Fact.KEY, fingerprint(key), key.public_bytes_raw().hex()),)
+
+
+def refuse_unsigned(log: Path, signer: LogSigner | None, register: Register) -> None:
+    """Refuse to go on unsigned with a log that is signed; ConfigurationError."""
+    if signer is None and register.key:
+        raise ConfigurationError(
+            f"[log] signing_key: {log} is signed by key {register.key}, and what comes after would "
+            "not be; name the key, or go on in a new log with shoe-reader log begin"
+        )
 
 
 class PruningSeal:
@@ -117,8 +111,6 @@ class PruningSeal:
 
     def __call__(self, number: int, head: str) -> Entry:
         """Return the entry that signs the record of that number and hash."""
-        table = self._session.table
-        anchor = Anchored(table.clock, self._log_id, number, head, table.shoe.name, "prune", "")
-        self.anchor = self._signer.sign(anchor)
+        self.anchor = anchor_for(self._signer, self._log_id, (number, head), self._session, "prune")
         self.step = advance(self._session, self.anchor)
         return Entry(self.anchor, self.step.messages)

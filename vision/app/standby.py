@@ -143,9 +143,8 @@ class PairJournal(Journal):
             at, boot, VERSION, models, identity, self.lease.granted, unbroken=unbroken
         )
         self._pair.term = self.lease.granted
-        self.take([fact])
         news = [replace(event, at=max(at, event.at)) for event in own.unsaid(self.table)]
-        return (*steps, *self.begin(started, news if is_counted else ()))
+        return (*steps, *self.begin(started, before=(fact,), more=news if is_counted else ()))
 
     def _write(
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
@@ -156,6 +155,10 @@ class PairJournal(Journal):
             self._session = after
             self._waiting.append((list(entries), then))
         self.flush()
+
+    def _head_after(self, entries: Sequence[Entry]) -> tuple[int, str]:
+        waiting = [entry for some, _ in self._waiting for entry in some]
+        return super()._head_after([*waiting, *entries])
 
     def flush(self) -> None:
         """Write what waits for the house's store, in order; the rest waits on. FencedError."""

@@ -1,36 +1,52 @@
-"""Begin a log that goes on from another: the numbers go on, what was open is closed.
+"""Begin a log that goes on from another: everything is taken over, what was open is closed.
 
 Needed where a log cannot be continued: other rules, an older copy put back, a log that was changed,
-a state that this version cannot read. The new log names the last record of the old one.
+a state that this version cannot read. The new log names the last record of the old one, its message
+numbers go on, and so do legal holds, users, the key, orders still fresh and the confirmed time. The
+evidence of what was open is held until somebody releases it: to begin a log deletes nothing.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import sqlite3
 import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from vision.app.evidence import protected
 from vision.app.journal import header_of
-from vision.app.restore import checkpoint_of
-from vision.app.signing import anchor_for
+from vision.app.restore import believed, checkpoint_of
+from vision.app.signing import anchor_for, open_signer
 from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.proofs import LogBegun
-from vision.storage.anchors import LogSigner, anchors_of
+from vision.game.commands import KeepEvidence
+from vision.record.register import Hold, LogBegun, Nonce, Register
+from vision.storage.anchors import LogSigner
 from vision.storage.copies import put_in_place
-from vision.storage.log import Entry, Store
+from vision.storage.elapsed import trusted_time
+from vision.storage.log import RECENT, Entry, Store
+from vision.storage.log_reader import read_log
 from vision.storage.sqlite import CLOSED, explained, lock, open_for_reading
 from vision.wire.messages import PREFIX
-from vision.wire.session import TableSession, advance, new_session
+from vision.wire.session import advance, new_session
 
+# Orders taken over, the last ones: more than people give in the minute for which one is fresh.
+# Fewer could let an order through a second time.
+NONCES = 1000
 BOOT_DIGITS = 12  # hex digits of a run's id, as a reader's run has
 # Numbers skipped for each day begun since the last event of a log that was restored: twelve a
 # second, all day, of which a busy table publishes one. Fewer could use a number a second time.
 SEQ_A_DAY = 1_000_000
 DAY_MS = 86_400_000  # milliseconds of a day
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +91,25 @@ def _messages_of(db: sqlite3.Connection, prefix: str) -> tuple[int, int, int, tu
     return seq, unsent, at, tuple(bytes(payload).decode() for (payload,) in rows)
 
 
-def begin_log(
-    config: TableConfig, at: int, *, lose_unsent: bool = False, skip: int = 0
-) -> tuple[Path, Ended]:
-    """Begin a new log at [log] path at `at` (Unix ms); return where the old one lies, and its end.
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a new log is begun: at `at` (Unix ms), its messages numbered on after `skip` more.
 
-    The numbers of messages go on after `skip` more. ConfigurationError where there is no log, or
-    one with unsent messages; OutsideError while a reader writes it.
+    `lose_unsent` leaves unsent messages in the old log. `holds` are the coups under legal hold that
+    a person names, `None` where nobody did: needed only where the old log cannot be read.
+    """
+
+    at: int
+    lose_unsent: bool = False
+    skip: int = 0
+    holds: tuple[Hold, ...] | None = None
+
+
+def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, Ended, Register]:
+    """Begin a new log at [log] path; return where the old one lies, its end, and what went on.
+
+    ConfigurationError where there is no log, one with unsent messages, or one whose legal holds
+    cannot be read and nobody named; OutsideError while a reader writes it.
     """
     path = Path(config.log.path)
     if not path.exists():
@@ -89,46 +117,101 @@ def begin_log(
     held = lock(path)
     try:
         ended = ended_log(path, PREFIX.format(site=config.site, table=config.table))
-        if ended.unsent and not lose_unsent:
+        if ended.unsent and not how.lose_unsent:
             raise ConfigurationError(
                 f"{ended.unsent} messages of {path} are not sent: start the reader with its broker "
                 "until they are, or give --lose-unsent to leave them in the old log"
             )
-        moment = datetime.fromtimestamp(at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
+        moment = datetime.fromtimestamp(how.at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
         kept = path.with_name(f"{path.stem}-until-{moment}{path.suffix}")
         new = path.with_name(f".{path.name}.begun")
         new.unlink(missing_ok=True)
-        _write(config, new, ended, at, skip)
+        register = _write(config, new, ended, how)
         _fold_in(path)
         put_in_place(new, path, kept)
     except OSError as error:
         raise OutsideError(f"cannot begin a log at {path}: {error.strerror or error}") from error
     finally:
         held.close()
-    return kept, ended
+    return kept, ended, register
 
 
-def _write(config: TableConfig, new: Path, ended: Ended, at: int, skip: int) -> None:
-    header = header_of(config)
-    boot = uuid.uuid4().hex[:BOOT_DIGITS]
-    begun = LogBegun(at, boot, ended.log, ended.number, ended.hash, ended.seq + skip, ended.alerts)
-    step = advance(new_session(header, logged_profile(header)), begun)
-    with Store(new, header) as store:
-        store.append([Entry(begun, step.messages, checkpoint_of(step.session))])
-        if config.log.signing_key:
-            _sign(config, store, step.session)
-    new.with_name(new.name + ".lock").unlink(missing_ok=True)
-
-
-def _sign(config: TableConfig, store: Store, session: TableSession) -> None:
+def _write(config: TableConfig, new: Path, ended: Ended, how: Beginning) -> Register:
+    """Write the new log, all of it in one transaction; return what it took over."""
     path = Path(config.log.path)
-    file = Path(config.log.anchors) if config.log.anchors else anchors_of(path)
-    every_s = config.log.anchor_every_s
-    signer = LogSigner(Path(config.log.signing_key), file, config.site, config.table, every_s)
-    anchor = anchor_for(signer, store, session, "time")
-    if anchor is not None:
-        store.append([Entry(anchor, advance(session, anchor).messages)])
-        signer.note(anchor)
+    signer = open_signer(config, path)
+    register = _taken_over(path, signer, how.holds)
+    begun = LogBegun(
+        how.at,
+        uuid.uuid4().hex[:BOOT_DIGITS],
+        ended.log,
+        ended.number,
+        ended.hash,
+        ended.seq + how.skip,
+        ended.alerts,
+        register,
+        _nonces(path, ended.number),
+    )
+    header = header_of(config)
+    step = advance(new_session(header, logged_profile(header)), begun)
+    entries = [Entry(begun, step.messages, checkpoint_of(step.session))]
+    confirmed = trusted_time(path)
+    with Store(new, header) as store:
+        if confirmed is not None:  # else it begins at the newest evidence
+            store.go_on_from(confirmed)
+        if signer is None:
+            store.append(entries)
+        else:
+            head = store.head_after(entries)
+            anchor = anchor_for(signer, store.hash_of(0), head, step.session, "time")
+            store.append([*entries, Entry(anchor, advance(step.session, anchor).messages)])
+            signer.note(anchor)
+    new.with_name(new.name + ".lock").unlink(missing_ok=True)
+    return register
+
+
+def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | None) -> Register:
+    """Return what a new log takes over, with a hold on all evidence that was not to be deleted.
+
+    ConfigurationError where it cannot be read and nobody has named the coups under hold.
+    """
+    try:
+        session, last = believed(path, signer)
+    except OutsideError as error:
+        if named is None:
+            raise ConfigurationError(
+                f"what is under legal hold cannot be read from {path} ({error}); name each coup "
+                "with --hold SHOE:COUP (coup 0: the whole shoe), or give --no-holds where there "
+                "is none"
+            ) from error
+        log.warning("%s cannot be read; make sure that every coup under hold was named", path)
+        return Register(holds=tuple(sorted({*named})))
+    ordered = {
+        Hold(str(event["shoe"]), int(event["coup"]))
+        for event in (content.get("event", {}) for content in _contents(path, last + 1))
+        if event.get("is") == KeepEvidence.__name__  # nobody signed it; one more does no harm
+    }
+    holds = ordered.union(protected(session), named or ())
+    key = session.register.key if signer is not None else ""
+    return session.register._replace(holds=tuple(sorted(holds)), key=key)
+
+
+def _nonces(path: Path, last: int) -> tuple[Nonce, ...]:
+    """Return the last orders, by which none is taken a second time."""
+    found: list[Mapping[str, object]] = []
+    for content in _contents(path, max(0, last - RECENT)):
+        found += content.get("event", {}).get("nonces", ())
+        found += [content["order"]["fields"]] if "order" in content else []
+    return tuple(
+        Nonce(*(str(fields[name]) for name in Nonce._fields)) for fields in found[-NONCES:]
+    )
+
+
+def _contents(path: Path, first: int) -> Iterator[dict[str, Any]]:
+    """Yield what the records from that number on hold, as it stands; what is no JSON, not."""
+    for record in read_log(path, first):
+        with suppress(ValueError):
+            yield json.loads(record.body or "{}")
 
 
 def _fold_in(path: Path) -> None:
@@ -140,7 +223,7 @@ def _fold_in(path: Path) -> None:
     except sqlite3.Error as error:
         raise OutsideError(
             f"the log {path} cannot be closed: {error}; keep a copy of it and of its -wal file, "
-            "move both away, and start the reader"
+            "and put a back-up back with shoe-reader log restore"
         ) from error
     finally:
         db.close()

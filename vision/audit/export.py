@@ -28,8 +28,8 @@ from vision.audit.verify import (
     audit,
     demand_signature,
     evidence_words,
-    opened,
 )
+from vision.audit.walk import opened
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import GENESIS, BrokenChainError, Record, record_from_line, record_line
 from vision.record.codec import canonical
@@ -116,8 +116,7 @@ def _searched(sources: Sources, part: Part, first: int, previous: str) -> Select
     selection = Selection(part)
     records = chain(islice(read_log(sources.log), 1 if first else 0), read_log(sources.log, first))
     for record, content in opened(records, first, previous):
-        auditor.take(record, content)
-        selection.take(record, content)
+        selection.take(auditor.take(record, content))
         if first and not record.number:
             selection.skip_to(first, previous)
         if selection.is_whole:

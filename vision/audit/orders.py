@@ -11,28 +11,29 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from vision.game.commands import Command
 from vision.record.codec import EVENTS, event_from_json
-from vision.record.register import Register
 from vision.wire.commands import read_command, signed_text
-from vision.wire.messages import PREFIX
+from vision.wire.session import TableSession
 
 
-def needs_order(event: Mapping[str, Any]) -> bool:
-    """Whether only a person's signed order can have given rise to an event."""
-    kind = EVENTS.get(str(event.get("is")))
-    return kind is not None and issubclass(kind, Command)
+def is_ordered(content: Mapping[str, Any]) -> bool:
+    """Whether a record holds an order, or an event to which only an order can have given rise."""
+    kind = EVENTS.get(str(content.get("event", {}).get("is")))
+    return "order" in content or (kind is not None and issubclass(kind, Command))
 
 
-def order_fault(header: Mapping[str, Any], register: Register, content: Mapping[str, Any]) -> str:
+def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
     """Return what is wrong with the order of a record, "" where it is as it was signed.
 
-    `register` has the users as they were at that moment.
+    `session` is the one before it, with the users as they were at that moment.
     """
+    if "order" not in content:
+        return "was signed by nobody"
     try:
         name, fields = str(content["order"]["name"]), content["order"]["fields"]
-        entry = register.entry_of(fields["key"])
+        entry = session.register.entry_of(fields["key"])
         if not entry:
             return f"was signed by {fields['key']!r}, who was no user then"
-        topic = PREFIX.format(site=header["site"], table=header["table"]) + f"cmd/{name}"
+        topic = f"{session.stream.prefix}cmd/{name}"
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(entry)["key"]))
         key.verify(bytes.fromhex(fields["sig"]), signed_text(topic, fields))
         event = event_from_json(content["event"])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from vision.config.profiles import logged_profile
+from vision.audit.walk import Taken
 from vision.errors import ConfigurationError
 from vision.game.events import Event
-from vision.record.chain import GENESIS, Record
+from vision.record.chain import GENESIS
 from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored
-from vision.wire.session import Step, TableSession, advance, new_session, session_from_json
+from vision.wire.session import Step, TableSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +42,28 @@ class _Stretch:
 class Selection:
     """Finds the records of a part among all records of a log, taken one after another.
 
-    The log is folded on the way, because a record says little of the shoe and coup it concerns.
+    What a record came to counts, because it says little of the shoe and coup that it concerns.
     """
 
     def __init__(self, part: Part) -> None:
         self._part = part
-        self._start: TableSession | None = None
         self._session: TableSession | None = None
         self._found: dict[str, _Stretch] = {}  # by shoe, in the order in which they were found
         self._anchors: list[int] = []
         self._gaps: list[int] = []
         self._last = -1, GENESIS
 
-    def take(self, record: Record, content: Mapping[str, Any]) -> None:
-        """Take the next record, whose chain is verified."""
+    def take(self, taken: Taken) -> None:
+        """Take the next record of a walk."""
+        record = taken.record
         number, previous = self._last
         if record.number != number + 1:
             self._gaps.append(record.number)
-        for shoe in self._shoes_of(content):
+        self._session = taken.after
+        for shoe in _shoes_of(taken, self._part):
             stretch = self._found.setdefault(shoe, _Stretch(record.number, record.number, previous))
             stretch.last = record.number
-        if content.get("event", {}).get("is") == Anchored.__name__:
+        if taken.content.get("event", {}).get("is") == Anchored.__name__:
             self._anchors.append(record.number)
         self._last = record.number, record.hash
 
@@ -108,20 +107,13 @@ class Selection:
             raise ConfigurationError(f"{log}: part of {part} has been pruned; ask for a later part")
         return found.first, last, found.previous
 
-    def _shoes_of(self, content: Mapping[str, Any]) -> set[str]:
-        """Return the shoes for which the record belongs to the part."""
-        if self._session is None or self._start is None:
-            self._session = self._start = new_session(
-                content["log"], logged_profile(content["log"])
-            )
-        elif "desk" in content:
-            self._session = session_from_json(content["desk"], self._start)
-        elif "event" in content:
-            event, before = event_from_json(content["event"]), self._session.table.shoe.name
-            step = advance(self._session, event)
-            self._session = step.session
-            return _shoes_named(event, step, before, self._part)
+
+def _shoes_of(taken: Taken, part: Part) -> set[str]:
+    """Return the shoes for which a record belongs to the part."""
+    if taken.step is None or taken.before is None:
         return set()
+    event = event_from_json(taken.content["event"])
+    return _shoes_named(event, taken.step, taken.before.table.shoe.name, part)
 
 
 def _shoes_named(event: Event, step: Step, before: str, part: Part) -> set[str]:

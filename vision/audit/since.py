@@ -12,12 +12,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from vision.audit.messages import Rows
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import GENESIS, Record
-from vision.storage.log_reader import Mark, checkpoints, is_table, read_log
-
-WHOLE = Mark(0, 0, GENESIS, "")  # where the audit of a whole log begins
+from vision.storage.log_reader import (
+    WHOLE,
+    checkpoints,
+    is_table,
+    read_log,
+    read_messages,
+    standing_messages,
+)
 
 
 class Ended(NamedTuple):
@@ -42,21 +48,31 @@ def parse_ended(text: str) -> Ended:
     return Ended(int(number), digest)
 
 
-def beginning(log: Path, ended: Ended | None) -> Mark:
-    """Return where to begin: the last checkpoint up to that record, else the whole log."""
-    if ended is None or not log.exists() or not is_table(log):
-        return WHOLE
-    return next(checkpoints(log, ended.number), WHOLE)
+def audit_from(log: Path, ended: Ended | None, trust: Trust) -> tuple[Found, str]:
+    """Verify a table's log, or an export of its records, from the last checkpoint up to `ended` on.
 
-
-def audit_from(log: Path, begin: Mark, ended: Ended | None, trust: Trust) -> Found:
-    """Verify a log from there on; BrokenChainError or OutsideError."""
+    Return what was found, and in words how the messages beside it stand. BrokenChainError or
+    OutsideError.
+    """
+    is_own = log.exists() and is_table(log)
+    begin = next(checkpoints(log, ended.number), WHOLE) if ended and is_own else WHOLE
+    rows = Rows(read_messages(log, begin.seq), standing_messages(log)) if is_own else None
     records = read_log(log, begin.number)
     if ended is not None:
         records = _confirmed(records, ended)
     if begin.number:
         records = chain(islice(read_log(log), 1), records)
-    return audit(records, trust, first=begin.number, previous=begin.before)
+    found = audit(records, trust, first=begin.number, previous=begin.before, rows=rows)
+    return found, _words(rows, found)
+
+
+def _words(rows: Rows | None, found: Found) -> str:
+    if rows is None:
+        return ""
+    if found.differs and not rows.good:
+        return "messages NOT compared: another version of shoe-reader wrote this log"
+    unproven = f", {rows.unproven} could not be compared" if rows.unproven else ""
+    return f"messages: {rows.good} are what the log says was said{unproven}"
 
 
 def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:

@@ -12,22 +12,22 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from vision.audit.orders import needs_order, order_fault
+from vision.audit.messages import Rows
+from vision.audit.orders import is_ordered, order_fault
+from vision.audit.walk import Taken, Walk, opened
 from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
-from vision.record.chain import GENESIS, BrokenChainError, Record, verified, verified_from
-from vision.record.codec import event_from_json, record_from_json
-from vision.record.facts import Recorded
-from vision.record.proofs import Anchored, EvidenceKept, LogBegun
-from vision.record.register import NOTHING, Register
+from vision.record.chain import BrokenChainError, Record
+from vision.record.codec import event_from_json
+from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.register import LogBegun
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
 from vision.storage.keyring import RingKey
 from vision.wire.messages import iso
 
-READ = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun, Recorded, Started))
-
-Opened = tuple[Record, dict[str, Any]]
+PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun))
+LIMITS_OF_A_RUN = (Started.__name__, Stopped.__name__)  # signed as they are written, as checkpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,15 @@ class Found:
     """What an audit has found so far.
 
     `signed` is the last good anchor, `unproved` counts those whose key was not given.
-    `doubtful` is a later record that ends a run or a shoe and so should be signed, `overdue` one
-    that was not though the log goes on. `gaps` are what was pruned (first and last record), and
-    `unsealed` the records of prunings that nobody signed at once, from an earlier version at best.
+    `unsigned` is the first later record of a kind that is signed as it is written. `gaps` are what
+    was pruned (first and last record), and `unsealed` the records of prunings that nobody signed at
+    once: the log was not signed then.
     `signers` are the keys that signed, in their order, `lapsed` counts signatures of keys that did
     not count then: before their time, after it, or revoked.
     `begun` names the log that this one goes on from, if any.
     `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
     that counted then, `orders_unproved` those of a time at which the log does not name the keys.
+    `differs` says what another version of this program wrote that this one cannot verify.
     """
 
     header: Mapping[str, Any]
@@ -72,8 +73,7 @@ class Found:
     anchors: int = 0
     unproved: dict[str, int] = field(default_factory=dict)
     signed: Anchored | None = None
-    overdue: int | None = None
-    doubtful: int | None = None
+    unsigned: int | None = None
     elsewhere: int = 0
     gaps: list[tuple[int, int]] = field(default_factory=list)
     unsealed: list[int] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Found:
     begun: LogBegun | None = None
     orders: int = 0
     orders_unproved: int = 0
-    register: Register = NOTHING
+    differs: str = ""
     kept: list[EvidenceKept] = field(default_factory=list)
 
     @property
@@ -97,62 +97,76 @@ class Found:
         return str(self.header.get("table"))
 
 
-def audit(records: Iterable[Record], trust: Trust, *, first: int = 0, previous: str = "") -> Found:
+def audit(
+    records: Iterable[Record],
+    trust: Trust,
+    *,
+    first: int = 0,
+    previous: str = "",
+    rows: Rows | None = None,
+) -> Found:
     """Verify a log, or the part of one from record `first` on, after record 0.
 
-    `previous` is the hash of the record before the part. BrokenChainError or OutsideError.
+    `previous` is the hash of the record before the part; `rows` are the messages beside it.
+    BrokenChainError or OutsideError.
     """
-    auditor = Auditor(trust, first=first, previous=previous)
-    for record, content in opened(iter(records), first, previous):
+    auditor = Auditor(trust, first=first, previous=previous, rows=rows)
+    for record, content in opened(records, first, previous):
         auditor.take(record, content)
     return auditor.found()
-
-
-def opened(records: Iterator[Record], first: int, previous: str) -> Iterator[Opened]:
-    """Yield record 0 and the records from `first` on, with their contents, verified."""
-    if first == 0:
-        yield from verified(records)
-        return
-    head = next(records, None)
-    yield from verified_from(0, GENESIS, [] if head is None else [head])
-    yield from verified_from(first, previous, records)
 
 
 class Auditor:
     """Holds records whose chain is verified, one after another, against what is trusted."""
 
-    def __init__(self, trust: Trust, *, first: int = 0, previous: str = "") -> None:
+    def __init__(
+        self, trust: Trust, *, first: int = 0, previous: str = "", rows: Rows | None = None
+    ) -> None:
         """Begin with record 0, then record `first`; `previous` is the hash before that."""
         self._trust = trust
         self._first = first
         self._before = previous
+        self._rows = rows
+        self._walk = Walk(first)
         self._found: Found | None = None
         self._wanted = {anchor.number for _, _, anchor in trust.anchors}
         self._hashes: dict[int, str] = {}  # of the records that an anchor kept elsewhere names
+        self._anchored: set[int] = set()  # those of them that an anchor in the log signs
         self._pruning: int | None = None  # the record of a pruning that is not yet signed
+        self._signs = False  # whether the log was signed before that pruning
         self._lapsed = 0  # the last record of a pruning signed by a key that does not count
 
-    def take(self, record: Record, content: Mapping[str, Any]) -> None:
+    def take(self, record: Record, content: Mapping[str, Any]) -> Taken:
         """Take the next record; BrokenChainError or OutsideError when it is not what was signed."""
+        taken = self._walk.take(record, content)
         found = self._found
         if found is None:
             self._begin(record, content)
-            return
+            return taken
         if record.number in self._wanted:
             self._hashes[record.number] = record.hash
-        event = content.get("event")
-        if self._pruning is not None and record.number > self._pruning + 1:
-            self._doubt_pruning(found, self._pruning)
-        if "pruned" in content:
-            self._pruning = record.number
-            found.gaps = _gaps_of(content["pruned"], record.number)
-        if "desk" in content:  # a checkpoint: a shoe has ended
-            found.doubtful = record.number
-            found.register = _register_of(content["desk"], record.number)
-        if isinstance(event, dict):
-            self._take_event(found, record, event)
-            _take_order(found, record.number, content)
+        self._take_pruning(found, taken)
+        if "desk" in content:
+            found.unsigned = found.unsigned or record.number
+        if isinstance(content.get("event"), dict):
+            self._take_event(found, record, content["event"])
+        _take_order(found, taken)
+        if self._rows is not None and taken.after is not None:
+            messages = taken.step.messages if taken.step else ()
+            self._rows.take(content, taken.after, messages)
         found.last, self._before = record, record.hash
+        return taken
+
+    def _take_pruning(self, found: Found, taken: Taken) -> None:
+        number = taken.record.number
+        if self._pruning is not None and number > self._pruning + 1:
+            self._doubt_pruning(found, self._pruning)
+        if "pruned" in taken.content:
+            self._pruning = number
+            self._signs = found.signed is not None or (
+                taken.before is not None and bool(taken.before.register.key)
+            )
+            found.gaps = _gaps_of(taken.content["pruned"], number)
 
     def found(self) -> Found:
         """Return what was found, once all records were taken and the trusted anchors fit them."""
@@ -165,12 +179,15 @@ class Auditor:
         if self._pruning is not None:
             self._doubt_pruning(self._found, self._pruning)
         self._compare(self._found)
+        self._found.differs = self._walk.differs
+        if self._rows is not None:
+            self._rows.end(ours=not self._walk.differs)
         return self._found
 
     def _doubt_pruning(self, found: Found, number: int) -> None:
         """Take note of a pruning that nobody signed; refuse it where this log signs them."""
         self._pruning = None
-        if self._trust.keys and found.register.sealed:
+        if self._trust.keys and self._signs:
             raise OutsideError(
                 f"record {number} says that records were pruned, but no signature by a given key "
                 "follows it at once: they were taken out by somebody who has not the key; "
@@ -189,17 +206,14 @@ class Auditor:
         found.events += 1
         found.ended = event.get("at")
         found.began = found.ended if found.began is None else found.began
-        if found.doubtful is not None and event.get("is") != Anchored.__name__:
-            found.overdue = found.overdue or found.doubtful
-        if event.get("is") == Stopped.__name__:
-            found.doubtful = record.number
-        if event.get("is") not in READ:
+        if event.get("is") in LIMITS_OF_A_RUN:
+            found.unsigned = found.unsigned or record.number
+        if event.get("is") not in PROOFS:
             return
         try:
             proof = event_from_json(event)
         except ValueError as error:
             raise OutsideError(f"record {record.number}: {error}") from error
-        found.register = found.register.after(proof)
         if isinstance(proof, LogBegun):
             found.begun = proof
         if isinstance(proof, EvidenceKept):
@@ -212,6 +226,7 @@ class Auditor:
         if (anchor.number, anchor.hash, anchor.log) != (number - 1, self._before, found.log_id):
             raise _forged(found, anchor, number - 1)
         found.anchors += 1
+        self._anchored |= {anchor.number} & self._wanted
         key = next((key for key in self._trust.keys if fingerprint(key) == anchor.key), None)
         if key is None:
             found.unproved[anchor.key] = found.unproved.get(anchor.key, 0) + 1
@@ -233,7 +248,7 @@ class Auditor:
             )
         if anchor.key not in found.signers:
             found.signers.append(anchor.key)
-        found.signed, found.overdue, found.doubtful = anchor, None, None
+        found.signed, found.unsigned = anchor, None
         if anchor.why == "prune" and anchor.number == self._pruning:
             self._pruning = None
 
@@ -265,25 +280,27 @@ class Auditor:
                 continue
             if self._hashes.get(anchor.number) != anchor.hash:
                 raise _forged(found, anchor, anchor.number)
+            if anchor.number < found.last.number and anchor.number not in self._anchored:
+                raise OutsideError(
+                    f"record {anchor.number + 1} is not the signature that was made of the record "
+                    "before it: signatures were taken out; keep the log as evidence, and compare "
+                    "it with a back-up"
+                )
             found.elsewhere += 1
             if trust.keys and (found.signed is None or found.signed.number < anchor.number):
                 found.signed = anchor
 
 
-def _take_order(found: Found, number: int, content: Mapping[str, Any]) -> None:
+def _take_order(found: Found, taken: Taken) -> None:
     """Hold an order against the key of its giver; an order without a signature is a forgery."""
-    if "order" not in content and not needs_order(content["event"]):
+    if not is_ordered(taken.content):
         return
-    if not found.register.users:
+    if taken.before is None or not taken.before.register.users:
         found.orders_unproved += 1
         return
-    fault = (
-        order_fault(found.header, found.register, content)
-        if "order" in content
-        else ("was signed by nobody")
-    )
+    fault = order_fault(taken.before, taken.content)
     if fault:
-        raise OutsideError(f"record {number}: the order {fault}")
+        raise OutsideError(f"record {taken.record.number}: the order {fault}")
     found.orders += 1
 
 
@@ -317,12 +334,11 @@ def demand_signature(found: Found) -> None:
             f"no anchor by the given key covers this log{others}: it is another key, or the "
             "anchors were taken out and the chain made again"
         )
-    unsigned = found.overdue or found.doubtful
-    if unsigned is not None:
+    if found.unsigned is not None:
         raise OutsideError(
-            f"record {unsigned} ended a run or a shoe and was not signed, though the log was "
-            f"up to record {found.signed.number}: the reader was killed at that very moment, or "
-            "anchors were taken out; compare with the anchors kept elsewhere (--anchors)"
+            f"record {found.unsigned} begins or ends a run or a shoe and was not signed, though "
+            f"the log was up to record {found.signed.number}: it was put in, or signatures were "
+            "taken out; compare with the anchors kept elsewhere (--anchors)"
         )
 
 
@@ -377,7 +393,14 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
             f"{found.orders_unproved} orders were NOT verified: the log did not name the keys of "
             "people then"
         )
+    if found.differs:
+        yield (f"NOT PROVEN: {found.differs}; audit it with that version of shoe-reader as well")
     yield f"hash of the last record: {found.last.hash}"
+
+
+def is_proven(found: Found, trust: Trust) -> bool:
+    """Whether all that the log has to prove it was verified; an unsigned log has nothing."""
+    return not (found.unsealed or found.differs or (found.anchors and not trust.keys))
 
 
 def _gap_words(found: Found, trust: Trust) -> Iterator[str]:
@@ -388,8 +411,8 @@ def _gap_words(found: Found, trust: Trust) -> Iterator[str]:
     if found.unsealed:
         yield (
             f"NOT PROVEN: the prunings of records {', '.join(map(str, found.unsealed))} were not "
-            "signed at once: the log is unsigned, or they are of a version before that; compare "
-            "with a back-up or an export made before them"
+            "signed at once: the log was not signed then; compare with a back-up or an export made "
+            "before them"
         )
     elif found.gaps and not trust.keys:
         yield "who took them out was NOT verified: give --public-key"
@@ -401,12 +424,3 @@ def _gaps_of(listed: object, number: int) -> list[tuple[int, int]]:
         return [(int(first), int(last)) for first, last, _ in listed]  # type: ignore[attr-defined]
     except (TypeError, ValueError) as error:
         raise BrokenChainError(number, "is no list of what was pruned") from error
-
-
-def _register_of(desk: Mapping[str, Any], number: int) -> Register:
-    """Return the register of a checkpoint."""
-    try:
-        found: Register = record_from_json(Register, desk.get("line", {}).get("register", {}))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise BrokenChainError(number, f"is no checkpoint: {error!r}") from error
-    return found

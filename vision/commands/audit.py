@@ -6,29 +6,29 @@ LOG is a table's log, an export of its records, or what `shoe-reader log export`
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from vision.audit.export import audit_archive, digests_of, is_archive
 from vision.audit.pair import compare_pair, pair_words
-from vision.audit.said import compare
-from vision.audit.since import Ended, audit_from, beginning, parse_ended
-from vision.audit.verify import Found, Trust, audit, demand_signature, evidence_words, words
+from vision.audit.since import Ended, audit_from, parse_ended
+from vision.audit.verify import (
+    Found,
+    Trust,
+    audit,
+    demand_signature,
+    evidence_words,
+    is_proven,
+    words,
+)
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError
 from vision.storage.evidence import folder_of
-from vision.storage.log_reader import (
-    Mark,
-    first_of_messages,
-    is_table,
-    read_log,
-    read_messages,
-    standing_messages,
-    write_export,
-)
+from vision.storage.log_reader import read_log, write_export
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
 from vision.wire.messages import iso
+
+NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove the log was verified
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify the log and say what it holds; OutsideError naming the first bad record."""
+    """Verify the log and say what it holds; OutsideError naming the first bad record.
+
+    The exit code is `NOT_PROVEN` where signatures were not verified, or something is not proven.
+    """
     if args.export is not None and args.export.resolve() == args.log.resolve():
         raise ConfigurationError(f"--export {args.export}: is the log itself; give another file")
     since = None if args.since is None else parse_ended(args.since)
@@ -77,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if args.export is not None:
         count = write_export(args.export, read_log(args.log))
         print(f"{args.export}: {count} records exported")
-    return 0
+    return 0 if is_proven(found, trust) else NOT_PROVEN
 
 
 def _audited(
@@ -89,11 +92,9 @@ def _audited(
             raise ConfigurationError("--since: of a log only; an export is always verified whole")
         found, evidence = audit_archive(args.log, trust)
         return found, (evidence,)
-    begin = beginning(args.log, since)
-    found = audit_from(args.log, begin, since, trust)
-    compared = _compare_messages(args.log, found, begin)
+    found, messages = audit_from(args.log, since, trust)
     digests = digests_of(args.evidence or folder_of(args.log), found.kept)
-    return found, (compared, evidence_words(found.kept, digests) if found.kept else "")
+    return found, (messages, evidence_words(found.kept, digests) if found.kept else "")
 
 
 def _say_pair(args: argparse.Namespace, trust: Trust) -> None:
@@ -102,21 +103,6 @@ def _say_pair(args: argparse.Namespace, trust: Trust) -> None:
         audit(read_log(args.pair), trust)
         for line in pair_words(compare_pair(read_log(args.log), read_log(args.pair))):
             print(line)
-
-
-def _compare_messages(log: Path, found: Found, begin: Mark) -> str:
-    """Hold the messages beside a table's own log against it; return in words what was found."""
-    if not is_table(log):
-        return ""
-    try:
-        first = max(first_of_messages(log), begin.number)
-        contents = (json.loads(record.body) for record in read_log(log, first) if record.body)
-        rows, standing = read_messages(log, begin.seq), standing_messages(log)
-        compared = compare(found.header, contents, rows, standing)
-    except (KeyError, ValueError) as error:
-        return f"messages NOT compared: another version of shoe-reader wrote this log ({error})"
-    unproven = f", {compared.unproven} could not be compared" if compared.unproven else ""
-    return f"messages: {compared.good} are what the log says was said{unproven}"
 
 
 def _say(log: Path, found: Found, trust: Trust) -> None:

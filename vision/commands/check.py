@@ -144,15 +144,24 @@ def _log(config: TableConfig) -> Iterator[str]:
     yield f"{path} ({'goes on' if path.exists() else 'will be new'})"
     if config.log.signing_key:
         load_key(Path(config.log.signing_key))
+        _refuse_one_disk(path, config.log.anchors)
     else:
         yield (
             "NOT SIGNED: whoever can write the file can make the whole log again; make a key with "
             "shoe-reader log keys make, and name it in [log] signing_key"
         )
-    if config.log.signing_key and not config.log.anchors:
-        yield "its anchors lie beside it: name a file on another machine in [log] anchors"
     if config.evidence.keep and not config.evidence.copy_to:
         yield "evidence is on this disk only: name a folder elsewhere in [evidence] copy_to"
+
+
+def _refuse_one_disk(log: Path, anchors: str) -> None:
+    """Refuse anchors on the disk of the log: who puts an older log back takes them along."""
+    folder = Path(anchors).absolute().parent if anchors else log.absolute().parent
+    if not folder.is_dir() or folder.stat().st_dev == log.absolute().parent.stat().st_dev:
+        raise ConfigurationError(
+            f"[log] anchors: {anchors or 'beside the log'} is not on another disk than {log}, so "
+            "an older copy of both is not noticed; name a file on another machine's share"
+        )
 
 
 def _evidence(config: TableConfig) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vision.app.succession import begin_log
+from vision.app.succession import Beginning, begin_log
 from vision.clock import now_ms
+from vision.commands.printing.holds import add_holds, holds_line, holds_of
 from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.storage.elapsed import confirm_clock
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lose-unsent", action="store_true", help="leave messages that are not sent in the old log"
     )
+    add_holds(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,9 +33,11 @@ def run(args: argparse.Namespace) -> int:
         confirm_clock(path, now)
         print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
         return 0
-    kept, ended = begin_log(config, now, lose_unsent=args.lose_unsent)
+    how = Beginning(now, lose_unsent=args.lose_unsent, holds=holds_of(args))
+    kept, ended, register = begin_log(config, how)
     print(f"{kept}: the old log, up to record {ended.number}, hash {ended.hash}")
     print(f"{path}: the new log; messages go on after number {ended.seq}")
     for line in (f"{len(ended.alerts)} alerts that stood open are closed",) * bool(ended.alerts):
         print(line)
+    print(holds_line(register))
     return 0

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
-from vision.audit.said import compare
+from vision.audit.messages import Rows
+from vision.audit.walk import is_what_was_said
 from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import Started
-from vision.record.chain import BrokenChainError, header_of, said_digest, verified
-from vision.record.codec import event_from_json
-from vision.storage.log_reader import (
-    first_of_messages,
-    is_table,
-    read_log,
-    read_messages,
-    standing_messages,
-)
+from vision.record.chain import BrokenChainError, header_of, verified
+from vision.storage.log_reader import is_table, read_log, read_messages, standing_messages
 from vision.storage.messages_file import MessagesFile
-from vision.wire.messages import message_line
-from vision.wire.session import advance, new_session, session_from_json
+from vision.wire.log_fold import LogFold
+from vision.wire.messages import Message, message_line
+from vision.wire.session import TableSession, new_session
 
 LOG_ITSELF = "-"
 
@@ -42,16 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare with the messages file of a run, byte for byte; without F, with what the "
         "log says was said",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """An event folded again: its record, the digest of its messages then, the messages now."""
-
-    number: int
-    boot: str
-    digest: str | None
-    lines: tuple[str, ...]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,35 +65,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def replayed(log: Path) -> Iterator[Replayed]:
-    """Yield every event of a log, folded again.
+Folded = tuple[Mapping[str, Any], TableSession, tuple[Message, ...]]
+
+
+def replayed(log: Path) -> Iterator[Folded]:
+    """Yield the content of every record of a log, the session after it and what it gives.
 
     BrokenChainError where the log was changed; KeyError or ValueError where it holds what this
     version does not know.
     """
     header = header_of(read_log(log))
-    start = session = new_session(header, logged_profile(header))
-    boot = ""
-    for record, content in verified(read_log(log)):
-        if "desk" in content:
-            # The run continued from here: after a gap, or after a start by another version.
-            session = session_from_json(content["desk"], start)
-        if "event" not in content:
-            continue
-        event = event_from_json(content["event"])
-        boot = event.boot if isinstance(event, Started) else boot
-        step = advance(session, event)
-        session = step.session
-        lines = tuple(map(message_line, step.messages))
-        yield Replayed(record.number, boot, content.get("said"), lines)
+    fold = LogFold(new_session(header, logged_profile(header)))
+    for _, content in verified(read_log(log)):
+        step = fold.take(content)
+        yield content, fold.session, step.messages if step else ()
 
 
 def _lines(log: Path, boot: str | None) -> Iterator[str]:
     known = set()
-    for step in replayed(log):
-        known.add(step.boot)
-        if boot in (None, step.boot):
-            yield from step.lines
+    for content, session, messages in replayed(log):
+        known |= {session.stream.boot} if "event" in content else set()
+        if boot in (None, session.stream.boot):
+            yield from map(message_line, messages)
     if boot is not None and boot not in known:
         names = ", ".join(sorted(known)) or "none"
         raise ConfigurationError(f"--boot {boot}: no such run in {log}; there are: {names}")
@@ -117,19 +94,18 @@ def _lines(log: Path, boot: str | None) -> Iterator[str]:
 
 def _agrees_with_itself(log: Path) -> str:
     count = 0
-    for step in replayed(log):
-        now = said_digest(step.lines) if step.lines else None
-        if now != step.digest:
+    rows = Rows(read_messages(log), standing_messages(log)) if is_table(log) else None
+    for content, session, messages in replayed(log):
+        if not is_what_was_said(messages, content):
             raise OutsideError(
-                f"{log}: record {step.number}: this version says something else than was said "
+                f"{log}: record {content['n']}: this version says something else than was said "
                 "then; replay it with the version that wrote it"
             )
-        count += len(step.lines)
-    if is_table(log):
-        header = header_of(read_log(log))
-        records = (record for record in read_log(log, first_of_messages(log)) if record.body)
-        contents = (json.loads(record.body) for record in records)
-        compare(header, contents, read_messages(log), standing_messages(log))
+        count += len(messages)
+        if rows is not None:
+            rows.take(content, session, messages)
+    if rows is not None:
+        rows.end(ours=True)
     return f"{log}: {count} messages, every one as it was said"
 
 

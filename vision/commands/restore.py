@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vision.app.succession import DAY_MS, SEQ_A_DAY, begin_log, ended_log
+from vision.app.succession import DAY_MS, SEQ_A_DAY, Beginning, begin_log, ended_log
 from vision.audit.verify import Trust, audit
 from vision.clock import now_ms
 from vision.commands.printing.console import broken
+from vision.commands.printing.holds import add_holds, holds_line, holds_of
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="numbers of messages to leave out; by default a million for each day since the backup",
     )
+    add_holds(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,9 +54,11 @@ def run(args: argparse.Namespace) -> int:
     days = max(0, now - last) // DAY_MS + 1
     skip = args.skip if args.skip is not None else days * SEQ_A_DAY
     copy_log(args.backup, path)
-    kept, ended = begin_log(config, now, lose_unsent=True, skip=skip)
+    how = Beginning(now, lose_unsent=True, skip=skip, holds=holds_of(args))
+    kept, ended, register = begin_log(config, how)
     print(f"{kept}: the backup, up to record {ended.number}")
     print(f"{path}: goes on from it; messages go on after number {ended.seq + skip}")
+    print(holds_line(register))
     _evidence(args.backup, Path(config.evidence.folder or folder_of(path)))
     return 0
 

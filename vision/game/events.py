@@ -252,7 +252,8 @@ class Started(Event):
     `version` is the program's; `models` are what reads, each as name and hash; `identity` is the
     one signature of program, models, rules, settings and calibration (`check --identify`).
     `term` counts the takeovers of a pair of readers, 0 where there is no pair; `unbroken`: this
-    reader has watched the table until now, so nothing of the running coup was missed.
+    reader has watched the table until now, so nothing of the running coup was missed. Messages go
+    on after number `after`, where that is above the last: another version may have made more.
     """
 
     boot: str
@@ -261,6 +262,7 @@ class Started(Event):
     identity: Annotated[str, AddedLater] = ""
     term: Annotated[int, AddedLater] = 0
     unbroken: Annotated[bool, AddedLater] = False
+    after: Annotated[int, AddedLater] = 0
 
 
 @dataclass(frozen=True, slots=True)

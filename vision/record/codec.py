@@ -24,7 +24,8 @@ from vision.game.coup.state import StoredAs
 from vision.game.events import AddedLater, Event
 from vision.game.profile import Profile
 from vision.record.facts import Recorded
-from vision.record.proofs import Anchored, EvidenceKept, LogBegun
+from vision.record.proofs import Anchored, EvidenceKept
+from vision.record.register import LogBegun
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind
@@ -83,8 +84,7 @@ def event_to_json(event: Event) -> dict[str, object]:
         value = getattr(event, field.name)
         if field.later and value == field.default:
             continue
-        # A whole number where a fraction may stand would come back as another text.
-        content[field.name] = float(value) if field.hint is float else to_json(value)
+        content[field.name] = _field_to_json(field, value)
     return content
 
 
@@ -190,11 +190,20 @@ def record_to_json(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, o
     `without` names fields to leave out.
     """
     given = (
-        (field.stored, getattr(record, field.name), field.default)
+        (field, getattr(record, field.name))
         for field in fields_of(type(record))
         if field.name not in without
     )
-    return {name: to_json(value) for name, value, default in given if value != default}
+    return {
+        field.stored: _field_to_json(field, value)
+        for field, value in given
+        if value != field.default
+    }
+
+
+def _field_to_json(field: Field, value: Any) -> object:
+    """Return a field as JSON; a whole number where a fraction may stand would be another text."""
+    return float(value) if field.hint is float else to_json(value)
 
 
 def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any:

@@ -34,6 +34,7 @@ class Fact(StrEnum):
     RETENTION_WAITS = "retention_waits"
     CLOCK_CONFIRMED = "clock_confirmed"
     TAKEN_OVER = "taken_over"
+    UNSIGNED_KEPT = "unsigned_kept"
 
 
 REPORTED_BY_DESKS = frozenset(

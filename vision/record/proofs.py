@@ -86,23 +86,6 @@ class Anchored(Event):
     signature: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LogBegun(Event):
-    """The log goes on where another ended: the first event of a log that `log begin` made.
-
-    `boot` names the act in its messages. `log` is the hash of record 0 of the other log, `number`
-    and `hash` are of its last record, and `seq` is the number after which messages go on. `alerts`
-    are those that stood open, as they were published (JSON): they are closed.
-    """
-
-    boot: str
-    log: str
-    number: int
-    hash: str
-    seq: int
-    alerts: tuple[str, ...] = ()
-
-
 def anchor_content(anchor: Anchored) -> dict[str, object]:
     """Return the content of `anchor`."""
     return {

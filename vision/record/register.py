@@ -1,18 +1,19 @@
 """What the records of a log come to: whose keys counted when, and what is under legal hold.
 
 A part of the session, so a checkpoint carries it past what was pruned, and an audit holds each
-order against the key that its giver had at that moment.
+order against the key that its giver had at that moment. A log that goes on from another takes all
+of it over.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from vision.game.commands import KeepEvidence, ReleaseEvidence
-from vision.game.events import Event, Started
+from vision.game.events import Event
 from vision.game.outputs import Output, Replied
 from vision.record.facts import Fact, Recorded
-from vision.record.proofs import Anchored
 
 
 class Hold(NamedTuple):
@@ -29,27 +30,25 @@ class Person(NamedTuple):
     entry: str
 
 
-class Register(NamedTuple):
-    """Users, holds and the key that signs, as they stand; the rest stands in the log alone.
+class Nonce(NamedTuple):
+    """An order that was given, by which it is not taken twice: its key, its nonce, its time."""
 
-    `identified`: a run of a version that signs each pruning at once has begun. `sealed`: the log
-    has been signed since, so a pruning that is not signed is a forgery from there on.
-    """
+    key: str
+    nonce: str
+    time: str
+
+
+class Register(NamedTuple):
+    """Users, holds and the key that signs, as they stand; the rest stands in the log alone."""
 
     users: tuple[Person, ...] = ()
     holds: tuple[Hold, ...] = ()
     key: str = ""
-    identified: bool = False
-    sealed: bool = False
 
     def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
         """Return the register after an event; an order counts only where it was accepted."""
         held = self._after_hold(event, outputs)
         match event:
-            case Started() if event.identity:
-                return self._replace(identified=True)
-            case Anchored() if self.identified:
-                return self._replace(sealed=True)
             case Recorded(kind=Fact.USER):
                 others = tuple(person for person in self.users if person.name != event.subject)
                 entry = (Person(event.subject, event.detail),) if event.detail else ()
@@ -72,6 +71,26 @@ class Register(NamedTuple):
 
 
 NOTHING = Register()
+
+
+@dataclass(frozen=True, slots=True)
+class LogBegun(Event):
+    """The log goes on where another ended: the first event of a log that `log begin` made.
+
+    `boot` names the act in its messages. `log` is the hash of record 0 of the other log, `number`
+    and `hash` are of its last record, and `seq` is the number after which messages go on. `alerts`
+    are those that stood open, as they were published (JSON): they are closed. `register` is the
+    other log's, with a hold on the evidence of what was open; `nonces` are of its last orders.
+    """
+
+    boot: str
+    log: str
+    number: int
+    hash: str
+    seq: int
+    alerts: tuple[str, ...] = ()
+    register: Register = NOTHING
+    nonces: tuple[Nonce, ...] = ()
 
 
 def _accepted(outputs: tuple[Output, ...]) -> bool:

@@ -14,10 +14,10 @@ from typing import Any, Self
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.record.chain import BrokenChainError, header_of, verified
-from vision.record.codec import event_from_json
 from vision.storage.log_reader import read_log
+from vision.wire.log_fold import LogFold
 from vision.wire.messages import Message, message_line, unix_ms
-from vision.wire.session import advance, new_session, session_from_json
+from vision.wire.session import new_session
 
 Payload = Mapping[str, Any]
 
@@ -131,11 +131,7 @@ def _lines(path: Path) -> Iterator[str]:
 def _messages(path: Path) -> Iterator[Message]:
     """Yield the messages of a log, folded again."""
     header = header_of(read_log(path))
-    start = session = new_session(header, logged_profile(header))
+    fold = LogFold(new_session(header, logged_profile(header)))
     for _, content in verified(read_log(path)):
-        if "desk" in content:
-            session = session_from_json(content["desk"], start)
-        if "event" in content:
-            step = advance(session, event_from_json(content["event"]))
-            session = step.session
-            yield from step.messages
+        step = fold.take(content)
+        yield from step.messages if step else ()

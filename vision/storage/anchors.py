@@ -122,7 +122,7 @@ class LogSigner:
         self._key = load_key(key)
         self.trusted = [self._key.public_key()]  # whose signatures count when it begins
         self._name = fingerprint(self._key.public_key())
-        self._file = file
+        self.file = file
         self._site, self._table = site, table
         self._every_ms = round(1000 * every_s)
         self._last: tuple[int, str] | None = None
@@ -153,7 +153,7 @@ class LogSigner:
         """Add an anchor to the file; an anchor that cannot be written waits for the next."""
         self._unwritten.append(anchor_line(self._site, self._table, anchor))
         try:
-            with self._file.open("ab+") as file:
+            with self.file.open("ab+") as file:
                 # A line torn by a power cut stays alone.
                 torn = file.tell() > 0 and _last_byte(file) != b"\n"
                 file.write(("\n" * torn + "".join(self._unwritten)).encode())
@@ -163,7 +163,7 @@ class LogSigner:
             log.warning(
                 "cannot write the anchors to %s: %s; they are in the log, and are written there "
                 "with the next one: make room or correct [log] anchors",
-                self._file,
+                self.file,
                 error.strerror,
             )
             return
@@ -174,9 +174,9 @@ class LogSigner:
 
         A line that is not proves nothing: anybody may have put it in.
         """
-        if not self._file.exists():
+        if not self.file.exists():
             return None
-        lines = (anchor for _, _, anchor in read_anchors(self._file) if anchor.log == log_id)
+        lines = (anchor for _, _, anchor in read_anchors(self.file) if anchor.log == log_id)
         newest_first = sorted(lines, key=lambda anchor: -anchor.number)
         return next(filter(self.signed, newest_first), None)
 

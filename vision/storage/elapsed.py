@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vision.storage.retention import DAY_MS
-from vision.storage.sqlite import Database
+from vision.storage.sqlite import Database, explained, open_for_reading
 
 # Milliseconds that may be made up for at once, after a night or a day off. Chosen: more deletes
 # more on the word of a wrong clock, less keeps things longer at tables that are often switched off.
@@ -26,6 +26,7 @@ TABLE = (
     "CREATE TABLE IF NOT EXISTS trusted_time "
     "(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, allowance INTEGER NOT NULL)"
 )
+HAS_TABLE = "SELECT count(*) FROM sqlite_master WHERE name = 'trusted_time'"
 READ = "SELECT at, allowance FROM trusted_time"
 WRITE = "INSERT OR REPLACE INTO trusted_time VALUES (1, ?, ?)"
 
@@ -70,6 +71,26 @@ class ElapsedTime:
     def _write(self, synchronous: str) -> None:
         with self._db.transaction(synchronous) as connection:
             connection.execute(WRITE, (self._at, self._allowance))
+
+
+def trusted_time(path: Path) -> tuple[int, int] | None:
+    """Return the confirmed time of a log and its allowance (ms), `None` where it has none yet."""
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            if not db.execute(HAS_TABLE).fetchone()[0]:
+                return None
+            found: tuple[int, int] | None = db.execute(READ).fetchone()
+            return found
+    finally:
+        db.close()
+
+
+def set_trusted_time(db: Database, time_and_allowance: tuple[int, int]) -> None:
+    """Have a new log go on from the confirmed time of another; OutsideError."""
+    with db.transaction() as connection:
+        connection.execute(TABLE)
+        connection.execute(WRITE, time_and_allowance)
 
 
 def confirm_clock(path: Path, now: int) -> None:

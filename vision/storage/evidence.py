@@ -110,6 +110,15 @@ class EvidenceStore:
             return b""
         return found
 
+    def newest(self) -> int:
+        """Return when the day of the newest piece begins (Unix ms); 0 where there is none."""
+        days = [path.name for path in self.folder.glob("[0-9]*-[0-9]*-[0-9]*") if path.is_dir()]
+        try:
+            newest = datetime.strptime(max(days, default=""), "%Y-%m-%d").replace(tzinfo=UTC)
+        except ValueError:
+            return 0
+        return round(1000 * newest.timestamp())
+
     # --- retention ---------------------------------------------------------------------------
 
     def doomed(

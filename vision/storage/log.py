@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import sqlite3
 from bisect import bisect_right
 from collections import deque
@@ -34,11 +35,10 @@ from vision.record.chain import (
     said_digest,
     seal,
     verified,
-    verified_from,
 )
 from vision.record.codec import event_from_json, event_to_json
 from vision.storage import retention
-from vision.storage.elapsed import ElapsedTime
+from vision.storage.elapsed import ElapsedTime, set_trusted_time
 from vision.storage.retention import Limits
 from vision.storage.sqlite import Database
 from vision.wire.messages import Message, message_line
@@ -48,6 +48,7 @@ from vision.wire.messages import Message, message_line
 RECENT = 5_000
 CHUNK = 500  # records read at a time, so that a long log neither fills memory nor holds the lock
 MESSAGES_AT_ONCE = 50_000  # pruned at a time, so that a long log does not hold up the table
+_ORDERED = re.compile('"(order|nonces)":[{[]')  # in a record that has an order, or took some over
 SUM_BYTES = 16  # of SHA-256: enough against a failing disk; the chain guards against people
 
 TABLES = """
@@ -147,22 +148,22 @@ class Store:
         number, head, marked = self._number, self._head, self._marked
         with self._db.transaction() as db:
             for entry in entries:
-                head = self._write_entry(db, number := number + 1, head, entry)
-                if entry.checkpoint is not None:
-                    marked = number = number + 1
-                    head = write_checkpoint(db, number, head, entry.checkpoint)
+                number, head = self._write_entry(db, number, head, entry)
+                marked = marked if entry.checkpoint is None else number
             if confirm is not None:
                 query = "SELECT n, body, hash FROM log WHERE n > ? ORDER BY n"
                 rows = db.execute(query, (self._number,))
                 confirm([Record(*row) for row in rows], self._head)
         self._number, self._head, self._marked = number, head, marked
 
-    def mark(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint between two steps; OutsideError when it could not be written."""
-        with self._db.transaction() as db:
-            head = write_checkpoint(db, self._number + 1, self._head, checkpoint)
-        self._number, self._head = self._number + 1, head
-        self._marked = self._number
+    def head_after(self, entries: Sequence[Entry]) -> tuple[int, str]:
+        """Return the number and the hash of the last record as it will be behind these steps."""
+        number, head = self.head
+        for entry in entries:
+            for content in _contents(entry):
+                number += 1
+                head = seal(number, head, content).hash
+        return number, head
 
     def contents(self) -> Iterator[dict[str, Any]]:
         """Yield the content of every record after the header, verifying the chain on the way.
@@ -210,23 +211,6 @@ class Store:
                 if ranges and record.number in ranges[0]:
                     yield content_of(record)
 
-    def recent(self) -> Iterator[dict[str, Any]]:
-        """Yield the content of the last checkpoint and all after it, verifying only that part.
-
-        OutsideError naming the first record that was changed.
-        """
-        number = int(self._db.first(NEWEST))
-        before = self._db.first("SELECT hash FROM log WHERE n = ?", (number - 1,))
-        with self._unchanged():
-            for _, content in verified_from(number, before or "", self._records(number - 1)):
-                yield content
-
-    def after(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the content of every record after that number, as it stands."""
-        with self._unchanged():
-            for record in self._records(number):
-                yield json.loads(record.body or "{}")
-
     def events(self) -> Iterator[Event]:
         """Yield every input event that the log still holds, verified as `contents` are."""
         with self._unchanged():
@@ -235,11 +219,18 @@ class Store:
                     yield event_from_json(content["event"])
 
     def orders(self) -> list[dict[str, Any]]:
-        """Return the signed orders among the last RECENT records, oldest first."""
+        """Return the signed orders among the last RECENT records, oldest first.
+
+        Of those that another log took over, the key, the nonce and the time.
+        """
         rows = self._db.read("SELECT body FROM log WHERE n > ?", (self._number - RECENT,))
         with self._unchanged():
-            contents = [json.loads(body) for (body,) in rows if '"order":' in body]
-        return [content["order"] for content in contents if "order" in content]
+            contents = [json.loads(body) for (body,) in rows if _ORDERED.search(body)]
+        found = []
+        for content in contents:
+            found += [{"fields": nonce} for nonce in content.get("event", {}).get("nonces", ())]
+            found += [content["order"]] if "order" in content else []
+        return found
 
     @property
     def header(self) -> dict[str, Any]:
@@ -265,11 +256,6 @@ class Store:
     def path(self) -> Path:
         """The file."""
         return self._db.path
-
-    @property
-    def is_pruned(self) -> bool:
-        """Whether some records have been let go."""
-        return bool(self._db.first("SELECT count(*) FROM segment WHERE pruned"))
 
     @property
     def since_checkpoint(self) -> int:
@@ -322,19 +308,32 @@ class Store:
                 head = write_record(db, number := number + 1, head, certificate)
                 entry = None if seal is None else seal(number, head)
                 if entry is not None:
-                    head = self._write_entry(db, number := number + 1, head, entry)
+                    number, head = self._write_entry(db, number, head, entry)
             retention.delete_messages(db, before, MESSAGES_AT_ONCE)
         self._number, self._head = number, head
         return segment is not None
 
-    def _write_entry(self, db: sqlite3.Connection, number: int, head: str, entry: Entry) -> str:
+    def _write_entry(
+        self, db: sqlite3.Connection, number: int, head: str, entry: Entry
+    ) -> tuple[int, str]:
+        """Write a step behind the record of that number and hash; return those of the last."""
         for message in entry.messages:
             _write_message(db, message, unsent=self._has_outbox)
-        return write_record(db, number, head, _content(entry))
+        for content in _contents(entry):
+            number += 1
+            head = write_record(db, number, head, content)
+        if entry.checkpoint is not None:
+            row = (number, entry.checkpoint.at, entry.checkpoint.seq)
+            db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
+        return number, head
 
     def elapsed_time(self, begin: int, monotonic_s: Callable[[], float]) -> ElapsedTime:
         """Return the time by which this log and its evidence grow old."""
         return ElapsedTime(self._db, begin, monotonic_s)
+
+    def go_on_from(self, time_and_allowance: tuple[int, int]) -> None:
+        """Take over the confirmed time of another log; OutsideError."""
+        set_trusted_time(self._db, time_and_allowance)
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""
@@ -352,8 +351,8 @@ class Store:
                 return 0, write_record(db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
         if self._db.first("SELECT count(*) FROM sqlite_master WHERE name = 'outbox'"):
             raise ConfigurationError(
-                f"[log] path: {self._db.path} was written by version 0.1.0; move it away to begin "
-                "a new log (replay and audit still read it)"
+                f"[log] path: {self._db.path} was written by version 0.1.0, which nothing goes on "
+                "from; keep it, and give another [log] path"
             )
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
@@ -379,8 +378,8 @@ class Store:
         except DamagedMessageError as error:
             self._damage = (
                 f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "
-                "a copy, test the disk, run shoe-reader audit on it, and restore a back-up or move "
-                "it away to begin a new log"
+                "a copy, test the disk, run shoe-reader audit on it, and restore a back-up or go "
+                "on from it with shoe-reader log begin"
             )
             raise OutsideError(self._damage) from error
 
@@ -391,7 +390,8 @@ class Store:
         except (BrokenChainError, ValueError) as error:
             raise OutsideError(
                 f"the log {self._db.path} was changed: {error}; keep it as evidence, run "
-                "shoe-reader audit on it, and restore a back-up or move it away to begin a new log"
+                "shoe-reader audit on it, and restore a back-up or go on from it with shoe-reader "
+                "log begin"
             ) from error
 
     def __enter__(self) -> Self:
@@ -401,10 +401,13 @@ class Store:
         self.close()
 
 
-def _content(entry: Entry) -> dict[str, object]:
+def _contents(entry: Entry) -> Iterator[dict[str, object]]:
+    """Yield the content of each record of a step."""
     said = said_digest(map(message_line, entry.messages)) if entry.messages else None
     content: dict[str, object] = {"event": event_to_json(entry.event), "said": said}
-    return content if entry.order is None else {**content, "order": entry.order}
+    yield content if entry.order is None else {**content, "order": entry.order}
+    if entry.checkpoint is not None:
+        yield {"desk": entry.checkpoint.desk}
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -418,15 +421,6 @@ def write_record(
     row = (record.number, record.body, record.hash)
     db.execute("INSERT INTO log (n, body, hash) VALUES (?, ?, ?)", row)
     return record.hash
-
-
-def write_checkpoint(
-    db: sqlite3.Connection, number: int, previous: str, checkpoint: Checkpoint
-) -> str:
-    """Write a checkpoint, where a new segment of the log begins, and return its hash."""
-    row = (number, checkpoint.at, checkpoint.seq)
-    db.execute("INSERT INTO segment (n, at, seq) VALUES (?, ?, ?)", row)
-    return write_record(db, number, previous, {"desk": checkpoint.desk})
 
 
 def _write_message(db: sqlite3.Connection, message: Message, *, unsent: bool) -> None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from vision.errors import OutsideError
 from vision.files import replacing
-from vision.record.chain import Record, record_from_line, record_line
+from vision.record.chain import GENESIS, Record, record_from_line, record_line
+from vision.record.codec import event_from_json
+from vision.record.proofs import Anchored
 from vision.storage.log import MESSAGES, DamagedMessageError, messages_from
+from vision.storage.retention import listed
 from vision.storage.sqlite import explained, open_for_reading
 from vision.wire.messages import Message
 
 SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
+SIGNATURES = (
+    "SELECT l.n, l.body, p.hash FROM log l JOIN log p ON p.n = l.n - 1 "
+    """WHERE l.body LIKE '%"is":"Anchored"%' ORDER BY l.n DESC"""
+)
 NEWEST = 2**63 - 1  # the largest number that a record can have in SQLite
 
 
@@ -27,6 +35,9 @@ class Mark(NamedTuple):
     seq: int
     before: str
     shoe: str
+
+
+WHOLE = Mark(0, 0, GENESIS, "")  # where a whole log begins
 
 
 def read_log(path: Path, first: int = 0) -> Iterator[Record]:
@@ -85,20 +96,6 @@ def unsent_messages(path: Path) -> list[int]:
         db.close()
 
 
-def first_of_messages(path: Path) -> int:
-    """Return the number of the checkpoint from which on the messages of a table's log were said."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            (found,) = db.execute(
-                "SELECT coalesce(max(n), 1) FROM segment WHERE NOT pruned AND seq < "
-                "(SELECT min(seq) FROM message)"
-            ).fetchone()
-            return int(found)
-    finally:
-        db.close()
-
-
 def checkpoints(path: Path, last: int = NEWEST) -> Iterator[Mark]:
     """Yield where a table's log can be read from, newest first: at each checkpoint up to `last`.
 
@@ -115,6 +112,46 @@ def checkpoints(path: Path, last: int = NEWEST) -> Iterator[Mark]:
                 (last,),
             ):
                 yield Mark(*row)
+    finally:
+        db.close()
+
+
+def signatures(path: Path) -> Iterator[tuple[str, Anchored]]:
+    """Yield the signatures in a table's log, the newest first, with the hash of what each signs.
+
+    What only looks like one is left out, and one that is not of the record before it.
+    """
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            for number, body, digest in db.execute(SIGNATURES):
+                try:
+                    anchor = event_from_json(json.loads(body)["event"])
+                except (ValueError, KeyError, TypeError):
+                    continue
+                if isinstance(anchor, Anchored) and anchor.number == number - 1:
+                    yield digest, anchor
+    finally:
+        db.close()
+
+
+def hash_of(path: Path, number: int) -> str:
+    """Return the hash of a record of a table's log, "" where it is not there."""
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            row = db.execute("SELECT hash FROM log WHERE n = ?", (number,)).fetchone()
+            return "" if row is None else str(row[0])
+    finally:
+        db.close()
+
+
+def gaps(path: Path) -> list[tuple[int, int]]:
+    """Return the first and last record of each gap that the newest pruning of a log lists."""
+    db = open_for_reading(path)
+    try:
+        with explained("read", path):
+            return [(int(str(gap[0])), int(str(gap[1]))) for gap in listed(db)]
     finally:
         db.close()
 

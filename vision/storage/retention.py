@@ -91,10 +91,10 @@ def certificate(
 ) -> dict[str, object]:
     """Return the record that lists every gap, that of this segment included, and why it goes."""
     (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (segment.last,)).fetchone()
-    listed = _listed(db)
-    joins = [gap for gap in listed if gap[1] == segment.first - 1]
+    known = listed(db)
+    joins = [gap for gap in known if gap[1] == segment.first - 1]
     first = joins[0][0] if joins else segment.first
-    before = [gap for gap in listed if gap not in joins]
+    before = [gap for gap in known if gap not in joins]
     is_old = segment.until < now - limits.keep_days * DAY_MS
     return {
         "pruned": [*before, [first, segment.last, digest]],
@@ -109,7 +109,7 @@ def certificate(
     }
 
 
-def _listed(db: sqlite3.Connection) -> list[list[object]]:
+def listed(db: sqlite3.Connection) -> list[list[object]]:
     """Return the gaps that the newest record of them lists."""
     if not db.execute("SELECT count(*) FROM segment WHERE pruned").fetchone()[0]:
         return []

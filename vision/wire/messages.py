@@ -37,12 +37,12 @@ from vision.record.codec import canonical, to_json
 from vision.record.proofs import (
     Anchored,
     EvidenceKept,
-    LogBegun,
     Medium,
     Shelf,
     anchor_content,
     evidence_content,
 )
+from vision.record.register import LogBegun
 
 Content = dict[str, object]
 
@@ -106,6 +106,7 @@ class MessageStream(NamedTuple):
             models=event.models,
             identity=event.identity,
             term=event.term,
+            seq=max(self.seq, event.after),
         )
 
 

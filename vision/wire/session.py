@@ -21,8 +21,8 @@ from vision.game.profile import Profile
 from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
 from vision.record.codec import record_from_json, record_to_json, rules_hash
 from vision.record.facts import Recorded
-from vision.record.proofs import EMPTY, Anchored, EvidenceKept, LogBegun, Shelf
-from vision.record.register import NOTHING, Register
+from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
+from vision.record.register import NOTHING, LogBegun, Register
 from vision.wire.messages import (
     Message,
     MessageStream,
@@ -34,7 +34,6 @@ from vision.wire.messages import (
 Results = tuple[CoupResult, ...]
 PROOFS = (EvidenceKept, Anchored)
 UNSEEN = (*PROOFS, LogBegun, Recorded)  # what proves or records, and is no event of the rules
-REGISTERED = (Command, Started)  # the events of the rules that are in the register
 
 
 class DrawnRoads(NamedTuple):
@@ -139,7 +138,7 @@ def with_messages(
         return _advance_proof(session, event)
     if isinstance(event, LogBegun):
         stream, closing = begun_messages(session.stream, event)
-        return Step(replace(session, stream=stream), (), closing)
+        return Step(replace(session, stream=stream, register=event.register), (), closing)
     if isinstance(event, Recorded):
         return Step(replace(session, register=session.register.after(event)), (), ())
     stream, drawn = session.stream, session.drawn
@@ -155,7 +154,7 @@ def with_messages(
     if any(isinstance(output, AlertChanged) for output in outputs):
         shelf = shelf.after(outputs)
     register = session.register
-    if isinstance(event, REGISTERED):
+    if isinstance(event, Command):
         register = register.after(event, outputs)
     return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
 
@@ -163,8 +162,7 @@ def with_messages(
 def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:
     stream, messages = proof_messages(session.stream, proof)
     shelf = session.shelf.with_kept(proof) if isinstance(proof, EvidenceKept) else session.shelf
-    register = session.register.after(proof)
-    return Step(replace(session, stream=stream, shelf=shelf, register=register), (), messages)
+    return Step(replace(session, stream=stream, shelf=shelf), (), messages)
 
 
 # --- checkpoints ----------------------------------------------------------------------------------

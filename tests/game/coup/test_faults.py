@@ -397,6 +397,7 @@ CASES = (
     Case("OVERLOAD", notice("OVERLOAD"), orders(P1), A),
     Case("EVIDENCE", notice("EVIDENCE"), orders(P1), W),
     Case("EVIDENCE_AT_RISK", notice("EVIDENCE_AT_RISK"), orders(P1), W),
+    Case("UNSIGNED", notice("UNSIGNED"), orders(P1), W),
     Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W,
          then(settle, next_coup), lasts=True),
     Case("ORDERS", notice("ORDERS"), orders(P1), W),

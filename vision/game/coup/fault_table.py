@@ -212,6 +212,8 @@ _TABLE = (
        machine=True),
     _K("EVIDENCE_AT_RISK", "Pictures are at risk.", (WARNING,), ANY_TIME, noticed=True,
        of_reader=True, machine=True),
+    _K("UNSIGNED", "Unsigned records were taken over.", (WARNING,), ANY_TIME, noticed=True,
+       of_reader=True, machine=True),
     _K("LOG", "The event log is broken.", (CRITICAL,), ANY_TIME, noticed=True, of_reader=True,
        machine=True),
 )

@@ -172,7 +172,8 @@ def start(config: TableConfig, tmp_path_factory: pytest.TempPathFactory) -> Tabl
 
 
 def run(config: TableConfig, folder: Path, **changes: Any) -> list[dict[str, Any]]:
-    """Run the reader over the film and return its messages."""
+    """Run the reader over the film and return its messages; those of an earlier run go."""
+    (folder / "out.jsonl").unlink(missing_ok=True)
     destinations = Destinations(folder / "log.sqlite", folder / "out.jsonl", publish=False)
     TableReader(config, destinations, Console(fps=30.0), speed=0, **changes).run()
     return said(folder)

@@ -62,7 +62,7 @@ def test_replay_of_a_run_is_the_same_byte_for_byte(
         capsys.readouterr()
         assert replay(source) == 0
         assert capsys.readouterr().out == file.read_text(encoding="utf-8")
-        again = tmp_path / "again.jsonl"
+        again = tmp_path / f"again-{source.name}"
         assert replay(source, "--messages", again) == 0
         assert again.read_bytes() == file.read_bytes()
 

@@ -118,7 +118,7 @@ def prove(floor: Floor, play_s: float, only: str = "") -> list[str]:
         lambda: floor.archive.poll() is not None or all(floor.archived(t, 9) for t in floor.tables),
         RECOVERED_S,
     )
-    assert floor.archive.poll() is None, (floor.folder / "archive.log").read_text("utf-8")
+    assert floor.archive.poll() is None, (floor.folder / "floor.log").read_text("utf-8")
     floor.start_boards()
     with Screens(floor) as screens:
         for part in parts(floor):

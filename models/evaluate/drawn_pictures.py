@@ -25,8 +25,6 @@ from vision.metrics.counters import Metrics
 from vision.sight.drawing import Drawing, SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.tracking.card import Life
-from vision.sight.tracking.snapshot import RunView
 from vision.wire.session import Step
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "img"
@@ -64,20 +62,18 @@ class Chooser:
         picture = self._drawing(frame, seen, lines)
         if seen is None or seen.at != frame.at:
             return
-        busy = sum(card.life is not Life.LYING for card in seen.tracker.cards)
-        openest = max(map(openness, seen.tracker.runs), default=0.0)
         scores = {
-            "following-cards.jpg": busy + 0.1 * len({card.life for card in seen.tracker.cards}),
-            "following-odds.jpg": openest * (1 + len(seen.tracker.cards)),
+            "following-cards.jpg": len(seen.cards) + 0.5 * min(2, len(seen.hands)),
+            "following-odds.jpg": openness(seen) * (1 + len(seen.cards)),
         }
         for name, score in scores.items():
             if score > self._score.get(name, 0.0):
                 self._score[name], self.best[name] = score, picture
 
 
-def openness(run: RunView) -> float:
-    """Return how open it is what a run is: the entropy of its odds in bits."""
-    return -sum(e.probability * math.log2(e.probability) for e in run.odds if e.probability > 0)
+def openness(seen: SightView) -> float:
+    """Return how open it is how the coup lies: the entropy of its layouts in bits."""
+    return -sum(p * math.log2(p) for _, p in seen.layouts if p > 0)
 
 
 def main() -> None:

@@ -24,12 +24,13 @@ from models.evaluate.streams import Film, films_of
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
-from vision.sight.following.decisions import CoupVerdict, Verdicts
+from vision.sight.following.decisions import Account, Accounts, lies
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
+from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
-from vision.sight.following.world import SHOE, slot_of
+from vision.sight.following.world import SHOE, layout, slot_of
 
 # What the decoder cannot know or names otherwise: not counted as incidents here.
 NOT_OF_LAYOUT = {"SWITCH", "EXPOSED_IN_SHOE", "EXPOSED_EARLY", "UNREAD", "CUT_CARD", "MISREAD"}
@@ -86,14 +87,39 @@ def reads_of(truth: FilmTruth, looks: Sequence[int]) -> list[dict[int, int]]:
     return reads
 
 
-def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, broken: str) -> Verdicts:
+@dataclass(slots=True)
+class Decoded:
+    """What was believed of a film: its coups, each with when it was decided; times in ms."""
+
+    coups: list[tuple[int, Account]] = field(default_factory=list)
+    outs: list[int] = field(default_factory=list)
+    placed: list[tuple[int, int]] = field(default_factory=list)
+    _known: dict[int, tuple[int, frozenset[int]]] = field(default_factory=dict)
+
+    def note(self, at: int, accounts: Accounts, decided: Sequence[Account]) -> None:
+        """Take what is believed at a time: cards that are out and that lie, coups that are over."""
+        for account in (*decided, *accounts.open):
+            count, lying = self._known.get(account.coup, (0, frozenset()))
+            self.outs += [at] * (len(account.cards) - count)
+            now = frozenset(card.place for card in account.cards if lies(card.place))
+            self.placed += [(at, place) for place in now - lying]
+            self._known[account.coup] = max(count, len(account.cards)), lying | now
+        self.coups += [(at, account) for account in decided if not is_burn(account)]
+
+
+def is_burn(account: Account) -> bool:
+    """Whether the cards of a coup were burned."""
+    return bool(account.likeliest) and account.likeliest[0][0].burning
+
+
+def decode(film: Film, table: PlaceTable, *, tally: Tally, broken: str) -> Decoded:
     """Run the decoder over a film."""
     stream = film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
-    decoder = Decoder(rules, burning=bool(film.truth.burned))
+    decoder = Decoder(rules, burn=BURN_SEEN)
     lip, slots, watch = LipEvidence(), SlotEvidence(table), PlaceWatch(stream.view)
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
-    reads, verdicts = reads_of(film.truth, stream.looks), Verdicts(decoder, odds=odds)
+    reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     looks = {at: index for index, at in enumerate(stream.looks)}
     failing = BROKEN[broken](film)
     begun = time.perf_counter()
@@ -102,39 +128,42 @@ def decode(film: Film, table: PlaceTable, *, odds: float, tally: Tally, broken: 
         if index is not None:
             seen: Sequence[PlaceLook] = watch.look(stream.boxes[index], stream.patches[index], at)
             seen = failing.slots(seen, at)
-            aside = outside.take(seen=elsewhere.look(stream.boxes[index], at), at=at)
+            aside = outside.take(seen=bool(elsewhere.look(stream.boxes[index], at)), at=at)
             shown = Shown.of(slots.take(seen, at), reads[index], aside)
         if not decoder.step(at, lip.take(values, at), shown):
             continue
         tally.worlds.append(len(decoder.worlds))
-        verdicts.take(at, looked=index is not None)
+        decoded.note(at, accounts, accounts.take(at, looked=index is not None))
         tally.steps += 1
-    verdicts.end(stream.frames[-1])
+    decoded.note(stream.frames[-1], accounts, accounts.open)
     tally.seconds += time.perf_counter() - begun
-    return verdicts
+    return decoded
 
 
-def codes_of(verdict: CoupVerdict, odds: float) -> set[str]:
+def codes_of(account: Account, odds: float) -> set[str]:
     """Return the fault codes alleged of a coup, by the rules where the layout shows them."""
-    alleged = {code for code, ratio in verdict.odds.items() if ratio >= odds}
+    alleged = {code for code, ratio in account.odds.items() if ratio >= odds}
     codes = alleged & {RETURNED, TWO_OUT}
     if TAKEN in alleged:
         codes.add("WRONG_REMOVED")
     if alleged & {OVER, ELSEWHERE, UNDER}:
-        codes |= _of_layout(verdict, alleged)
+        codes |= _of_layout(account, alleged)
     return codes
 
 
-def alleging_odds(verdict: CoupVerdict | None) -> float:
+def alleging_odds(account: Account | None) -> float:
     """Return the highest odds at which a fault would be alleged of a coup, 0 for none."""
-    if verdict is None:
+    if account is None:
         return 0.0
-    return max((odds for odds in verdict.odds.values() if codes_of(verdict, odds)), default=0.0)
+    return max((odds for odds in account.odds.values() if codes_of(account, odds)), default=0.0)
 
 
-def _of_layout(verdict: CoupVerdict, alleged: set[str]) -> set[str]:
+def _of_layout(account: Account, alleged: set[str]) -> set[str]:
     """Return what the tableau says of the believed layout."""
-    laid = [(slot_of(p), points) for p, _, points in verdict.cards if p != SHOE]
+    likely = next(
+        state.cards for state, _ in account.likeliest if layout(state.cards) == account.layout
+    )
+    laid = [(slot_of(p), points) for p, _, points in likely if p != SHOE]
     firsts = [(slot, points) for slot, points in laid if slot is not None and slot < Slot.PUNTO_3]
     if [slot for slot, _ in laid[:4]] != [0, 1, 2, 3] and ELSEWHERE in alleged:
         return {"WRONG_ORDER_INIT", "WRONG_HAND"}  # truths name it by the order or by the card
@@ -152,59 +181,60 @@ def _of_layout(verdict: CoupVerdict, alleged: set[str]) -> set[str]:
 
 
 def judge(
-    film: Film, verdicts: Verdicts, odds: float, tally: Tally, *, verbose: bool = False
+    film: Film, decoded: Decoded, odds: float, tally: Tally, *, verbose: bool = False
 ) -> None:
-    """Compare the verdicts of a film with its truth."""
-    truth, decided = film.truth, list(verdicts.decided)
+    """Compare what was believed of a film with its truth."""
+    truth, decided = film.truth, list(decoded.coups)
     for number, coup in enumerate(truth.coups):
         later = truth.coups[number + 1 :]
         until = later[0].cards[0].out + 9000 if later and later[0].cards else NEVER
-        verdict = next((v for v in decided if coup.end - 1000 < v.at <= until), None)
-        if verdict is not None:
-            decided.remove(verdict)
-        note = _judge_coup(coup, verdict, odds, tally)
+        found = next((pair for pair in decided if coup.end - 1000 < pair[0] <= until), None)
+        if found is not None:
+            decided.remove(found)
+        account = None if found is None else found[1]
+        note = _judge_coup(coup, account, odds, tally)
         if note:
             print(f"  {film.stream.name} coup {coup.number} {','.join(coup.faults)}: {note}")
-            for state, p in verdict.likeliest if verbose and verdict else ():
+            for state, p in account.likeliest if verbose and account else ():
                 print(f"    {p:.4f} {state.cards} {state.codes}")
-    _judge_times(truth, verdicts, tally)
+    _judge_times(truth, decoded, tally)
 
 
-def _judge_coup(coup: Coup, verdict: CoupVerdict | None, odds: float, tally: Tally) -> str:
+def _judge_coup(coup: Coup, account: Account | None, odds: float, tally: Tally) -> str:
     tally.coups += 1
-    codes = codes_of(verdict, odds) if verdict else set()
+    codes = codes_of(account, odds) if account else set()
     notes = []
-    if verdict is None or not verdict.sure:
+    if account is None or not account.is_laid:
         tally.held += 1
-        notes.append("no verdict" if verdict is None else f"held p {verdict.p:.4f}")
-    elif verdict.layout == coup.layout:
+        notes.append("not seen" if account is None else f"held p {account.p:.4f}")
+    elif account.layout == coup.layout:
         tally.right += 1
     else:
         tally.wrong += 1
         notes.append("WRONG")
-    if notes and verdict is not None:
-        notes.append(f"{verdict.layout} for {coup.layout}")
-    ratios = {} if verdict is None else {k: f"{v:.2g}" for k, v in verdict.odds.items()}
+    if notes and account is not None:
+        notes.append(f"{account.layout} for {coup.layout}")
+    ratios = {} if account is None else {k: f"{v:.2g}" for k, v in account.odds.items()}
     if coup.is_clean:
         tally.clean += 1
         tally.accused += bool(codes)
-        tally.clean_odds.append(alleging_odds(verdict))
+        tally.clean_odds.append(alleging_odds(account))
         notes += [f"ACCUSED {codes} {ratios}"] if codes else []
     for code in set(coup.faults) - NOT_OF_LAYOUT:
         tally.incidents += 1
         tally.under_code += code in codes
         tally.found[code] += code in codes
         tally.missed[code] += code not in codes
-        tally.incident_odds.append(max([0.0, *(verdict.odds.values() if verdict else ())]))
+        tally.incident_odds.append(max([0.0, *(account.odds.values() if account else ())]))
         notes += [] if code in codes else [f"MISSED {code} for {codes} {ratios}"]
     tally.missed = +tally.missed
     return "; ".join(notes)
 
 
-def _judge_times(truth: FilmTruth, verdicts: Verdicts, tally: Tally) -> None:
+def _judge_times(truth: FilmTruth, decoded: Decoded, tally: Tally) -> None:
     for card in truth.cards:
         tally.cards += 1
-        late = [(at - card.out) / 1000 for at in verdicts.outs if -250 < at - card.out < 1500]
+        late = [(at - card.out) / 1000 for at in decoded.outs if -250 < at - card.out < 1500]
         if late:
             best = min(late, key=abs)
             tally.in_time += best <= 0.3
@@ -213,7 +243,7 @@ def _judge_times(truth: FilmTruth, verdicts: Verdicts, tally: Tally) -> None:
             continue
         after = [
             (at - card.placed) / 1000
-            for at, slot in verdicts.placed
+            for at, slot in decoded.placed
             if slot == card.slot and -500 < at - card.placed < 4000
         ]
         tally.placed += after[:1]
@@ -252,8 +282,8 @@ def main() -> int:
     )
     for film in films_of(arguments.films, arguments.cache):
         tally = Tally()
-        verdicts = decode(film, table, odds=arguments.odds, tally=tally, broken=arguments.broken)
-        judge(film, verdicts, arguments.odds, tally, verbose=arguments.verbose)
+        decoded = decode(film, table, tally=tally, broken=arguments.broken)
+        judge(film, decoded, arguments.odds, tally, verbose=arguments.verbose)
         print(f"{film.stream.name}: {tally}", flush=True)
         merge(everything, tally)
     print(f"all: {everything}\n{curve(everything)}")

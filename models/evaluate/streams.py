@@ -24,13 +24,11 @@ from vision.config.table import TableConfig, load
 from vision.inference.load import load_model, packaged, quick
 from vision.sight.detection.detector import KINDS, Detection, Detector, Kind
 from vision.sight.following.mouth import MouthSight
-from vision.sight.following.places import PlacePatches
+from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.plane import TableView
 
 # Raised when what is kept changes.
 EDITION = 1
-# Boxes kept, from this score on (0 to 1): below the weakest bin of a symbol.
-LEAST_SCORE = 0.08
 
 
 @dataclass(slots=True, eq=False)

@@ -17,13 +17,13 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
-from vision.app.pipeline import SightPipeline
+from vision.app.pipeline import SightPipeline, rules_of
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, path_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
 from vision.inference.load import Runtime, open_models
-from vision.sight.drawing import BAD, GOOD, RUN, WHITE, Colour, Drawing, SightView
+from vision.sight.drawing import BAD, GOOD, OPEN, WHITE, Colour, Drawing, SightView
 from vision.sight.geometry.frame import Frame, Image
 from vision.wire.session import Step
 
@@ -134,7 +134,7 @@ def words_of(output: Output) -> list[tuple[str, Colour]]:
     match output:
         case CoupResult():
             if output.winner is None:
-                return [(f"COUP {output.coup} {output.state} {output.why or ''}".rstrip(), RUN)]
+                return [(f"COUP {output.coup} {output.state} {output.why or ''}".rstrip(), OPEN)]
             points = f"{output.punto.points}:{output.banco.points}"
             return [(f"COUP {output.coup} {output.state} {output.winner} {points}", GOOD)]
         case AlertChanged(alert=alert, first=True):
@@ -184,7 +184,7 @@ def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
         runtime=Runtime(config.models.provider),
         deck=path_of(config.deck.path),
     )
-    pipeline = SightPipeline(config, models, decks=load_profile(config.profile).rules.decks)
+    pipeline = SightPipeline(config, models, rules=rules_of(config))
     pipeline.keep_view()
     drawing = Drawing(config.view.table_view())
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from vision.app.journal import Destinations
 from vision.app.own_sight import OwnSight, news
 from vision.app.reader import TableReader, notify
-from vision.app.restore import read_cards, resume_state_of
 from vision.app.sight_loop import SeenShot
 from vision.app.standby import PairJournal
 from vision.camera.source import Shot
@@ -77,8 +76,7 @@ class PairReader(TableReader):
         """Have this reader's sight count on where the table stands, as after a restart."""
         table = self._journal.table
         self._shoes = table.shoes
-        self._pipeline.begin_shoe(table.next_order, read_cards(table))
-        self._pipeline.restore(resume_state_of(table))
+        self._pipeline.restore(table, self._at)
         self._own.begin(table.next_order)
 
     def _take_over(self) -> None:

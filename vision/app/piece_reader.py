@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vision.app.identify import identify
-from vision.app.pipeline import SightPipeline
+from vision.app.pipeline import SightPipeline, rules_of
 from vision.app.supervisor import SightSupervisor
 from vision.camera.source import GAP_S, Outage, Shot
 from vision.config.table import TableConfig, path_of
@@ -170,7 +170,7 @@ class _Reading:
     def _supervisor(self) -> SightSupervisor:
         config, models, _ = self._bench
         return SightSupervisor(
-            SightPipeline(config, models, decks=UNCOUNTED),
+            SightPipeline(config, models, rules=replace(rules_of(config), decks=UNCOUNTED)),
             models.self_test,
             canary_every_s=config.watch.canary_every_s,
             stall_s=None,

@@ -1,40 +1,41 @@
 """The vision pipeline of one table: from a frame to card events.
 
-The motion gate lets a frame through while something moves; then the detector finds cards, the
-tracker follows them, and the reader gives card events. Beside them the view, the camera's position
-and the trend of reading are checked, which gives events when the table is seen or read poorly.
+The motion gate lets a frame through while something moves; then the detector finds cards and hands,
+the mouth's network sees the shoe, and the follower says what became of the coup. Beside them the
+view, the camera's position and the trend of reading are checked, which gives events when the table
+is seen or read poorly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from vision.app.restore import read_cards, resumed
 from vision.camera.pictures import open_picture
+from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
-from vision.game.cards import Card
-from vision.game.events import Event, Noticed
+from vision.game.coup.state import Table
+from vision.game.events import Event
+from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
+from vision.sight.detection.detector import Kind
 from vision.sight.drawing import SightView
+from vision.sight.following.faces import FaceReader, StrangeBacks
+from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
+from vision.sight.following.mouth import MouthSight
+from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.frame import Frame, Image
-from vision.sight.geometry.plane import Pose, TableView
-from vision.sight.mouth.measurement import MouthMeter
-from vision.sight.mouth.patch import MouthPatch, mouth_outline
-from vision.sight.mouth.signs import MouthEvent
-from vision.sight.mouth.watcher import MouthWatcher
+from vision.sight.mouth.patch import mouth_outline
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
-from vision.sight.reading.reader import CardReader, StrangeBacks
-from vision.sight.reading.resume import ResumeState
 from vision.sight.tracking.motion_gate import MotionGate, PartGate
-from vision.sight.tracking.regions import RegionDetector
-from vision.sight.tracking.tracker import Tracker
 
 
 def layout_of(config: TableConfig) -> Image | None:
@@ -52,6 +53,11 @@ def layout_of(config: TableConfig) -> Image | None:
             "px; calibrate the table again, or leave the key empty"
         )
     return image
+
+
+def rules_of(config: TableConfig) -> Rules:
+    """Return the rules by which the table deals; ConfigurationError where its profile has none."""
+    return load_profile(config.profile).dealt(Dealing(config.dealing)).rules
 
 
 def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits, ReadingTrendLimits]:
@@ -73,47 +79,33 @@ def _strange_backs(models: ModelSet) -> StrangeBacks | None:
     return classifier.strange_backs if isinstance(classifier, DeckClassifier) else None
 
 
-def _mouth_watcher(models: ModelSet, view: TableView) -> MouthWatcher | None:
-    """Return the watcher of the shoe's mouth; `None` where its network is not there."""
-    if models.mouth is None:
-        return None
-    return MouthWatcher(MouthMeter(MouthPatch(view), models.mouth))
-
-
-def card_length_px(view: TableView) -> float:
-    """Return how long a card is in the picture, in pixels, where it is seen largest."""
-    middles = [area.mean(axis=0) for area in (*view.slots.values(), view.mouth)]
-    quads = [view.quad_px(Pose(float(x), float(y), 0.0)) for x, y in middles]
-    return max(
-        float(np.linalg.norm(quad - np.roll(quad, 1, axis=0), axis=1).max()) for quad in quads
-    )
-
-
 class SightPipeline:
     """Card events from one camera's frames; `looked` counts the frames given to the detector.
 
     `view` is what was made of the last of them, once `keep_view` was called.
     """
 
-    def __init__(self, config: TableConfig, models: ModelSet, *, decks: int) -> None:
+    def __init__(self, config: TableConfig, models: ModelSet, *, rules: Rules) -> None:
         view = config.view.table_view()
         self._camera = config.camera
         self._look_every_ms = 1000 / config.models.looks_per_s
-        self._regions = RegionDetector(models.detector, margin_px=card_length_px(view))
+        self._detector = models.detector
         self._gate = MotionGate()
-        self._table = view
-        self._mouth = _mouth_watcher(models, view)
-        self._signs: list[MouthEvent] = []
+        self._mouth = MouthSight(view, models.mouth)
         size = (self._camera.width, self._camera.height)
         self._mouth_gate = PartGate(self._gate, mouth_outline(view), size)
-        self._tracker = Tracker(view)
+        self._mouth_values = np.zeros(0, np.float32)
+        self._patches = PlacePatches(view)
         self._face_check = FaceCheck(models.classifier, view)
-        self._reader = CardReader(
+        faces = FaceReader(
+            view,
             models.classifier,
             error_bound=config.reader.error_bound,
-            decks=decks,
+            decks=rules.decks,
             strange_backs=_strange_backs(models),
-            face_down=config.dealing == "punto-first",
+        )
+        self._follower = Follower(
+            view, models.symbols, faces, rules, allege_odds=config.reader.allege_odds
         )
         view_limits, position_limits, trend_limits = limits_of(config.watch)
         self._view_check = ViewCheck(view, view_limits)
@@ -128,17 +120,19 @@ class SightPipeline:
         """From now on keep in `view` what was made of the frame looked at last."""
         self._keeps_view = True
 
-    def begin_shoe(self, order: int, read: Iterable[Card] = (), past: Container[int] = ()) -> None:
-        """Begin a run of cards; after a restart with the next order and the faces read so far.
+    def begin_shoe(self, table: Table, past: Container[int]) -> None:
+        """Count the cards of a shoe that began while the table was watched.
 
         Nothing more is told of cards with the orders in `past`: they lie there of the shoe before.
         """
-        self._reader.begin_shoe(order=order, read=read, past=past)
+        self._follower.change_shoe(table.next_order, read_cards(table), past=bool(past))
         self._trend.begin_shoe()
 
-    def restore(self, resume: ResumeState) -> None:
-        """Expect the cards that lay on the table when the log ended."""
-        self._reader.restore(resume)
+    def restore(self, table: Table, at: int) -> None:
+        """Continue the shoe of the log, with the cards that lay on the table when it ended."""
+        burn = BURN_SAID if table.shoe.burning else BURN_SEEN
+        self._follower.begin_shoe(table.next_order, read_cards(table), burn=burn)
+        self._follower.restore(at, table.shoe.sight, resumed(table))
 
     def blind(self) -> dict[str, str | None]:
         """Return why nothing can be seen, from the picture and from the camera's position."""
@@ -151,46 +145,39 @@ class SightPipeline:
         poor = list(self._view_check.look(frame))
         if not moving:
             poor += self._position.look(frame)
-        if self._mouth is not None and self._mouth_gate.due(frame.at):
-            self._signs += self._mouth.look(frame.image, frame.at)
-        wanted = moving or self._signs or self._reader.waiting
-        seen = self._cards(frame) if wanted else ()
+        if any(self.blind().values()):
+            self._follower.miss(frame.at)
+            return (*poor, *self._trend.update((), frame.at))
+        mouth_due = self._mouth_gate.due(frame.at)
+        if mouth_due or not self._mouth_values.size:
+            self._mouth_values = self._mouth.values(frame.image, frame.at)
+        sight = self._look(frame) if moving or self._follower.waiting else None
+        if sight is None and not mouth_due:
+            return (*poor, *self._trend.update((), frame.at))
+        still = not moving
+        seen = self._follower.see(frame.at, self._mouth_values, sight, still=still)
+        self._trend.add_looks(self._follower.looks)
+        if self._keeps_view and sight is not None:
+            self.view = self._drawn(frame.at, sight, seen)
         return (*poor, *seen, *self._trend.update(seen, frame.at))
 
-    def _cards(self, frame: Frame) -> tuple[Event, ...]:
-        """Return the card events of a frame, none if the last look was too short a time ago."""
+    def _look(self, frame: Frame) -> Sight | None:
+        """Return what a look at a frame gives, `None` if the last was too short a time ago."""
         # The rate is in the time of the pictures, so that a file gives the same events however fast
         # it is read.
         if frame.at < self._next_look_at:
-            return ()
+            return None
         self._next_look_at = max(
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        seen = self._regions.see(frame.image, frame.at, self._gate)
-        checked = self._face_check(frame, seen.cards)
-        signs, self._signs = self._signs, []
-        tracks = self._tracker.update(
-            checked.detections,
-            frame.at,
-            frame.image,
-            mouth=signs if self._mouth else None,
-            hands=[self._table.homography.to_mm(hand.quad) for hand in seen.hands],
-        )
-        read = self._reader.update(tracks, frame)
-        for looks in (checked.looks, read.looks):
-            self._trend.add_looks(looks)
-        events = (*self._findings(frame.at), *read.events)
-        if self._keeps_view:
-            tracker, names = self._tracker.snapshot(), self._reader.names()
-            boxes = (checked.detections, seen.hands)
-            self.view = SightView(frame.at, *boxes, tracker, names, events)
-        return events
+        found = self._detector.glance(frame.image, LEAST_SCORE)
+        checked = self._face_check(frame, found)
+        self._trend.add_looks(checked.looks)
+        return Sight(frame.image, checked.detections, self._patches(frame.image))
 
-    def _findings(self, at: int) -> tuple[Event, ...]:
-        """Return what the tracker found besides the tracks of cards."""
-        found = [
-            Noticed(each.at, each.code, detail=each.detail) for each in self._tracker.findings()
-        ]
-        exposed = [Noticed(at, "EXPOSED_IN_SHOE")] if self._tracker.newly_exposed() else []
-        return (*found, *exposed)
+    def _drawn(self, at: int, sight: Sight, events: Sequence[Event]) -> SightView:
+        hands = tuple(box for box in sight.boxes if box.kind is Kind.HAND)
+        found = tuple(box for box in sight.boxes if box.kind is not Kind.HAND)
+        follower = self._follower
+        return SightView(at, found, hands, follower.cards(), follower.likeliest(), tuple(events))

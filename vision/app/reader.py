@@ -16,8 +16,8 @@ from vision.app.evidence import EvidenceRecorder
 from vision.app.identify import identify
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch
-from vision.app.pipeline import SightPipeline
-from vision.app.restore import ended_cards, read_cards, resume_state_of
+from vision.app.pipeline import SightPipeline, rules_of
+from vision.app.restore import ended_cards
 from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
 from vision.camera.pictures import GreyPictures
@@ -98,8 +98,7 @@ class TableReader:
         self._viewer: Viewer | None = None
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         self._identity = identify(config, models.hashes).signature
-        decks = load_profile(config.profile).rules.decks
-        self._pipeline = SightPipeline(config, models, decks=decks)
+        self._pipeline = SightPipeline(config, models, rules=rules_of(config))
         self._recorder = _evidence_recorder(config, destinations)
         self._journal = self._open_journal(config, destinations)
         self._new_shoe = new_shoe
@@ -177,8 +176,7 @@ class TableReader:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
             self._advance([ShoeStarted(self._at, name)])
         else:
-            self._pipeline.begin_shoe(table.next_order, read_cards(table))
-            self._pipeline.restore(resume_state_of(table))
+            self._pipeline.restore(table, self._at)
 
     def _take(self, seen: SeenShot) -> None:
         began_s = time.monotonic()
@@ -250,7 +248,7 @@ class TableReader:
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
-            begin = partial(self._pipeline.begin_shoe, table.next_order, past=ended_cards(before))
+            begin = partial(self._pipeline.begin_shoe, table, past=ended_cards(before))
             self._sight.call(begin)
 
     def _count(self, events: Sequence[Input]) -> None:

@@ -18,14 +18,14 @@ from vision.audit.orders import is_ordered, order_fault
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
-from vision.game.coup.state import Table, lay_out
-from vision.game.events import Event, Noticed, Started, Stopped
+from vision.game.coup.state import DealtCard, Table, lay_out
+from vision.game.events import Event, Life, Noticed, SeenCard, Started, Stopped
 from vision.game.outputs import AlertState
 from vision.record.chain import BrokenChainError, header_of, verified_from
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
-from vision.sight.reading.resume import ExpectedCard, ResumeState
+from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Checkpoint, Store
 from vision.storage.log_reader import NEWEST, WHOLE, checkpoints, read_log
@@ -179,16 +179,34 @@ def checkpoint_of(session: TableSession) -> Checkpoint:
     return Checkpoint(session.table.clock, session.stream.seq, session_to_json(session))
 
 
-def resume_state_of(table: Table) -> ResumeState:
-    """Return what should lie on the table, for sight to find again."""
+def resumed(table: Table) -> Resumed | None:
+    """Return what should lie on the table, for sight to go on with; `None` where nothing does."""
     coup = table.coup
-    cards = () if coup is None or coup.void else coup.cards
-    lying = [
-        ExpectedCard(seen.order, seen.slot, seen.card)
-        for seen in cards
-        if seen.removed_at is None and seen.order > 0
-    ]
-    return ResumeState(lying, may_clear=coup is None or coup.complete or coup.void)
+    if coup is None or coup.void or not coup.sight or coup.sight != table.shoe.sight:
+        return None
+    seen = {card.order: _seen(card) for card in coup.cards if card.order > 0}
+    for order in coup.back:
+        seen.setdefault(order, SeenCard(order, coup.started_at, Life.RETURNED))
+    if not seen:
+        return None
+    over = coup.complete or coup.result is not None
+    return Resumed(coup.sight, tuple(seen[order] for order in sorted(seen)), over)
+
+
+def _seen(card: DealtCard) -> SeenCard:
+    life = Life.OUT if card.placed_at is None else Life.LYING
+    return SeenCard(
+        card.order,
+        card.out_at,
+        life if card.removed_at is None else Life.REMOVED,
+        card.slot,
+        face_up=card.face_up,
+        card=card.card,
+        declined=card.marks.declined,
+        confidence=card.confidence,
+        second=card.second,
+        switched=card.marks.switched,
+    )
 
 
 def moments_in_dispute(table: Table) -> tuple[int, ...]:

@@ -221,9 +221,14 @@ class DeckSection(Section):
 
 
 class ReaderSection(Section):
-    """When a card counts as read: the highest probability of error that a read may have."""
+    """When a card counts as read, and when a fault is alleged.
+
+    `error_bound` is the highest probability of error that a read may have; `allege_odds` is how
+    many times likelier a fault that only sight can know must be than the best explanation without.
+    """
 
     error_bound: float = Field(default=1e-5, gt=0, lt=0.5)
+    allege_odds: float = Field(default=50.0, ge=1)
 
 
 class WatchSection(Section):

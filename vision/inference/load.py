@@ -26,7 +26,8 @@ from vision.inference.self_test import Read, SelfTest
 from vision.inference.self_test import load as load_self_test
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import RANKS, SUITS, Classifier
-from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Kind, Tensor
+from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Tensor
+from vision.sight.following.evidence import PlaceTable
 from vision.sight.geometry.frame import Image
 from vision.sight.models import CardModels
 from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
@@ -226,12 +227,13 @@ def _first_line(error: Exception) -> str:
 class ModelSet(CardModels):
     """The networks of a table, the SHA-256 of each file by name, and the test of what they see.
 
-    `mouth` is the network that watches the shoe's mouth, None where no such file is packaged.
+    `mouth` is the network that watches the shoe's mouth, `symbols` how likely what a slot shows is.
     """
 
+    mouth: Infer
+    symbols: PlaceTable
     hashes: dict[str, str] = field(default_factory=dict)
     self_test: SelfTest | None = None
-    mouth: Model | None = None
 
 
 def open_models(
@@ -274,11 +276,25 @@ def open_models(
     if deck is not None:
         enrolled, hashes["deck"] = open_deck(deck, reader.sha256)
         read_by = DeckClassifier(generic, enrolled)
-    mouth = load(packaged("mouth"), "mouth") if packaged("mouth").exists() else None
-    if mouth is not None:
-        hashes[mouth.name] = mouth.sha256
+    mouth = load(packaged("mouth"), "mouth")
+    symbols, hashes["following"] = open_symbols(packaged("mouth").with_name("following.toml"))
+    hashes[mouth.name] = mouth.sha256
     # The test picture shows no house deck: it is read without one.
-    return ModelSet(seen_by, read_by, hashes, load_self_test(_reading(seen_by, generic)), mouth)
+    test = load_self_test(_reading(seen_by, generic))
+    return ModelSet(seen_by, read_by, mouth, symbols, hashes, test)
+
+
+def open_symbols(path: Path) -> tuple[PlaceTable, str]:
+    """Read the fitted likelihoods of what a slot shows; return them with the file's SHA-256.
+
+    ConfigurationError where the file is missing, damaged or fitted for other symbols.
+    """
+    try:
+        content = path.read_bytes()
+        table = PlaceTable.of(tomllib.loads(content.decode())["symbols"])
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigurationError(f"{path} is no table of symbols: {error}") from error
+    return table, hashlib.sha256(content).hexdigest()
 
 
 def for_pictures(

@@ -1,34 +1,24 @@
 """Draw what sight makes of a frame onto it, for the engineer who sets up a table or seeks a fault.
 
-Over the picture: what the detector found, each card with its order, name and state, hands, and runs
-of sightings that are not explained yet with the odds of their explanations. Under it: the time, the
-counts of the two witnesses, what was said lately, and what the colours mean.
+Over the picture: what the detector found, each card of the running coup with its order, name and
+state, and hands. Under it: the time, the likeliest layouts of the coup with their probabilities,
+what was said lately, and what the colours mean.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 
-from vision.game.events import (
-    CardOut,
-    CardPlaced,
-    CardRead,
-    CardRemoved,
-    CutCardOut,
-    Event,
-    Noticed,
-)
-from vision.sight.detection.detector import Detection, Kind
+from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard
+from vision.sight.detection.detector import Detection
+from vision.sight.following.follower import CardView
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView
-from vision.sight.reading.reader import CardName
-from vision.sight.tracking.card import Life
-from vision.sight.tracking.snapshot import CardView, Possibility, RunView, TrackerView
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]  # left, top, width, height, in pixels
@@ -40,7 +30,7 @@ WIDTH_PX = 960
 STRIP_PX, LINE_PX = 148, 17
 # Where the columns of that strip begin, in pixels: counts, what was said, the legend.
 COUNTS_PX, SAID_PX, LEGEND_PX = 10, 236, 712
-# Letters that fit into the column of what was said, and those of doubts: about 7 pixels each.
+# Letters that fit into the column of what was said, and that of layouts: about 7 pixels each.
 SAID_LETTERS, COUNTS_LETTERS = 64, 30
 # Scale of OpenCV's letters: about 10 pixels high, the smallest that survives a film's compression.
 LETTERS = 0.42
@@ -48,32 +38,31 @@ LETTERS = 0.42
 DASH_PX = 5
 # The share (0 to 1) of a hand's area that its colour covers: what lies under it stays to be seen.
 TINT = 0.3
-# Explanations of a run that are drawn, and the least probability (0 to 1) of one: more is clutter.
-MOST_ODDS, LEAST_ODDS = 3, 0.01
+# Layouts that are written, and the least probability (0 to 1) of one: more is clutter.
+MOST_LAYOUTS, LEAST_P = 4, 0.001
 
 # Colours are BGR, far from one another and from felt, also for those who see red and green alike.
 WHITE, GREY, PAPER = (245, 245, 245), (150, 150, 150), (28, 26, 24)
-FOUND, RUN, HAND = (215, 215, 215), (0, 225, 255), (220, 110, 200)
+FOUND, OPEN, HAND = (215, 215, 215), (0, 225, 255), (220, 110, 200)
 GOOD, BAD = (130, 225, 130), (80, 110, 255)
-LIVES: dict[Life, Colour] = {
-    Life.FLYING: (255, 190, 60),
-    Life.LOST: (60, 80, 255),
-    Life.LYING: (110, 235, 110),
-    Life.COVERED: (215, 120, 255),
-    Life.LIFTED: (60, 165, 255),
-    Life.GONE: GREY,
-}
+# From this probability on a layout is drawn as one that is known.
+SURE = 0.99
+READ, UNREAD = (110, 235, 110), (60, 80, 255)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SightView:
-    """What sight made of one frame: boxes, hands, tracker, names of cards, events; `at` in ms."""
+    """What sight made of one frame, at `at` (ms): boxes of cards and hands, cards of the coup.
+
+    `layouts` are the likeliest ones of the running coup in words, each with its probability;
+    `events` is what was said.
+    """
 
     at: int
     found: tuple[Detection, ...]
     hands: tuple[Detection, ...]
-    tracker: TrackerView
-    names: Mapping[int, CardName]
+    cards: tuple[CardView, ...]
+    layouts: tuple[tuple[str, float], ...]
     events: tuple[Event, ...]
 
 
@@ -142,15 +131,14 @@ class Drawing:
     def _counts(self, at: int, seen: SightView | None) -> list[tuple[str, Colour]]:
         if seen is None:
             return [(self._clock(at), WHITE), ("not looked yet", GREY)]
-        found = seen.tracker
-        colour = GOOD if found.left == found.lying else RUN
         looked = "looked at" if seen.at == at else f"as seen {self._clock(seen.at)}"
+        likely = [pair for pair in seen.layouts if pair[1] >= LEAST_P][:MOST_LAYOUTS]
         return [
             (f"{self._clock(at)}  {looked}", WHITE),
-            (f"mouth   {_cards(found.left)} out", colour),
-            (f"table   {_cards(found.lying)} lying", colour),
-            (f"open    {len(found.runs)} not explained", RUN if found.runs else GREY),
-            *((shortened(doubt, COUNTS_LETTERS), BAD) for doubt in found.doubts),
+            *(
+                (shortened(f"{p:6.1%} {name or 'no card'}", COUNTS_LETTERS), _sureness(p))
+                for name, p in likely
+            ),
         ]
 
     def _clock(self, at: int) -> str:
@@ -160,23 +148,30 @@ class Drawing:
 
 
 def words_of(event: Event) -> str:
-    """Return what a card event says, in a few words."""
+    """Return what sight says, in a few words."""
     match event:
-        case CardOut(order=order):
-            return f"card {order} out"
-        case CardPlaced(order=order, slot=slot):
-            return f"card {order} in {'no slot' if slot is None else slot.name}"
-        case CardRead(order=order, card=None):
-            return f"card {order} cannot be read"
-        case CardRead(order=order, card=card, confidence=confidence):
-            return f"card {order} is {card}, {confidence:.4f}"
-        case CardRemoved(order=order):
-            return f"card {order} gone"
+        case CoupSeen(coup=coup, cards=cards):
+            alleged = [each.code for each in event.alleged]
+            open_still = [] if event.sure else ["not sure"]
+            words = [*(_named(card) for card in cards), *alleged, *open_still, event.doubt]
+            return f"coup {coup}: {' '.join(filter(None, words))}"
         case CutCardOut():
             return "cut card out"
         case Noticed(code=code, order=order, detail=detail):
             return " ".join(filter(None, (code, f"card {order}" if order else "", detail)))
     return type(event).__name__
+
+
+def _named(card: SeenCard) -> str:
+    """Return a card in a few letters: `P1:9c`, `B3`, `out`."""
+    where = "" if card.slot is None else f"{card.slot.name[0]}{card.slot // 2 + 1}"
+    face = str(card.card) if card.card is not None else "?" * card.declined
+    state = "" if card.life is Life.LYING and where else str(card.life)
+    return " ".join(filter(None, (":".join(filter(None, (where, face))), state)))
+
+
+def _sureness(p: float) -> Colour:
+    return GOOD if p > SURE else OPEN
 
 
 def shortened(words: str, letters: int) -> str:
@@ -194,56 +189,22 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
             pen.tint(hand.quad, HAND)
         for box in seen.found:
             pen.outline(box.quad, FOUND, 1)
-    for card in seen.tracker.cards:
-        colour = LIVES[card.life]
+    for card in seen.cards:
+        colour = UNREAD if card.declined else OPEN if card.card is None else READ
+        name = card.card or ("unread" if card.declined else "")
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
-        pen.label(card.quad, [_label(card, seen.names)], colour)
-    for run in seen.tracker.runs:
-        pen.outline(run.quad, RUN, 2, dashed=True)
-        pen.label(run.quad, _odds(run, seen), RUN, below=True)
-
-
-def _label(card: CardView, names: Mapping[int, CardName]) -> str:
-    """Return order and name of a card, and its state where it does not just lie there."""
-    state = "" if card.life is Life.LYING else str(card.life)
-    return " ".join(filter(None, (_called(card, names), state)))
-
-
-def _called(card: CardView, names: Mapping[int, CardName]) -> str:
-    if card.kind is Kind.CUT:
-        return "cut card"
-    name = names.get(card.id)
-    return "?" if name is None else f"{name.order} {name.card or ('unread' * name.unread)}".strip()
-
-
-def _odds(run: RunView, seen: SightView) -> list[str]:
-    """Return the likeliest explanations of a run of sightings, a line each."""
-    likely = [odd for odd in run.odds if odd.probability >= LEAST_ODDS][:MOST_ODDS]
-    return [f"{_what(odd, seen)} {odd.probability:.0%}" for odd in likely] or ["?"]
-
-
-def _what(odd: Possibility, seen: SightView) -> str:
-    if odd.card is None:
-        return "new" if odd.new else "no card"
-    name = seen.names.get(odd.card)
-    return "a card" if name is None else f"card {name.order}"
-
-
-def _cards(count: int) -> str:
-    return f"{count} card" if count == 1 else f"{count} cards"
+        pen.label(card.quad, [f"{card.order} {name}".strip()], colour)
 
 
 def _legend(pen: _Pen) -> None:
-    """Say what the colours mean, in two columns."""
-    rows = [(str(life), colour, False) for life, colour in LIVES.items() if life is not Life.GONE]
-    rows += [("not explained", RUN, True), ("detected", FOUND, False), ("hand", HAND, False)]
-    for number, (words, colour, dashed) in enumerate(rows):
-        column, row = divmod(number, 5)
-        left, top = LEGEND_PX + 105 * column, 8 + LINE_PX * row
+    """Say what the colours mean."""
+    rows = [("read", READ), ("lies", OPEN), ("unread", UNREAD), ("detected", FOUND), ("hand", HAND)]
+    for row, (words, colour) in enumerate(rows):
+        left, top = LEGEND_PX, 8 + LINE_PX * row
         box = [[left, top], [left + 16, top], [left + 16, top + 9], [left, top + 9]]
         if colour == HAND:
             pen.tint(np.array(box, np.float32), colour)
-        pen.outline(np.array(box, np.float32), colour, 1 if colour == FOUND else 2, dashed=dashed)
+        pen.outline(np.array(box, np.float32), colour, 1 if colour == FOUND else 2)
         pen.words(words, (left + 24, top + 9), WHITE)
     pen.words("dashed: out of sight", (LEGEND_PX, 8 + LINE_PX * 6), GREY)
 

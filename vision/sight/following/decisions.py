@@ -1,107 +1,143 @@
-"""What is said of the worlds: cards out and placed, a coup's layout, allegations by their odds."""
+"""What is said of each coup: its cards as far as the worlds agree, how sure that is, and the odds.
+
+A thing is said once it is probable enough, and stays said until something else is: so what is
+published does not flicker with the beam.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vision.sight.following.decoder import LEAST_LAWFUL, Decoder
 from vision.sight.following.procedure import RETURNED
-from vision.sight.following.world import HAND, SHOE, UNSEEN, Cards, State, layout
+from vision.sight.following.world import (
+    AWAY,
+    FACE,
+    HAND,
+    SHOE,
+    UNSEEN,
+    Cards,
+    State,
+    is_gone,
+    layout,
+    slot_of,
+)
 
 # From these probabilities on it is said that a card is out, that it lies in a slot, and that a
-# coup's layout is known.
+# coup's layout is known. A card that was said to be out is withdrawn below 1 - OUT.
 OUT, PLACED, LAID = 0.97, 0.99, 0.99
 # A coup is decided so long, ms, after the first card of the next one left: what was still open of
 # it when it was cleared is known by then.
 DECIDED_MS = 2000
+# Worlds shown to people.
+MOST_SHOWN = 6
 
-
-@dataclass(frozen=True, slots=True)
-class CoupVerdict:
-    """What is believed of a coup that is over: its likeliest cards, how sure their layout is (p).
-
-    `odds` has for each departure how many times likelier the worlds with it are than the best
-    lawful one. `sure`: nothing else is likely.
-    """
-
-    coup: int
-    at: int
-    cards: Cards
-    p: float
-    sure: bool
-    odds: dict[str, float]
-    likeliest: tuple[tuple[State, float], ...] = ()
-
-    @property
-    def layout(self) -> tuple[int | None, ...]:
-        """The slots in the order of leaving."""
-        return layout(self.cards)
+Weighed = Mapping[State, float]
 
 
 @dataclass(slots=True)
-class Verdicts:
-    """Reads decisions off a decoder's worlds, frame by frame."""
+class SaidCard:
+    """A card as said last: when it left (ms), its place and side.
 
-    decoder: Decoder
-    odds: float
-    decided: list[CoupVerdict] = field(default_factory=list)
-    outs: list[int] = field(default_factory=list)
-    placed: list[tuple[int, int]] = field(default_factory=list)
-    _coup: int = 1
-    _begun: int | None = None
-    _said: set[tuple[int, int]] = field(default_factory=set)
-    _laid: set[tuple[int, int]] = field(default_factory=set)
+    A card that was lifted from its slot counts as lying there.
+    """
 
-    def take(self, at: int, *, looked: bool) -> None:
-        """Take the worlds as they are at a time, ms."""
-        worlds = self.decoder.worlds
-        counts: dict[tuple[int, int], float] = {}
-        for world, p in worlds.items():
-            key = (world.coup, sum(1 for c in world.state.cards if c[0] != SHOE))
-            counts[key] = counts.get(key, 0.0) + p
-        for key in sorted(counts):
-            is_new = key[1] > 0 and key not in self._said
-            if is_new and sum(p for other, p in counts.items() if other >= key) > OUT:
-                self._said.add(key)
-                self.outs.append(at)
-        if looked:
-            self._take_placed(at)
-        now = max(counts, key=lambda key: counts[key])[0]
-        if now > self._coup:
-            self._begun = at if self._begun is None else self._begun
-            if at - self._begun > DECIDED_MS:
-                self._decide(at, now)
+    out_at: int
+    place: int = HAND
+    face_up: bool = False
 
-    def _take_placed(self, at: int) -> None:
-        lies: dict[tuple[int, int], float] = {}
-        for world, p in self.decoder.worlds.items():
-            for place, _, _ in world.state.cards:
-                if place < HAND:
-                    key = (world.coup, place)
-                    lies[key] = lies.get(key, 0.0) + p
-        for key, p in lies.items():
-            if p > PLACED and key not in self._laid:
-                self._laid.add(key)
-                self.placed.append((at, key[1]))
+    @property
+    def slot(self) -> int | None:
+        """The slot in which it lies or lay."""
+        return slot_of(self.place)
 
-    def _decide(self, at: int, now: int) -> None:
-        worlds: dict[State, float] = {}
-        for w, p in self.decoder.worlds.items():
-            if w.coup == now and w.before is not None:
-                worlds[w.before] = worlds.get(w.before, 0.0) + p
-        if worlds:
-            self.decided.append(verdict(now - 1, at, worlds))
-        self._coup, self._begun = now, None
-        self.decoder.forget_before()
 
-    def end(self, at: int) -> None:
-        """Decide the last coup as it is."""
-        worlds: dict[State, float] = {}
-        for w, p in self.decoder.worlds.items():
-            if w.coup == self._coup:
-                worlds[w.state] = worlds.get(w.state, 0.0) + p
-        if worlds:
-            self.decided.append(verdict(self._coup, at, worlds))
+@dataclass(slots=True)
+class Account:
+    """A coup as it is believed.
+
+    `cards` are as said; `p` is the probability of the likeliest `layout`. `odds` has for each
+    departure how many times likelier the worlds with it are than those with none, where each card
+    was seen to lie; `unseen` is the same of worlds in which one was not. `blind`: a part of it was
+    not seen.
+    """
+
+    coup: int
+    begun: int
+    cards: list[SaidCard] = field(default_factory=list)
+    layout: tuple[int | None, ...] = ()
+    p: float = 1.0
+    odds: dict[str, float] = field(default_factory=dict)
+    unseen: float = 0.0
+    blind: bool = False
+    likeliest: tuple[tuple[State, float], ...] = ()
+
+    @property
+    def is_laid(self) -> bool:
+        """Whether no other layout is likely, and this one was said."""
+        said = tuple(card.slot for card in self.cards if card.place != SHOE)
+        return self.p > LAID and said == self.layout
+
+    def count(self, at: int, states: Weighed) -> bool:
+        """Say how many cards are out; return whether that is another number than before."""
+        most = max((len(state.cards) for state in states), default=0)
+        before = len(self.cards)
+        at_least = [0.0] * (most + 2)
+        for state, p in states.items():
+            for number in range(1, len(state.cards) + 1):
+                at_least[number] += p
+        while len(self.cards) < most and at_least[len(self.cards) + 1] > OUT:
+            self.cards.append(SaidCard(at))
+        while self.cards and (len(self.cards) > most or at_least[len(self.cards)] < 1 - OUT):
+            self.cards.pop()
+        return len(self.cards) != before
+
+    def take(self, at: int, states: Weighed) -> None:
+        """Take how likely each state of the coup is, at a time, ms."""
+        self.count(at, states)
+        self._place(states)
+        layouts: dict[tuple[int | None, ...], float] = {}
+        for state, p in states.items():
+            key = layout(state.cards)
+            layouts[key] = layouts.get(key, 0.0) + p
+        self.layout = max(layouts, key=lambda key: layouts[key])
+        self.p = layouts[self.layout] / sum(layouts.values())
+        self._weigh(states)
+        self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
+
+    def _place(self, states: Weighed) -> None:
+        believed: list[dict[tuple[int, bool], float]] = [{} for _ in self.cards]
+        for state, p in states.items():
+            for seen, (place, side, _) in zip(believed, state.cards, strict=False):
+                lies = place - AWAY if AWAY <= place < AWAY + HAND else place
+                key = lies, side % UNSEEN == FACE
+                seen[key] = seen.get(key, 0.0) + p
+        for card, seen in zip(self.cards, believed, strict=True):
+            places: dict[int, float] = {}
+            for (place, _), p in seen.items():
+                places[place] = places.get(place, 0.0) + p
+            place = max(places, key=lambda place: places[place], default=HAND)
+            if places.get(place, 0.0) > PLACED:
+                card.place = place
+            for side in (True, False):
+                if sum(p for (_, up), p in seen.items() if up is side) > PLACED:
+                    card.face_up = side
+
+    def _weigh(self, states: Weighed) -> None:
+        codes: dict[str, float] = {}
+        lawful = unseen = 0.0
+        for state, p in states.items():
+            if not state.codes:
+                lawful += p
+                continue
+            seen = were_seen(state.cards)
+            unseen += 0.0 if seen else p
+            for code in state.codes if seen else {RETURNED} & set(state.codes):
+                codes[code] = codes.get(code, 0.0) + p
+        least = max(lawful, LEAST_LAWFUL)
+        self.odds = {code: p / least for code, p in codes.items()}
+        self.unseen = unseen / least
 
 
 def were_seen(cards: Cards) -> bool:
@@ -112,30 +148,63 @@ def were_seen(cards: Cards) -> bool:
     return all(side < UNSEEN for place, side, _ in cards if place != SHOE)
 
 
-def verdict(coup: int, at: int, worlds: dict[State, float]) -> CoupVerdict:
-    """Return what is believed of a coup from the weights of its states."""
-    total = sum(worlds.values())
-    layouts: dict[tuple[int | None, ...], float] = {}
-    codes: dict[str, float] = {}
-    lawful = 0.0
-    for state, p in worlds.items():
-        key = layout(state.cards)
-        layouts[key] = layouts.get(key, 0.0) + p
-        for code in state.codes if were_seen(state.cards) else {RETURNED} & set(state.codes):
-            codes[code] = codes.get(code, 0.0) + p
-        if not state.codes:
-            lawful = max(lawful, p)
-    best = max(layouts, key=lambda key: layouts[key])
-    likely = (state for state in worlds if layout(state.cards) == best)
-    cards = max(likely, key=lambda state: worlds[state]).cards
-    least = max(lawful, LEAST_LAWFUL * total)
-    sure = layouts[best] / total
-    return CoupVerdict(
-        coup,
-        at,
-        cards,
-        sure,
-        sure > LAID,
-        {code: p / least for code, p in codes.items()},
-        tuple(sorted(worlds.items(), key=lambda pair: -pair[1])[:6]),
-    )
+class Accounts:
+    """The coup that runs and the one before it until it is decided, from a decoder's worlds."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+        self.open: list[Account] = []
+
+    def take(self, at: int, *, looked: bool) -> list[Account]:
+        """Take the worlds as they are at a time, ms; return the coups that are decided now.
+
+        Places are weighed where the slots were `looked` at or the number of cards changes.
+        """
+        coups: dict[int, dict[State, float]] = {}
+        for world, p in self.decoder.worlds.items():
+            states = coups.setdefault(world.coup, {})
+            states[world.state] = states.get(world.state, 0.0) + p
+            if world.before is not None:
+                states = coups.setdefault(world.coup - 1, {})
+                states[world.before] = states.get(world.before, 0.0) + p
+        known = {account.coup for account in self.open}
+        fresh = [coup for coup in coups if coup > max(known, default=0) and coup not in known]
+        for coup in sorted(fresh):
+            account = Account(coup, at)
+            if account.count(at, coups[coup]):
+                self.open.append(account)
+                looked = True
+        for account in self.open:
+            states = coups.get(account.coup, {})
+            if states and (looked or account.count(at, states)):
+                account.take(at, states)
+        while len(self.open) > 1 and not self.open[-1].cards:
+            self.open.pop()  # what seemed to be the next coup was none
+        return self._decided(at)
+
+    def _decided(self, at: int) -> list[Account]:
+        decided = []
+        while len(self.open) > 2 or (
+            len(self.open) > 1 and at - self.open[1].cards[0].out_at > DECIDED_MS
+        ):
+            decided.append(self.open.pop(0))
+            self.decoder.forget_before(self.open[0].coup)
+        return decided
+
+    def lost_sight(self) -> None:
+        """Note that the coups that are open were not seen for a while."""
+        for account in self.open:
+            account.blind = True
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is open: each card lies or is gone, and no other layout is likely."""
+        return all(
+            account.is_laid and all(card.place != HAND for card in account.cards)
+            for account in self.open
+        )
+
+
+def lies(place: int) -> bool:
+    """Whether a card in that place is on the table."""
+    return not is_gone(place) and place not in {HAND, SHOE}

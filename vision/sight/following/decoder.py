@@ -14,7 +14,7 @@ import numpy as np
 
 from vision.game.rules import Rules
 from vision.sight.following.evidence import Values
-from vision.sight.following.procedure import Procedure
+from vision.sight.following.procedure import Procedure, swept
 from vision.sight.following.world import ASIDE, FACE, HAND, UNSEEN, Cards, State, World
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
@@ -35,18 +35,31 @@ Reads = Mapping[int, int]
 class Decoder:
     """The worlds of one table, with their probabilities, `worlds`."""
 
-    def __init__(self, rules: Rules, *, burning: bool = False) -> None:
+    def __init__(self, rules: Rules, *, burn: float = 0.0) -> None:
+        """Begin with an empty table; `burn` (0 to 1): how likely the first cards are burned."""
         self.procedure = Procedure(rules)
-        first = self.procedure.state((), burning=burning)
-        self.worlds: Weights = {World(0 if burning else 1, None, first): 1.0}
+        self.worlds: Weights = {}
+        for burning, p in ((True, burn), (False, 1 - burn)):
+            if p > 0:
+                self.worlds[World(1, None, self.procedure.state((), burning=burning))] = p
         self._at: int | None = None
         self._waiting: Values | None = None
 
-    def step(self, at: int, lip: Values, shown: Shown | None = None) -> bool:
+    def resume(self, coup: int, cards: Cards, *, gone: float) -> None:
+        """Go on with the cards of a coup; `gone` (0 to 1): how likely they were taken meanwhile."""
+        state = self.procedure.state
+        self.worlds = {World(coup, None, state(cards)): 1 - gone}
+        taken = World(coup, None, state(swept(cards)))
+        self.worlds[taken] = self.worlds.get(taken, 0.0) + gone
+
+    def step(
+        self, at: int, lip: Values, shown: Shown | None = None, *, still: bool = False
+    ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
         `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
-        Pictures that follow quickly are taken together.
+        Pictures that follow quickly are taken together. `still`: nothing moved since the one
+        before, so that one thing at most happened.
         """
         lip = lip if self._waiting is None else lip + self._waiting
         elapsed = 1000 * LONGEST_S if self._at is None else at - self._at
@@ -54,7 +67,8 @@ class Decoder:
             self._waiting = lip
             return False
         self._at, self._waiting = at, None
-        steps = min(MOST_STEPS, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
+        most = 1 if still else MOST_STEPS
+        steps = min(most, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
         for _ in range(steps):
             # Whole milliseconds, so that what follows a state is computed once.
             self._move(max(1, round(elapsed / steps)) / 1000)
@@ -79,7 +93,7 @@ class Decoder:
                 if ended is None:
                     key = World(coup, before, following)
                 else:
-                    key = World(coup + 1, ended if coup else None, following)
+                    key = World(coup + 1, ended, following)
                 moved[key] = get(key, 0.0) + share
         self.worlds = moved
 
@@ -132,13 +146,15 @@ class Decoder:
         total = sum(worlds.values())
         self.worlds = {world: p / total for world, p in worlds.items()}
 
-    def forget_before(self) -> None:
-        """Forget the coup before, which is decided."""
+    def forget_before(self, first: int) -> None:
+        """Forget what was before a coup, which is decided, and the worlds that are not so far."""
         merged: Weights = {}
-        for (coup, _, state), p in self.worlds.items():
-            without = World(coup, None, state)
-            merged[without] = merged.get(without, 0.0) + p
-        self.worlds = merged
+        for (coup, before, state), p in self.worlds.items():
+            if coup >= first:
+                world = World(coup, before if coup > first else None, state)
+                merged[world] = merged.get(world, 0.0) + p
+        total = sum(merged.values())
+        self.worlds = {world: p / total for world, p in merged.items()}
 
 
 def is_lawful(world: World) -> bool:

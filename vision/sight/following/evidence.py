@@ -154,6 +154,11 @@ class SlotEvidence:
         return found
 
 
+def face_at_lip(values: NDArray[np.floating]) -> float:
+    """Return how likely the mouth's network sees a face there (0 to 1), from its values."""
+    return float(_softmax(np.asarray(values[4:8], np.float64))[1])
+
+
 def _cut(looks: float, novelty: float) -> float:
     """Return what is said of the cut card, in logarithms of odds."""
     said = CUT_LINE[0] * (np.log(max(looks, 0.005) / max(1 - looks, 0.005)) + CUT_LINE[1])

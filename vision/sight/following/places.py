@@ -34,11 +34,11 @@ APART_MM, RESTS_MM = 55.0, 8.0
 # What is taken for a card so surely (0 to 1), and rests for so long but no longer, ms, came to lie
 # there; what has lain for longer is chips or print. A box not seen for the last time is forgotten.
 SURE, LAIN_MS, FURNITURE_MS, FORGOTTEN_MS = 0.7, 400, 15_000, 60_000
-# Edges of bins. Scores of boxes (0 to 1): below the first there is none, from the second on it is
-# strong. Share of a slot under a hand. Mean difference of a patch (0 to 1) from the empty slot's,
-# and from the patch of 100 ms before. From the trial of the method on two films; the table is
-# counted for these, and moving them by half changed nothing.
-WEAK, STRONG = 0.15, 0.5
+# Edges of bins. Scores of boxes (0 to 1): below the first they are not asked for, below the second
+# there is none, from the third on it is strong. Share of a slot under a hand. Mean difference of a
+# patch (0 to 1) from the empty slot's, and from the patch of 100 ms before. From the trial of the
+# method on two films; the table is counted for these, and moving them by half changed nothing.
+LEAST_SCORE, WEAK, STRONG = 0.08, 0.15, 0.5
 COVERED = 0.12
 UNLIKE = (0.03, 0.08)
 MOVES = 0.015
@@ -68,27 +68,30 @@ class PlaceLook:
 
 
 class ElsewhereWatch:
-    """Says whether a card came to lie outside the slots, the shoe's mouth and the discard."""
+    """Finds cards that came to lie outside the slots, the shoe's mouth and the discard."""
 
     def __init__(self, view: TableView) -> None:
         self._view = view
         self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
         self._known: list[tuple[NDArray[np.float32], int, int]] = []  # middle, first and last seen
 
-    def look(self, boxes: Sequence[Detection], at: int) -> bool:
-        """Return whether a sure box of a card rests there at a time, ms, and has not for long."""
+    def look(self, boxes: Sequence[Detection], at: int) -> tuple[Detection, ...]:
+        """Return the sure boxes of cards that rest there at a time, ms, and have not for long."""
         held = [known for known in self._known if at - known[2] <= FORGOTTEN_MS]
-        fresh = []
+        fresh, resting = [], []
         for box in boxes:
             if box.kind not in {Kind.FACE, Kind.BACK} or box.score < SURE:
                 continue
             middle = self._view.homography.to_mm(box.quad).mean(axis=0)
             if self._is_outside(middle):
                 same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
-                fresh.append((middle, min((k[1] for k in same), default=at), at))
+                first = min((k[1] for k in same), default=at)
+                fresh.append((middle, first, at))
+                if LAIN_MS <= at - first < FURNITURE_MS:
+                    resting.append(box)
         gone = [k for k in held if all(np.hypot(*(k[0] - new[0])) >= RESTS_MM for new in fresh)]
         self._known = [*fresh, *gone]
-        return any(LAIN_MS <= at - first < FURNITURE_MS for _, first, _ in fresh)
+        return tuple(resting)
 
     def _is_outside(self, middle: NDArray[np.float32]) -> bool:
         point = (float(middle[0]), float(middle[1]))

@@ -236,7 +236,7 @@ class Procedure:
         out, edge = ACTIONS["out"], ACTIONS["edge"]
         cost = out.due * out.survival
         if _begins(cards):
-            left = tuple(c if _is_over(c[0]) else (_gone(c[0]), *c[1:]) for c in cards)
+            left = swept(cards)
             yield Move(out.due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             if TAKEN not in codes:
                 return
@@ -381,8 +381,9 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip) -> Iterator[Move]:
     elif lip is Lip.PARTLY:
         yield _burned("edge back", cards, Lip.REST)
         yield _burned("out", (*cards, (GONE_ASIDE, BACK, None)), Lip.WHOLLY)
-        first = _move("out", _FIRST, Lip.WHOLLY, ())
-        yield replace(first, begins=True, left=cards)
+        if cards:
+            first = _move("out", _FIRST, Lip.WHOLLY, ())
+            yield replace(first, begins=True, left=cards)
     elif lip is Lip.WHOLLY:
         yield _burned("step", cards, Lip.CLEAR)
     else:
@@ -420,6 +421,11 @@ def _counts(place: int) -> bool:
 def _is_over(place: int) -> bool:
     """Whether nothing more happens to a card in that place in its coup."""
     return place >= GONE or place == SHOE
+
+
+def swept(cards: Cards) -> Cards:
+    """Return the cards of a coup as they are once all of them were taken away."""
+    return tuple(c if _is_over(c[0]) else (_gone(c[0]), *c[1:]) for c in cards)
 
 
 def _gone(place: int) -> int:

@@ -1,0 +1,294 @@
+"""Read the faces that lie open in the slots: looks fused until their error is below the bound.
+
+A face is known by its coup and the slot in which it lies, so that no reading depends on which card
+of the coup it is. What would make sense in the game is never asked, only how many copies of a face
+the shoe still holds. With an enrolled deck, a card whose looks are on the whole unlike the deck's
+is foreign, and is not read. One that was hidden and then shows another face is checked by
+`switching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.cards import Card
+from vision.sight.detection.classifier import Classify, Look
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Pose, TableView, rectify
+from vision.sight.reading.fusion import FACES, LookFusion
+from vision.sight.reading.switching import SwitchCheck
+
+StrangeBacks = Callable[[Image, Sequence[Points]], Sequence[float]]
+
+# The values below were set by judgement with the first reader and confirmed on simulated films:
+# with them the 900 clean coups of `deploy/reading.md` were read, none wrong and none unread.
+
+# From one look at a card that is read to the next, in ms. Shorter costs time only; longer, and a
+# wrong first reading is corrected later.
+AGAIN_MS = 400
+# For how long, in ms, a face lies open before it is given as unread, and after how many looks at
+# least. Shorter or fewer, and a card under the dealer's hand is unread; longer, and the desk learns
+# of an unreadable card after the coup has gone on.
+UNREAD_MS, LEAST_TRIES = 3000, 5
+# Looks differ, and count apart, if the card moved by so many mm, turned by so many degrees, or its
+# reduced picture changed by so many grey levels (0 to 255) on average. Lower, and noise makes
+# copies of one picture count as independent; higher, and real changes are not used.
+SHIFT_MM, TURN_DEGREES, CHANGED_LEVELS = 3.0, 3.0, 10.0
+# Width and height in pixels of that reduced picture. Larger compares noise, smaller misses fingers.
+PATCH = (16, 22)
+# A card whose median strangeness (`Look.strange`) is at least this is foreign; lowered from 4 after
+# a first run of `models.evaluate.enrolment` (`deploy/enrolment.md`). Lower, and the deck's own
+# worn or half-covered cards are noticed; higher, and similar decks pass.
+STRANGE_FOR_LONG = 3.0
+# How many looks that median needs at least, and over how many of the last it is taken. Fewer let
+# single poor looks decide; more notice a foreign card later.
+LEAST_LOOKS, RECENT_LOOKS = 5, 15
+
+
+class Where(NamedTuple):
+    """A coup, counted as sight counts them, and a slot of it; `None`: outside the slots."""
+
+    coup: int
+    slot: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Face:
+    """What is known of one face; times in ms.
+
+    `read` and its `confidence` (0 to 1) and next best face are those of the last reading that met
+    the bound; `declined`: it lies open and cannot be read. `switched` is another face that lies
+    there now; `foreign`: "face" or "back" where that is none of the enrolled deck.
+    """
+
+    read: Card | None = None
+    confidence: float = 0.0
+    second: Card | None = None
+    declined: bool = False
+    switched: Card | None = None
+    foreign: str = ""
+    _fusion: LookFusion = field(default_factory=LookFusion)
+    _check: SwitchCheck = field(default_factory=SwitchCheck)
+    _strange: dict[str, list[float]] = field(default_factory=dict)
+    _tries: int = 0  # looks since the face was turned up
+    _open_since: int | None = None
+    _looked_at: int | None = None
+    _pose: Pose | None = None  # of the last look that differed from the one before it
+    _patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
+
+    @property
+    def now(self) -> Card | None:
+        """The face that lies there now, as far as it is read."""
+        return self.switched or self.read
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it lies open, or did when it was last in sight."""
+        return self._open_since is not None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is to be looked at even while nothing moves."""
+        return self._check.is_on or (self.is_open and self.now is None and not self.declined)
+
+    def wants_look(self, at: int) -> bool:
+        """Whether to look at it, where it lies open at `at`."""
+        last = self._looked_at
+        return self.now is None or last is None or at - last >= AGAIN_MS
+
+    def note(self, at: int, *, shows_face: bool, shows_back: bool) -> None:
+        """Take what lies in clear sight there: a face, a back, or (neither) nothing is clear."""
+        if self.now is not None:
+            self._check.note(at, self._fusion.looks, clear=shows_face)
+        if shows_back:
+            self._open_since, self._tries = None, 0
+        elif shows_face and self._open_since is None:
+            self._open_since = at
+
+    def take(
+        self, at: int, look: Look, *, changed: bool, left: NDArray[np.float64], bound: float
+    ) -> None:
+        """Take a look; `left` are the copies of each face (52) that it may be."""
+        self._looked_at, self._tries = at, self._tries + 1
+        ended = self._check.is_on and self._check.take(at, look, changed=changed)
+        if not self._check.is_on:
+            self._fusion.add(look.log_p, look.readable, changed=changed)
+        if self.is_strange("face", look.strange):
+            self.read, self.second, self.declined = None, self.read, True
+        elif self._suspected or (self._check.is_on and not ended):
+            return
+        elif ended:
+            self._end_check(left, bound)
+        else:
+            self._conclude(at, left, bound)
+
+    def is_strange(self, side: str, strange: float) -> bool:
+        """Take how strange one look at a side is; return whether the card is foreign."""
+        looks = self._strange.setdefault(side, [])
+        looks.append(strange)
+        del looks[:-RECENT_LOOKS]
+        if not self.foreign and len(looks) >= LEAST_LOOKS and median(looks) >= STRANGE_FOR_LONG:
+            self.foreign = side
+        return bool(self.foreign)
+
+    @property
+    def _suspected(self) -> bool:
+        """Whether it looks foreign until enough looks decide."""
+        looks = self._strange.get("face", [0.0])
+        return len(looks) < LEAST_LOOKS and median(looks) >= STRANGE_FOR_LONG
+
+    def differs(self, pose: Pose, image: Image, quad: Points) -> bool:
+        """Whether pose or light changed since the last look that differed."""
+        small = cv2.cvtColor(rectify(image, quad, PATCH), cv2.COLOR_BGR2GRAY)
+        patch = small.astype(np.float32)
+        changed = (
+            self._patch is None
+            or self._pose is None
+            or self._pose.distance(pose) > SHIFT_MM
+            or self._pose.turn(pose) > TURN_DEGREES
+            or float(np.abs(patch - self._patch).mean()) > CHANGED_LEVELS
+        )
+        if changed:
+            self._patch, self._pose = patch, pose
+        return changed
+
+    def end(self, quad: Points) -> Points:
+        """Return the quad, begun at either end in turn.
+
+        A card looks the same from both; a shadow or a finger that misleads from one end may not
+        from the other.
+        """
+        return np.asarray(np.roll(quad, 2 * (self._tries % 2), axis=0))
+
+    def _end_check(self, left: NDArray[np.float64], bound: float) -> None:
+        """Tell whether a card that was hidden is another one now."""
+        looks, fresh = self._check.looks, self._check.end()
+        opinion = None if fresh is None else fresh.opinion(left)
+        if fresh is None or opinion is None or opinion.error > bound:
+            for seen in looks:
+                self._fusion.add(seen.log_p, seen.readable, changed=seen.changed)
+            return
+        self._fusion = fresh
+        if opinion.best != self.now:
+            self.switched = None if opinion.best == self.read else opinion.best
+
+    def _conclude(self, at: int, left: NDArray[np.float64], bound: float) -> None:
+        """Read the face if its looks leave no more error than the bound, or read it differently."""
+        opinion = self._fusion.opinion(left)
+        sure = opinion is not None and opinion.error <= bound
+        if opinion is not None and sure and opinion.best != self.now:
+            if self.switched is not None:
+                self.switched = opinion.best
+            else:
+                self.read, self.confidence = opinion.best, opinion.confidence
+                self.second, self.declined = opinion.second, False
+        late = self._open_since is not None and at - self._open_since >= UNREAD_MS
+        if self.now is None and late and self._tries >= LEAST_TRIES:
+            self.declined = True
+            if opinion is not None:
+                self.confidence, self.second = opinion.confidence, opinion.best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lying:
+    """A card that lies in clear sight: `quad` 4 x 2 px, its face up or not."""
+
+    where: Where
+    quad: Points
+    face_up: bool
+
+
+class FaceReader:
+    """The faces of the coups that are open, by where they lie.
+
+    `classify` looks at quads (4 x 2 px) of a picture; a face is read only when the probability of
+    error is at most `error_bound` (0 to 1). `decks` sets the copies of a face in the shoe.
+    `strange_backs` says how far the backs of cards are from the enrolled deck's, in spreads; `None`
+    without one.
+    """
+
+    def __init__(
+        self,
+        view: TableView,
+        classify: Classify,
+        *,
+        error_bound: float,
+        decks: int,
+        strange_backs: StrangeBacks | None = None,
+    ) -> None:
+        self._view = view
+        self._classify = classify
+        self._strange_backs = strange_backs
+        self._bound = error_bound
+        self._decks = decks
+        self.faces: dict[Where, Face] = {}
+        self.begin_shoe(())
+
+    def begin_shoe(self, read: Iterable[Card]) -> None:
+        """Begin with a full shoe but for the cards read so far."""
+        self._left = np.full(FACES, float(self._decks))
+        for card in read:
+            self._left[card.index] -= 1
+
+    def restore(self, where: Where, card: Card, confidence: float) -> None:
+        """Take a face that was read before a restart; it is among the cards read so far."""
+        self.faces[where] = Face(read=card, confidence=confidence)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a face is to be looked at even while nothing moves."""
+        return any(face.waits for face in self.faces.values())
+
+    def look(self, image: Image, at: int, seen: Sequence[Lying]) -> tuple[Look, ...]:
+        """Look at the cards in clear sight, at a time in ms; return the looks at their faces."""
+        shown = {card.where: card.face_up for card in seen}
+        for where in shown:
+            self.faces.setdefault(where, Face())
+        for where, face in self.faces.items():
+            up = shown.get(where)
+            face.note(at, shows_face=up is True, shows_back=up is False)
+        self._look_at_backs(image, [card for card in seen if not card.face_up])
+        wanted = [card for card in seen if card.face_up and self.faces[card.where].wants_look(at)]
+        quads = [self.faces[card.where].end(card.quad) for card in wanted]
+        looks = tuple(self._classify(image, quads)) if quads else ()
+        for card, look in zip(wanted, looks, strict=True):
+            face, before = self.faces[card.where], self.faces[card.where].now
+            pose, _ = self._view.locate(card.quad)
+            left = self._left.copy()
+            if before is not None:
+                left[before.index] += 1  # the one that it is read as may be this one
+            changed = face.differs(pose, image, card.quad)
+            face.take(at, look, changed=changed, left=left, bound=self._bound)
+            self._count(before, face.now)
+        return looks
+
+    def forget(self, coup: int) -> None:
+        """Forget the faces of the coups up to that one: they have left the table."""
+        self.faces = {where: face for where, face in self.faces.items() if where.coup > coup}
+
+    def put_back(self, where: Where) -> None:
+        """Take the card that lay there as back in the shoe: it can be drawn again."""
+        face = self.faces.pop(where, None)
+        if face is not None:
+            self._count(face.now, None)
+
+    def _count(self, before: Card | None, now: Card | None) -> None:
+        if before is not None:
+            self._left[before.index] += 1
+        if now is not None:
+            self._left[now.index] -= 1
+
+    def _look_at_backs(self, image: Image, backs: Sequence[Lying]) -> None:
+        """Look at cards that lie on their faces, where a deck is enrolled."""
+        if self._strange_backs is None or not backs:
+            return
+        found = self._strange_backs(image, [card.quad for card in backs])
+        for card, strange in zip(backs, found, strict=True):
+            self.faces[card.where].is_strange("back", strange)

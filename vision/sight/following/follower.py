@@ -1,0 +1,530 @@
+"""Follow the cards of one table from its pictures: what the camera shows becomes `CoupSeen` events.
+
+Each picture goes to the mouth's network, and each look to the detector; their evidence moves the
+worlds of the decoder, and what these agree on is said whenever it changes. Cards are counted from 1
+in the order in which they leave the shoe. While nothing is seen, nothing is evidence: what may have
+happened meanwhile is weighed as it comes back in sight, and nobody is accused of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.game.cards import Card
+from vision.game.events import Allegation, CoupSeen, CutCardOut, Event, Life, SeenCard, Slot
+from vision.game.rules import Dealing, Rules
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
+from vision.sight.following.decoder import Decoder, Shown
+from vision.sight.following.evidence import (
+    AsideEvidence,
+    LipEvidence,
+    PlaceTable,
+    SlotEvidence,
+    Values,
+    face_at_lip,
+)
+from vision.sight.following.faces import Face, FaceReader, Lying, Where
+from vision.sight.following.places import COVERED, ElsewhereWatch, PlaceLook, PlaceWatch
+from vision.sight.following.procedure import RETURNED, TWO_OUT
+from vision.sight.following.world import (
+    ASIDE,
+    BACK,
+    FACE,
+    GONE,
+    GONE_ASIDE,
+    HAND,
+    SHOE,
+    Cards,
+    Lip,
+    is_gone,
+    layout,
+)
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import TableView
+
+# How likely the first cards of a shoe are burned before the camera, where nobody said whether.
+BURN_SEEN = 0.3
+BURN_SAID = 0.95  # the same where the house said so
+# After a longer time than this, ms, without a picture, what lay there may be gone; a slow camera
+# gives four a second.
+GAP_MS = 600
+# How likely the cards that lay on the table were taken away while the reader was off.
+TAKEN_MEANWHILE = 0.4
+# For how long after a restart, ms, what is found is compared with what lay there: longer, and a
+# hand is no reason; shorter, and the supervisor confirms sooner.
+RESTART_MS = 6000
+# A coup whose layout stays open for so long, ms, with nothing on its way, is a doubt for people.
+DOUBT_MS = 4000
+# From this probability on the lip shows the cut card.
+CUT = 0.9
+# For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
+# 1): the corner of a face that is drawn and turned passes in less.
+EXPOSED_MS, EXPOSED = 300, 0.8
+# The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
+SURE_ODDS = 100.0
+# For so long, ms, after a coup began it is watched whether cards of the one before still lie.
+EARLY_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What lay on the table when the log ended: a coup of sight, its cards in order of leaving.
+
+    `over`: it has a result, so that its cards may have been cleared meanwhile.
+    """
+
+    coup: int
+    cards: tuple[SeenCard, ...]
+    over: bool
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is kept of a coup beside its account: its first order, what was told of it last."""
+
+    first: int
+    seen: CoupSeen | None = None
+    # Odds by code and by the card's number in the coup, from 0.
+    alleged: dict[tuple[str, int | None], float] = field(default_factory=dict)
+    open_since: int | None = None
+    doubt: str = ""
+    # After a restart: until when, ms, what lies there is compared with the slots that were taken,
+    # and whether these may have been cleared.
+    restart: tuple[int, frozenset[int], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sight:
+    """What a look gives: the picture, boxes of cards and hands (px), patches of the slots."""
+
+    image: Image
+    boxes: Sequence[Detection]
+    patches: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CardView:
+    """A card of the running coup, to be drawn: `quad` is 4 x 2 px; `seen` in the last look."""
+
+    order: int
+    quad: Points
+    life: Life
+    card: Card | None
+    declined: bool
+    seen: bool
+
+
+class Follower:
+    """Says what happens to the cards of one table; `looks` are the last looks at faces."""
+
+    def __init__(
+        self,
+        view: TableView,
+        table: PlaceTable,
+        faces: FaceReader,
+        rules: Rules,
+        *,
+        allege_odds: float,
+    ) -> None:
+        self._view = view
+        self._rules = rules
+        self._odds = allege_odds
+        self.faces = faces
+        self._lip, self._slots = LipEvidence(), SlotEvidence(table)
+        self._places, self._elsewhere = PlaceWatch(view), ElsewhereWatch(view)
+        self._aside = AsideEvidence()
+        self.looks: tuple[Look, ...] = ()
+        self._shown: tuple[PlaceLook, ...] = ()
+        self._at: int | None = None
+        self.begin_shoe(1, (), burn=BURN_SEEN)
+
+    # --- the shoe --------------------------------------------------------------------------------
+
+    def begin_shoe(self, order: int, read: Iterable[Card], *, burn: float = BURN_SEEN) -> None:
+        """Begin to count at that order, with the faces read so far; the table is empty."""
+        self.faces.begin_shoe(read)
+        self.faces.forget(1 << 30)
+        self.decoder = Decoder(self._rules, burn=burn if order == 1 else 0.0)
+        self.accounts = Accounts(self.decoder)
+        self._told: dict[int, _Told] = {}
+        self._before, self._next = 0, order  # coups of sight before the decoder's first one
+        self._muted = 0  # the coups up to this one are of the shoe before
+        self._cut_told, self._exposed_ms, self._exposed = False, 0.0, False
+        self._early: dict[int, float] = {}  # log odds that a slot still holds a card of before
+
+    def change_shoe(self, order: int, read: Iterable[Card], *, past: bool) -> None:
+        """Begin a shoe while the table is watched; `past`: what lies there is of the one before."""
+        running = self.accounts.open[-1] if self.accounts.open else None
+        if running is None or not any(lies(card.place) for card in running.cards):
+            self.begin_shoe(order, read)
+            return
+        self.faces.begin_shoe(read)
+        self.accounts.open = [running]
+        self._told = {}
+        self._next = order
+        self._muted = running.coup if past else running.coup - 1
+        self._before = -self._muted
+        self._cut_told = False
+
+    def restore(self, at: int, before: int, resumed: Resumed | None) -> None:
+        """Go on after so many coups of sight, with what lay on the table when the log ended."""
+        self._before = before
+        if resumed is None:
+            return
+        self._before = resumed.coup - 1
+        cards = tuple(_as_world(card) for card in resumed.cards)
+        self.decoder.resume(1, cards, gone=TAKEN_MEANWHILE)
+        account = Account(1, at, [
+            SaidCard(card.out_at, place, side % 2 == FACE)
+            for card, (place, side, _) in zip(resumed.cards, cards, strict=True)
+        ])  # fmt: skip
+        self.accounts.open = [account]
+        first = min(card.order for card in resumed.cards)
+        lying = frozenset(place for place, _, _ in cards if place < HAND)
+        self._told[1] = _Told(first, restart=(at + RESTART_MS, lying, resumed.over))
+        for card in resumed.cards:
+            if card.card is not None:
+                slot = None if card.slot is None else int(card.slot)
+                self.faces.restore(Where(1, slot), card.card, card.confidence)
+
+    # --- pictures --------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        """Whether looks are wanted even while nothing moves."""
+        restarting = any(told.restart is not None for told in self._told.values())
+        return self.faces.waiting or restarting or not self.accounts.is_settled
+
+    def miss(self, at: int) -> None:
+        """Take that nothing is seen at a time, ms."""
+        self._note_gap(at, seen=False)
+        if self.decoder.step(at, np.zeros(len(Lip))):
+            self.accounts.take(at, looked=False)
+        self._at = at
+
+    def see(
+        self, at: int, mouth: NDArray[np.float32], sight: Sight | None, *, still: bool
+    ) -> list[Event]:
+        """Take a picture: the values of the mouth's network (11) and, at a look, what is seen.
+
+        `still`: nothing has moved since the picture before. Return what is to be said.
+        """
+        self._note_gap(at, seen=True)
+        elapsed = 0 if self._at is None else at - self._at
+        self._at, self.looks = at, ()
+        events: list[Event] = []
+        shown = None if sight is None else self._look(at, sight)
+        if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
+            return events
+        self._note_exposed(mouth, elapsed)
+        decided = self.accounts.take(at, looked=sight is not None)
+        for account in (*decided, *self.accounts.open):
+            if account.coup > self._muted:
+                events += self._say(at, account, decided=account in decided)
+        for account in decided:
+            self.faces.forget(account.coup)
+            told = self._told.pop(account.coup, None)
+            if told is not None:
+                self._next = told.first + len(account.cards)
+        return events + self._cut_card(at)
+
+    def _note_gap(self, at: int, *, seen: bool) -> None:
+        if not seen or (self._at is not None and at - self._at > GAP_MS):
+            self.accounts.lost_sight()
+
+    def _look(self, at: int, sight: Sight) -> Shown:
+        looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
+        outside = self._elsewhere.look(sight.boxes, at)
+        self.looks = self.faces.look(sight.image, at, self._lying(looks, outside))
+        running = self.accounts.open[-1].coup if self.accounts.open else 0
+        reads = {
+            where.slot: face.now.points
+            for where, face in self.faces.faces.items()
+            if where.coup == running and where.slot is not None and face.now is not None
+        }
+        values = self._slots.take(looks, at)
+        self._note_early(at, values)
+        return Shown.of(values, reads, self._aside.take(seen=bool(outside), at=at))
+
+    def _lying(self, looks: Sequence[PlaceLook], outside: Sequence[Detection]) -> list[Lying]:
+        """Return the cards that lie in clear sight and are believed to be cards of the coup."""
+        if not self.accounts.open:
+            return []
+        account = self.accounts.open[-1]
+        state = account.likeliest[0][0] if account.likeliest else None
+        cards: Cards = () if state is None else state.cards
+        found = []
+        for place, _, _ in cards:
+            look = looks[place] if place < HAND else None
+            if look is None or look.box is None or look.moves or look.covered > COVERED:
+                continue
+            found.append((Where(account.coup, place), look.box))
+        if any(place in {ASIDE, GONE_ASIDE} for place, _, _ in cards):
+            found += [(Where(account.coup, None), box) for box in outside[:1]]
+        return [Lying(where, self._quad(box), box.kind is Kind.FACE) for where, box in found]
+
+    def _quad(self, box: Detection) -> NDArray[np.float32]:
+        pose, _ = self._view.locate(box.quad)
+        return self._view.quad_px(pose)
+
+    def cards(self) -> tuple[CardView, ...]:
+        """Return the cards of the running coup that lie in a slot, as they were said last."""
+        account = self.accounts.open[-1] if self.accounts.open else None
+        told = None if account is None else self._told.get(account.coup)
+        if account is None or told is None or told.seen is None:
+            return ()
+        found = []
+        for card, said in zip(account.cards, told.seen.cards, strict=False):
+            if card.slot is None or not lies(card.place):
+                continue
+            box = self._shown[card.slot].box if self._shown else None
+            area = self._view.homography.to_px(self._view.slots[Slot(card.slot)])
+            quad = area if box is None else self._quad(box)
+            found.append(
+                CardView(said.order, quad, said.life, said.card, said.declined, box is not None)
+            )
+        return tuple(found)
+
+    def likeliest(self) -> tuple[tuple[str, float], ...]:
+        """Return the likeliest layouts of the running coup in words, each with its probability."""
+        return _layouts(self.accounts.open[-1]) if self.accounts.open else ()
+
+    # --- what is said ----------------------------------------------------------------------------
+
+    def _cut_card(self, at: int) -> list[Event]:
+        if self._cut_told:
+            return []
+        shown = sum(p for world, p in self.decoder.worlds.items() if world.state.lip is Lip.CUT)
+        self._cut_told = shown > CUT
+        return [CutCardOut(at)] if self._cut_told else []
+
+    def _say(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:
+        """Return what is to be said of a coup, if it is another thing than was said last."""
+        told = self._told.get(account.coup)
+        if told is None:
+            told = self._told[account.coup] = _Told(self._next)
+            self._begin(told)
+        self._number(account.coup, told)
+        self._allege(at, account, told)
+        self._doubt(at, account, told, decided=decided)
+        sure = account.is_laid and not self._is_open(account)
+        cards = tuple(
+            self._card(account, told.first + number, card)
+            for number, card in enumerate(account.cards)
+        )
+        alleged = tuple(
+            Allegation(code, None if number is None else told.first + number, odds)
+            for (code, number), odds in told.alleged.items()
+            if not told.doubt
+        )
+        worst = max(account.odds.values(), default=0.0)
+        odds = None
+        if worst >= self._odds and sure:
+            same = told.seen is not None and told.seen.odds is not None
+            odds = told.seen.odds if same and told.seen is not None else _rounded(worst)
+        number = account.coup + self._before
+        seen = CoupSeen(at, number, cards, alleged, sure, told.doubt, odds)
+        if told.seen is not None and replace(seen, at=told.seen.at) == told.seen:
+            return []
+        told.seen = seen
+        return [seen]
+
+    def _number(self, coup: int, told: _Told) -> None:
+        """Let the numbers of a coup's cards follow those of the one before, which may change."""
+        for before in self.accounts.open:
+            if before.coup == coup - 1 and before.coup in self._told:
+                told.first = self._told[before.coup].first + len(before.cards)
+
+    def _begin(self, told: _Told) -> None:
+        """Take what was seen before the coup's first card was out."""
+        self._early = {}
+        if self._exposed:
+            told.alleged["EXPOSED_IN_SHOE", 0] = SURE_ODDS
+            self._exposed = False
+
+    def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
+        burning = bool(account.likeliest) and account.likeliest[0][0].burning
+        life = _life(card.place, burning=burning)
+        slot = card.slot
+        face = Face() if card.place == HAND else self._face(account, card)
+        return SeenCard(
+            order,
+            card.out_at,
+            life,
+            None if slot is None else Slot(slot),
+            face_up=card.face_up or face.read is not None,
+            card=face.read,
+            declined=face.declined,
+            confidence=face.confidence,
+            second=face.second,
+            switched=face.switched,
+        )
+
+    def _face(self, account: Account, card: SaidCard) -> Face:
+        """Return what is read of a card; outside the slots, of the first one that lies there."""
+        where = Where(account.coup, card.slot)
+        aside = [other for other in account.cards if other.slot is None and other.place != HAND]
+        mine = card.slot is not None or (bool(aside) and card is aside[0])
+        return self.faces.faces.get(where, Face()) if mine else Face()
+
+    def _is_open(self, account: Account) -> bool:
+        """Whether it is open if somebody departed from procedure."""
+        return any(1 < odds < self._odds for odds in account.odds.values())
+
+    def _doubt(self, at: int, account: Account, told: _Told, *, decided: bool) -> None:
+        """Set the words of a doubt about the reader: what was not seen, or stays open."""
+        blind = account.blind and any(odds > 1 for odds in account.odds.values())
+        unseen = account.unseen > 1
+        is_open = not account.is_laid or self._is_open(account)
+        moving = any(card.place == HAND for card in account.cards)
+        if not is_open or moving:
+            told.open_since = None
+        elif told.open_since is None:
+            told.open_since = at
+        late = told.open_since is not None and at - told.open_since >= DOUBT_MS
+        if blind:
+            words = "A part of it was not seen."
+        elif unseen and account.is_laid and not moving:
+            words = "Not every card of it was seen to lie."
+        elif (is_open and decided) or late:
+            words = told.doubt or _alternatives(account)
+        else:
+            words = ""
+        told.doubt = words
+
+    # --- what only sight can know ----------------------------------------------------------------
+
+    def _allege(self, at: int, account: Account, told: _Told) -> None:
+        found = told.alleged
+        for number, card in enumerate(account.cards):
+            odds = account.odds.get(RETURNED, 0.0) if card.place == SHOE else 0.0
+            _set(found, (RETURNED, number), odds, holds=odds >= self._odds)
+            face = Face() if card.place == HAND else self._face(account, card)
+            _set(found, ("SWITCH", number), SURE_ODDS, holds=face.switched is not None)
+            _set(found, ("FOREIGN_CARD", number), SURE_ODDS, holds=bool(face.foreign))
+        odds = account.odds.get(TWO_OUT, 0.0)
+        _set(found, (TWO_OUT, None), odds, holds=odds >= self._odds)
+        self._allege_exposed(account, told)
+        self._check_restart(at, account, told)
+
+    def _allege_exposed(self, account: Account, told: _Told) -> None:
+        """Tell of a card that lies open before all four do, where they are dealt face down."""
+        if self._rules.dealing is not Dealing.PUNTO_FIRST or len(account.cards) > 4:
+            return
+        dealt = sum(1 for card in account.cards if card.slot is not None)
+        for number, card in enumerate(account.cards):
+            early = card.face_up and lies(card.place) and card.slot is not None and dealt < 4
+            if early:
+                told.alleged.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
+
+    def _check_restart(self, at: int, account: Account, told: _Told) -> None:
+        """Ask for a confirmation where other cards lie than before the reader was off."""
+        if told.restart is None or at < told.restart[0]:
+            return
+        (_, lay, over), told.restart = told.restart, None
+        lying = frozenset(card.place for card in account.cards if card.place < HAND)
+        if lying != lay and not (over and not lying - lay):
+            told.alleged["RESTART_CONFIRM", None] = SURE_ODDS
+
+    def _note_exposed(self, mouth: NDArray[np.float32], elapsed: int) -> None:
+        """Take whether the card in the mouth shows its face."""
+        in_mouth = sum(
+            p
+            for world, p in self.decoder.worlds.items()
+            if world.state.lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}
+        )
+        shows = face_at_lip(mouth) > EXPOSED and in_mouth > EXPOSED
+        self._exposed_ms = self._exposed_ms + elapsed if shows else 0.0
+        if self._exposed_ms >= EXPOSED_MS:
+            self._exposed = True
+
+    def _note_early(self, at: int, values: Values) -> None:
+        """Add up whether cards of the coup before still lie when the next one has begun."""
+        for before, now in pairwise(self.accounts.open):
+            told = self._told.get(now.coup)
+            if told is None or at - now.cards[0].out_at > EARLY_MS or before.coup <= self._muted:
+                continue
+            taken = {card.slot for card in now.cards}
+            for card in before.cards:
+                if card.slot is None or card.slot in taken or not is_gone(card.place):
+                    continue
+                self._early[card.slot] = self._early.get(card.slot, 0.0) + float(
+                    values[2, card.slot] - values[0, card.slot]
+                )
+            odds = math.exp(min(20.0, max(self._early.values(), default=0.0)))
+            if odds >= self._odds:
+                told.alleged.setdefault(("EARLY_DEAL", 0), _rounded(odds))
+
+
+def _set(
+    found: dict[tuple[str, int | None], float],
+    key: tuple[str, int | None],
+    odds: float,
+    *,
+    holds: bool,
+) -> None:
+    """Keep an allegation, with the odds at which it was made, for as long as it holds."""
+    if not holds:
+        found.pop(key, None)
+    else:
+        found.setdefault(key, _rounded(odds))
+
+
+def _rounded(odds: float) -> float:
+    """Return odds with one digit: more are not known."""
+    return float(f"{odds:.0e}")
+
+
+def _life(place: int, *, burning: bool) -> Life:
+    if place == HAND:
+        return Life.OUT
+    if place == SHOE:
+        return Life.RETURNED
+    # A burned card lies beside the shoe for as long as the burn goes on.
+    if is_gone(place) and not (place == GONE_ASIDE and burning):
+        return Life.REMOVED
+    return Life.LYING
+
+
+def _as_world(card: SeenCard) -> tuple[int, int, int | None]:
+    """Return a card of the log as a world has it."""
+    slot = None if card.slot is None else int(card.slot)
+    side = FACE if card.face_up else BACK
+    points = None if card.card is None else card.card.points
+    if card.life is Life.RETURNED:
+        return SHOE, side, points
+    if card.life is Life.OUT:
+        return HAND, BACK, None
+    if card.life is Life.REMOVED:
+        return (GONE_ASIDE if slot is None else GONE + slot), side, points
+    return (ASIDE if slot is None else slot), side, points
+
+
+def _alternatives(account: Account) -> str:
+    """Return words for the two likeliest layouts of a coup, with how likely each is."""
+    words = [f"{name} ({p:.0%})" for name, p in _layouts(account)[:2]]
+    return f"It may be {' or '.join(words)}."
+
+
+def _layouts(account: Account) -> tuple[tuple[str, float], ...]:
+    shares: dict[str, float] = {}
+    for state, p in account.likeliest:
+        name = _named(layout(state.cards))
+        shares[name] = shares.get(name, 0.0) + p
+    total = sum(shares.values()) or 1.0
+    best = sorted(shares.items(), key=lambda pair: -pair[1])
+    return tuple((name, p / total) for name, p in best)
+
+
+def _named(slots: tuple[int | None, ...]) -> str:
+    return " ".join(
+        "–" if slot is None else f"{Slot(slot).name[0]}{slot // 2 + 1}" for slot in slots
+    )

@@ -18,7 +18,6 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from vision.app.pipeline import SightPipeline, rules_of
-from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, path_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged

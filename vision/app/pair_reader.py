@@ -77,7 +77,7 @@ class PairReader(TableReader):
         table = self._journal.table
         self._shoes = table.shoes
         self._pipeline.restore(table, self._at)
-        self._own.begin(table.next_order)
+        self._own.begin(table)
 
     def _take_over(self) -> None:
         own = self._own

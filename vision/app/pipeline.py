@@ -22,11 +22,10 @@ from vision.game.coup.state import Table
 from vision.game.events import Event
 from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet
-from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.detection.detector import Kind
 from vision.sight.drawing import SightView
-from vision.sight.following.faces import FaceReader, StrangeBacks
+from vision.sight.following.faces import FaceReader
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
@@ -73,12 +72,6 @@ def limits_of(watch: WatchSection) -> tuple[ViewLimits, PositionLimits, ReadingT
     return view, position, ReadingTrendLimits(watch.abstained_share, watch.confidence_drop)
 
 
-def _strange_backs(models: ModelSet) -> StrangeBacks | None:
-    """Return what compares backs with the enrolled deck's; `None` where no deck is enrolled."""
-    classifier = models.classifier
-    return classifier.strange_backs if isinstance(classifier, DeckClassifier) else None
-
-
 class SightPipeline:
     """Card events from one camera's frames; `looked` counts the frames given to the detector.
 
@@ -97,13 +90,7 @@ class SightPipeline:
         self._mouth_values = np.zeros(0, np.float32)
         self._patches = PlacePatches(view)
         self._face_check = FaceCheck(models.classifier, view)
-        faces = FaceReader(
-            view,
-            models.classifier,
-            error_bound=config.reader.error_bound,
-            decks=rules.decks,
-            strange_backs=_strange_backs(models),
-        )
+        faces = FaceReader(view, models, error_bound=config.reader.error_bound, decks=rules.decks)
         self._follower = Follower(
             view, models.symbols, faces, rules, allege_odds=config.reader.allege_odds
         )

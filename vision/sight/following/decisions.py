@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vision.sight.following.decoder import LEAST_LAWFUL, Decoder
-from vision.sight.following.procedure import RETURNED
+from vision.sight.following.procedure import RETURNED, taken_from
 from vision.sight.following.world import (
-    AWAY,
+    ASIDE,
     FACE,
+    GONE_ASIDE,
     HAND,
     SHOE,
     UNSEEN,
@@ -73,6 +74,14 @@ class Account:
     blind: bool = False
     likeliest: tuple[tuple[State, float], ...] = ()
 
+    def is_open(self, least: float) -> bool:
+        """Whether it is open how it lies, or whether somebody departed from procedure.
+
+        A departure is alleged from the odds `least` on, and of what was seen only.
+        """
+        undecided = any(1 < odds < least for odds in self.odds.values())
+        return not self.is_laid or undecided or self.unseen > 1
+
     @property
     def is_laid(self) -> bool:
         """Whether no other layout is likely, and this one was said."""
@@ -107,22 +116,27 @@ class Account:
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
 
     def _place(self, states: Weighed) -> None:
-        believed: list[dict[tuple[int, bool], float]] = [{} for _ in self.cards]
+        """Say where each card is: the slot once it is known, and gone once that is known too."""
+        believed: list[dict[int, float]] = [{} for _ in self.cards]
+        up = [0.0] * len(self.cards)
         for state, p in states.items():
-            for seen, (place, side, _) in zip(believed, state.cards, strict=False):
-                lies = place - AWAY if AWAY <= place < AWAY + HAND else place
-                key = lies, side % UNSEEN == FACE
-                seen[key] = seen.get(key, 0.0) + p
-        for card, seen in zip(self.cards, believed, strict=True):
-            places: dict[int, float] = {}
-            for (place, _), p in seen.items():
-                places[place] = places.get(place, 0.0) + p
-            place = max(places, key=lambda place: places[place], default=HAND)
-            if places.get(place, 0.0) > PLACED:
-                card.place = place
-            for side in (True, False):
-                if sum(p for (_, up), p in seen.items() if up is side) > PLACED:
-                    card.face_up = side
+            for index, (place, side, _) in enumerate(state.cards[: len(self.cards)]):
+                seen = believed[index]
+                seen[place] = seen.get(place, 0.0) + p
+                up[index] += p * (side % UNSEEN == FACE)
+        for card, seen, faces in zip(self.cards, believed, up, strict=True):
+            where: dict[int, float] = {}
+            gone = 0.0
+            for place, p in seen.items():
+                where[_lay_at(place)] = where.get(_lay_at(place), 0.0) + p
+                gone += p * is_gone(place)
+            place = max(where, key=lambda place: where[place], default=HAND)
+            if where.get(place, 0.0) > PLACED:
+                was_gone = is_gone(card.place) and _lay_at(card.place) == place
+                is_taken = gone > (1 - PLACED if was_gone else PLACED)
+                card.place = taken_from(place) if is_taken else place
+            if faces > PLACED or sum(seen.values()) - faces > PLACED:
+                card.face_up = faces > PLACED
 
     def _weigh(self, states: Weighed) -> None:
         codes: dict[str, float] = {}
@@ -132,7 +146,7 @@ class Account:
                 lawful += p
                 continue
             seen = were_seen(state.cards)
-            unseen += 0.0 if seen else p
+            unseen += 0.0 if seen or set(state.codes) <= {RETURNED} else p
             for code in state.codes if seen else {RETURNED} & set(state.codes):
                 codes[code] = codes.get(code, 0.0) + p
         least = max(lawful, LEAST_LAWFUL)
@@ -146,6 +160,12 @@ def were_seen(cards: Cards) -> bool:
     Nobody is accused of what was not seen: a card that never lay anywhere is doubt.
     """
     return all(side < UNSEEN for place, side, _ in cards if place != SHOE)
+
+
+def _lay_at(place: int) -> int:
+    """Return where a card lies or lay: a slot, or `HAND`, `SHOE`, `ASIDE`."""
+    slot = slot_of(place)
+    return slot if slot is not None else ASIDE if place == GONE_ASIDE else place
 
 
 class Accounts:

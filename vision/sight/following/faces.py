@@ -9,7 +9,7 @@ is foreign, and is not read. One that was hidden and then shows another face is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import Classify, Look
+from vision.sight.deck.classifier import DeckClassifier
+from vision.sight.detection.classifier import Look
+from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
+from vision.sight.models import CardModels
 from vision.sight.reading.fusion import FACES, LookFusion
 from vision.sight.reading.switching import SwitchCheck
-
-StrangeBacks = Callable[[Image, Sequence[Points]], Sequence[float]]
 
 # The values below were set by judgement with the first reader and confirmed on simulated films:
 # with them the 900 clean coups of `deploy/reading.md` were read, none wrong and none unread.
@@ -41,6 +42,9 @@ UNREAD_MS, LEAST_TRIES = 3000, 5
 # reduced picture changed by so many grey levels (0 to 255) on average. Lower, and noise makes
 # copies of one picture count as independent; higher, and real changes are not used.
 SHIFT_MM, TURN_DEGREES, CHANGED_LEVELS = 3.0, 3.0, 10.0
+# A card is looked at where it was found on average, the last time by this share; found further off
+# than so many mm it has moved. A larger share jitters, a smaller one is late.
+REST_SHARE, RESTS_MM = 0.15, 8.0
 # Width and height in pixels of that reduced picture. Larger compares noise, smaller misses fingers.
 PATCH = (16, 22)
 # A card whose median strangeness (`Look.strange`) is at least this is foreign; lowered from 4 after
@@ -80,6 +84,7 @@ class Face:
     _tries: int = 0  # looks since the face was turned up
     _open_since: int | None = None
     _looked_at: int | None = None
+    _rest: Pose | None = None  # the mean of where it was found since it lies there
     _pose: Pose | None = None  # of the last look that differed from the one before it
     _patch: NDArray[np.float32] | None = None  # reduced picture of the same look, grey levels
 
@@ -144,6 +149,13 @@ class Face:
         looks = self._strange.get("face", [0.0])
         return len(looks) < LEAST_LOOKS and median(looks) >= STRANGE_FOR_LONG
 
+    def rests_at(self, found: Pose) -> Pose:
+        """Return the mean of where it was found lately; anew once it lies elsewhere."""
+        if self._rest is None or self._rest.distance(found) > RESTS_MM:
+            self._rest = found
+        self._rest = self._rest.towards(found, REST_SHARE)
+        return self._rest
+
     def differs(self, pose: Pose, image: Image, quad: Points) -> bool:
         """Whether pose or light changed since the last look that differed."""
         small = cv2.cvtColor(rectify(image, quad, PATCH), cv2.COLOR_BGR2GRAY)
@@ -198,34 +210,34 @@ class Face:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lying:
-    """A card that lies in clear sight: `quad` 4 x 2 px, its face up or not."""
+    """A card that lies in clear sight, and its box."""
 
     where: Where
-    quad: Points
-    face_up: bool
+    box: Detection
+
+    @property
+    def face_up(self) -> bool:
+        """Whether its face is up."""
+        return self.box.kind is Kind.FACE
 
 
 class FaceReader:
     """The faces of the coups that are open, by where they lie.
 
-    `classify` looks at quads (4 x 2 px) of a picture; a face is read only when the probability of
-    error is at most `error_bound` (0 to 1). `decks` sets the copies of a face in the shoe.
-    `strange_backs` says how far the backs of cards are from the enrolled deck's, in spreads; `None`
-    without one.
+    A face is read only when the probability of error is at most `error_bound` (0 to 1). `decks`
+    sets the copies of a face in the shoe. Where a deck is enrolled, backs are compared with its.
     """
 
     def __init__(
         self,
         view: TableView,
-        classify: Classify,
+        models: CardModels,
         *,
         error_bound: float,
         decks: int,
-        strange_backs: StrangeBacks | None = None,
     ) -> None:
         self._view = view
-        self._classify = classify
-        self._strange_backs = strange_backs
+        self._detector, self._classify = models.detector, models.classifier
         self._bound = error_bound
         self._decks = decks
         self.faces: dict[Where, Face] = {}
@@ -256,18 +268,29 @@ class FaceReader:
             face.note(at, shows_face=up is True, shows_back=up is False)
         self._look_at_backs(image, [card for card in seen if not card.face_up])
         wanted = [card for card in seen if card.face_up and self.faces[card.where].wants_look(at)]
-        quads = [self.faces[card.where].end(card.quad) for card in wanted]
-        looks = tuple(self._classify(image, quads)) if quads else ()
-        for card, look in zip(wanted, looks, strict=True):
+        if not wanted:
+            return ()
+        poses = self._poses(image, wanted)
+        quads = [self._view.quad_px(pose) for pose in poses]
+        ends = [self.faces[card.where].end(quad) for card, quad in zip(wanted, quads, strict=True)]
+        looks = tuple(self._classify(image, ends))
+        for card, look, pose, quad in zip(wanted, looks, poses, quads, strict=True):
             face, before = self.faces[card.where], self.faces[card.where].now
-            pose, _ = self._view.locate(card.quad)
             left = self._left.copy()
             if before is not None:
                 left[before.index] += 1  # the one that it is read as may be this one
-            changed = face.differs(pose, image, card.quad)
+            changed = face.differs(pose, image, quad)
             face.take(at, look, changed=changed, left=left, bound=self._bound)
             self._count(before, face.now)
         return looks
+
+    def _poses(self, image: Image, cards: Sequence[Lying]) -> list[Pose]:
+        """Return where the cards lie, by their corners."""
+        boxes = self._detector.outlined(image, [card.box for card in cards])
+        found = [self._view.locate(box.quad)[0] for box in boxes]
+        return [
+            self.faces[card.where].rests_at(pose) for card, pose in zip(cards, found, strict=True)
+        ]
 
     def forget(self, coup: int) -> None:
         """Forget the faces of the coups up to that one: they have left the table."""
@@ -287,8 +310,9 @@ class FaceReader:
 
     def _look_at_backs(self, image: Image, backs: Sequence[Lying]) -> None:
         """Look at cards that lie on their faces, where a deck is enrolled."""
-        if self._strange_backs is None or not backs:
+        if not isinstance(self._classify, DeckClassifier) or not backs:
             return
-        found = self._strange_backs(image, [card.quad for card in backs])
+        quads = [self._view.quad_px(pose) for pose in self._poses(image, backs)]
+        found = self._classify.strange_backs(image, quads)
         for card, strange in zip(backs, found, strict=True):
             self.faces[card.where].is_strange("back", strange)

@@ -20,7 +20,7 @@ from vision.game.cards import Card
 from vision.game.events import Allegation, CoupSeen, CutCardOut, Event, Life, SeenCard, Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import Detection
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import (
@@ -269,7 +269,7 @@ class Follower:
             found.append((Where(account.coup, place), look.box))
         if any(place in {ASIDE, GONE_ASIDE} for place, _, _ in cards):
             found += [(Where(account.coup, None), box) for box in outside[:1]]
-        return [Lying(where, self._quad(box), box.kind is Kind.FACE) for where, box in found]
+        return [Lying(where, box) for where, box in found]
 
     def _quad(self, box: Detection) -> NDArray[np.float32]:
         pose, _ = self._view.locate(box.quad)
@@ -315,7 +315,7 @@ class Follower:
         self._number(account.coup, told)
         self._allege(at, account, told)
         self._doubt(at, account, told, decided=decided)
-        sure = account.is_laid and not self._is_open(account)
+        sure = not account.is_open(self._odds)
         cards = tuple(
             self._card(account, told.first + number, card)
             for number, card in enumerate(account.cards)
@@ -375,30 +375,22 @@ class Follower:
         mine = card.slot is not None or (bool(aside) and card is aside[0])
         return self.faces.faces.get(where, Face()) if mine else Face()
 
-    def _is_open(self, account: Account) -> bool:
-        """Whether it is open if somebody departed from procedure."""
-        return any(1 < odds < self._odds for odds in account.odds.values())
-
     def _doubt(self, at: int, account: Account, told: _Told, *, decided: bool) -> None:
         """Set the words of a doubt about the reader: what was not seen, or stays open."""
-        blind = account.blind and any(odds > 1 for odds in account.odds.values())
-        unseen = account.unseen > 1
-        is_open = not account.is_laid or self._is_open(account)
-        moving = any(card.place == HAND for card in account.cards)
-        if not is_open or moving:
+        is_open = account.is_open(self._odds)
+        if not is_open or any(card.place == HAND for card in account.cards):
             told.open_since = None
         elif told.open_since is None:
             told.open_since = at
         late = told.open_since is not None and at - told.open_since >= DOUBT_MS
-        if blind:
-            words = "A part of it was not seen."
-        elif unseen and account.is_laid and not moving:
+        if account.blind and any(odds > 1 for odds in account.odds.values()):
+            told.doubt = "A part of it was not seen."
+        elif not is_open or not (decided or late or told.doubt):
+            told.doubt = ""
+        elif not told.doubt:
+            unseen = account.is_laid and account.unseen > 1
             words = "Not every card of it was seen to lie."
-        elif (is_open and decided) or late:
-            words = told.doubt or _alternatives(account)
-        else:
-            words = ""
-        told.doubt = words
+            told.doubt = words if unseen else _alternatives(account)
 
     # --- what only sight can know ----------------------------------------------------------------
 

@@ -367,7 +367,7 @@ class Procedure:
             if place < HAND or place in {HAND, ASIDE} or AWAY <= place < AWAY + HAND:
                 hidden = place == HAND or place in range(AWAY, GONE) or side >= UNSEEN
                 rate = usual * (UNSEEN_TAKEN if hidden else 1.0)
-                yield Move(rate, rate * more.survival, put(cards, index, _gone(place)), codes)
+                yield Move(rate, rate * more.survival, put(cards, index, taken_from(place)), codes)
 
 
 def _lip_moves_of_burn(cards: Cards, lip: Lip) -> Iterator[Move]:
@@ -425,10 +425,10 @@ def _is_over(place: int) -> bool:
 
 def swept(cards: Cards) -> Cards:
     """Return the cards of a coup as they are once all of them were taken away."""
-    return tuple(c if _is_over(c[0]) else (_gone(c[0]), *c[1:]) for c in cards)
+    return tuple(c if _is_over(c[0]) else (taken_from(c[0]), *c[1:]) for c in cards)
 
 
-def _gone(place: int) -> int:
+def taken_from(place: int) -> int:
     """Return the place of a card once it is taken away."""
     slot = slot_of(place)
     return GONE_ASIDE if slot is None else GONE + slot

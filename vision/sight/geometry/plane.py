@@ -276,6 +276,15 @@ class Pose:
         """The centre, in millimetres."""
         return (self.x, self.y)
 
+    def towards(self, other: Pose, share: float) -> Pose:
+        """Return the pose a share of the way (0 to 1) to another, angles the short way round."""
+        turn = (other.angle - self.angle + 90.0) % 180.0 - 90.0
+        return Pose(
+            self.x + share * (other.x - self.x),
+            self.y + share * (other.y - self.y),
+            (self.angle + share * turn) % 180.0,
+        )
+
     def distance(self, other: Pose) -> float:
         """Return the distance of the centres, in millimetres."""
         return math.hypot(self.x - other.x, self.y - other.y)

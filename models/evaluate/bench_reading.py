@@ -26,12 +26,12 @@ from vision.config.table import TableConfig, load
 from vision.metrics.counters import Metrics
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import CornerFinder, Detector
-from vision.sight.mouth.watcher import MouthWatcher
+from vision.sight.following.follower import Follower
+from vision.sight.following.mouth import MouthSight
+from vision.sight.motion_gate import MotionGate
 from vision.sight.quality.camera_position import CameraPosition
 from vision.sight.quality.view import ViewCheck
-from vision.sight.reading.reader import CardReader
-from vision.sight.tracking.motion_gate import MotionGate
-from vision.sight.tracking.tracker import Tracker
+from vision.sight.reading.faces import FaceReader
 from vision.wire.session import Step
 
 # What is timed as a part of the work: its name, and the method in which it is done. A part that
@@ -40,12 +40,12 @@ PARTS: tuple[tuple[str, type, str], ...] = (
     ("gate", MotionGate, "moving"),
     ("view", ViewCheck, "look"),
     ("view", CameraPosition, "look"),
-    ("mouth", MouthWatcher, "look"),
-    ("detector", Detector, "see"),
+    ("mouth", MouthSight, "values"),
+    ("detector", Detector, "glance"),
     ("corners", CornerFinder, "__call__"),
     ("classifier", Classifier, "__call__"),
-    ("tracker", Tracker, "update"),
-    ("reader", CardReader, "update"),
+    ("follower", Follower, "see"),
+    ("faces", FaceReader, "look"),
     ("evidence", EvidenceRecorder, "look"),
     ("log", Journal, "take"),
 )

@@ -47,7 +47,7 @@ from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Frame
 from vision.sight.geometry.plane import Homography, TableView, rectify
-from vision.sight.reading.reader import STRANGE_FOR_LONG
+from vision.sight.reading.faces import STRANGE_FOR_LONG
 
 # The usual picture of a table camera, px.
 SIZE = (1920, 1080)

@@ -1,11 +1,12 @@
-"""Measure the tracker as the field does: IDF1, HOTA, identity switches, beside ByteTrack, BoT-SORT.
+"""Measure following as the field does: IDF1, HOTA, identity switches, beside ByteTrack, BoT-SORT.
 
 `python -m models.evaluate.tracking --simulated 3` deals films with the simulator, which knows where
 every card is at every instant; `python -m models.evaluate.tracking FOLDER` takes films of another
-renderer (`NAME.mp4` with `NAME.json`), whose truth has only the cards that lie. All trackers are
-given the same detections, oriented boxes, which are kept in `runs/tracking` for the next time.
-TrackEval computes the figures; boxes agree where they share half of what either covers. Needs the
-extra `train`; a film of two coups takes about a minute on one core.
+renderer (`NAME.mp4` with `NAME.json`), whose truth has only the cards that lie. The trackers are
+given the same detections, oriented boxes, which are kept in `runs/tracking` for the next time; ours
+sees the mouth of the shoe and hands beside. TrackEval computes the figures; boxes agree where they
+share half of what either covers. Needs the extra `train`; a film of two coups takes about a minute
+on one core.
 
 A card is judged from when it is out of the shoe until it is taken from its place, also while a hand
 covers it. A box on a card in the mouth or on its way to the discard counts neither for nor against.
@@ -38,15 +39,19 @@ from datasets.dealing.simulate import Show, picture_size, rehearse
 from datasets.dealing.table_places import Camera
 from datasets.faces.registry import load_deck
 from models.evaluate.coups import DEALING
+from models.evaluate.dealing_films import DEALING as MODES
 from models.evaluate.dealing_films import table_file
 from models.evaluate.detector import SETTINGS
 from vision.config.table import load
+from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, open_models
-from vision.sight.detection.classifier import FaceCheck
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.follower import Follower, Sight
+from vision.sight.following.mouth import MouthSight
+from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView, box_around, distance_inside, overlap
-from vision.sight.tracking.tracker import Tracker
+from vision.sight.reading.faces import FaceReader
 
 CACHE = Path("runs/tracking")
 # The share that a box has to have in common with a card to be a box of it, 0 to 1: the usual half.
@@ -73,6 +78,7 @@ class Film:
 
     name: str
     view: TableView
+    dealing: Dealing
     coups: int
     complete: bool
     instants: Callable[[], Iterator[Instant]]
@@ -89,7 +95,9 @@ def simulated(number: int, arguments: argparse.Namespace) -> Film:
     look = look_for("test", seed, Camera(arguments.size), fps=arguments.fps)
     show = rehearse(scenario, look)
     view = view_of(show.table_file())
-    return Film(f"{number} {dealing}", view, arguments.coups, True, lambda: _dealt(show))
+    return Film(
+        f"{number} {dealing}", view, Dealing(dealing), arguments.coups, True, lambda: _dealt(show)
+    )
 
 
 def _dealt(show: Show) -> Iterator[Instant]:
@@ -123,7 +131,8 @@ def recorded(path: Path) -> Film:
     truth = json.loads(path.with_suffix(".json").read_text("utf-8"))
     view = view_of(table_file(truth, path, path.with_suffix(".sqlite")))
     coups = len(truth["coups"])
-    return Film(path.stem, view, coups, False, lambda: _recorded(path, truth))
+    dealing = Dealing(MODES[truth["mode"]])
+    return Film(path.stem, view, dealing, coups, False, lambda: _recorded(path, truth))
 
 
 def _recorded(path: Path, truth: dict[str, Any]) -> Iterator[Instant]:
@@ -192,22 +201,24 @@ class Detections:
 
 
 class Ours:
-    """The tracker of the product: all cards that it knows of, and those that it sees."""
+    """The follower of the product: the cards of the running coup that lie; it sees hands too."""
 
-    def __init__(self, view: TableView, models: ModelSet, threshold: float) -> None:
-        self._tracker = Tracker(view)
-        self._check = FaceCheck(models.classifier, view)
-        self._threshold = threshold
+    def __init__(self, film: Film, models: ModelSet) -> None:
+        faces = FaceReader(film.view, models, error_bound=1e-5, decks=8)
+        rules = Rules(dealing=film.dealing)
+        self._follower = Follower(film.view, models.symbols, faces, rules, allege_odds=50)
+        self._mouth, self._patches = MouthSight(film.view, models.mouth), PlacePatches(film.view)
+        self._detector = models.detector
 
-    def __call__(self, frame: Frame, found: Sequence[Detection]) -> dict[str, Boxes]:
+    def __call__(self, frame: Frame, _: Sequence[Detection]) -> dict[str, Boxes]:
         """Return the boxes of a frame by the name of a row."""
-        sure = [detection for detection in found if detection.score >= self._threshold]
-        checked = self._check(frame, sure).detections
-        tracks = self._tracker.update(checked, frame.at, frame.image)
-        here = [track for track in tracks if not track.gone]
+        boxes = self._detector.glance(frame.image, LEAST_SCORE)
+        sight = Sight(frame.image, boxes, self._patches(frame.image))
+        self._follower.see(frame.at, self._mouth.values(frame.image, frame.at), sight, still=False)
+        here = self._follower.cards()
         return {
-            "this tracker": {track.id: track.quad for track in here},
-            "... where it sees the card": {track.id: track.quad for track in here if track.seen},
+            "this follower": {card.order: card.quad for card in here},
+            "... where it sees the card": {card.order: card.quad for card in here if card.seen},
         }
 
 
@@ -310,7 +321,7 @@ def follow(film: Film, models: ModelSet, found: Detections) -> dict[str, Sequenc
     """Run all trackers over a film; return what each said, by the name of its row."""
     threshold = SETTINGS["threshold"]
     trackers: list[Callable[[Frame, Sequence[Detection]], dict[str, Boxes]]] = [
-        Ours(film.view, models, threshold),
+        Ours(film, models),
         Theirs("bytetrack", "ByteTrack", threshold),
         Theirs("bytetrack", "ByteTrack, low scores too", LOWEST_SCORE),
         Theirs("botsort", "BoT-SORT", threshold),

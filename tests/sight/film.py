@@ -1,24 +1,26 @@
 """A small drawn table: cards, a hand, and the detections a fallible detector would make of them.
 
-A stage for the tests of tracker and reader; it moves cards as a dealer does and knows the truth.
+A stage for the tests of following; it moves cards as a dealer does and knows the truth. `Eye` sees
+it as the networks see a table, picture by picture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from vision.game.cards import Card
 from vision.game.events import Slot
+from vision.inference.load import ModelSet, open_symbols, packaged
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, box_around, shared_area
-from vision.sight.tracking.regions import Window
-from vision.sight.tracking.tracklet import blend
 
 WIDTH, HEIGHT = 640, 360
 MOUTH = Pose(1150, 130, 60)
@@ -33,15 +35,9 @@ PLACES = {
 }
 
 
+# How far from where it lies in the mouth a card counts as coming out, as wholly out, and as gone.
+REST_MM, DEPTH_MM, AWAY_MM = 8.0, 88.0, 190.0
 COLOURS = {Kind.FACE: (235, 235, 235), Kind.BACK: (60, 50, 170), Kind.CUT: (40, 200, 230)}
-
-
-def in_window(found: Sequence[Detection], window: Window | None) -> tuple[Detection, ...]:
-    """Return the detections that lie in a part of the picture, as a detector shows them."""
-    if window is None:
-        return tuple(found)
-    low, high = window[:2], window[2:]
-    return tuple(d for d in found if (d.quad >= low).all() and (d.quad <= high).all())
 
 
 def around(pose: Pose, half: float) -> Points:
@@ -161,6 +157,21 @@ class Stage:
     def _detection(self, pose: Pose, kind: Kind) -> Detection:
         return Detection(box_around(self.view.quad_px(pose)), kind, float(self.rng.uniform(0.5, 1)))
 
+    def hands(self) -> tuple[Detection, ...]:
+        """Return the hand as the detector finds it."""
+        area = self.hand_area()
+        if area is None:
+            return ()
+        return (Detection(self.view.homography.to_px(area), Kind.HAND, 0.9),)
+
+    def mouth(self) -> NDArray[np.float32]:
+        """Return what the mouth's network would give (11 values) of the table as it is now."""
+        away = [np.hypot(p.pose.x - MOUTH.x, p.pose.y - MOUTH.y) for p in self.props]
+        out = min((float(d) for d in away if REST_MM < d < AWAY_MM), default=0.0)
+        wholly, partly = out > DEPTH_MM, 0 < out <= DEPTH_MM
+        phases = [0.0 if shown else -6.0 for shown in (not out, partly, wholly)]
+        return np.array([*phases, out / DEPTH_MM, 0, -6, -6, -6, 3.0, -6, np.nan], np.float32)
+
     def classify(self, _: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Read faces as a calibrated classifier would: rarely wrong, and then unsure."""
         return tuple(self._look(quad) for quad in quads)
@@ -188,7 +199,7 @@ class Stage:
         """Move the hand somewhere."""
         start = self.hand or Pose(700, -100, 0)
         for step in self._steps(ms):
-            self.hand = blend(start, target, step)
+            self.hand = start.towards(target, step)
             yield
 
     def _steps(self, ms: int) -> Iterator[float]:
@@ -209,7 +220,7 @@ class Stage:
         self.props.append(prop)
         yield from self.reach(start, 200)
         for step in self._steps(600):
-            prop.pose = blend(start, goal, step)
+            prop.pose = start.towards(goal, step)
             self.hand = prop.pose
             yield
         yield from self.wait(100)
@@ -237,7 +248,7 @@ class Stage:
             start = self.hand or place
             held += swept[i - 1 : i] if i else []
             for step in self._steps(250):
-                self.hand = blend(start, place, step)
+                self.hand = start.towards(place, step)
                 for n, prop in enumerate(held):
                     prop.pose = replace(self.hand, x=self.hand.x + 4 * n)
                 yield
@@ -270,9 +281,50 @@ def deal_coup(stage: Stage, cards: tuple[Card, ...], dealing: str) -> Iterator[N
     yield from stage.wait(1200)
 
 
-def play(
-    stage: Stage, script: Iterator[None], see: Callable[[tuple[Detection, ...], Frame], None]
-) -> None:
-    """Play a script and show every frame."""
-    for _ in script:
-        see(stage.detections(), stage.picture())
+class Eye:
+    """Networks without fault: they remember what was on the stage in each picture."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._seen: dict[bytes, tuple[list[Prop], Pose | None, tuple[Detection, ...]]] = {}
+        self._mouths: dict[bytes, NDArray[np.float32]] = {}
+
+    def remember(self, image: Image) -> None:
+        """Keep what lies on the stage while this picture shows it."""
+        stage, key = self.stage, image.tobytes()
+        boxes = (*stage.detections(), *stage.hands())
+        self._seen[key] = (copy.deepcopy(stage.props), stage.hand, boxes)
+        self._mouths[key] = stage.mouth()
+
+    def glance(self, image: Image, least: float) -> tuple[Detection, ...]:
+        """Return the boxes in the picture."""
+        return tuple(box for box in self._seen[image.tobytes()][2] if box.score >= least)
+
+    def outlined(self, _: Image, boxes: Sequence[Detection]) -> Sequence[Detection]:
+        """Return the boxes as they are."""
+        return boxes
+
+    def classify(self, image: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
+        """Read the faces in the picture."""
+        self.stage.props, self.stage.hand, _ = self._seen[image.tobytes()]
+        return self.stage.classify(image, quads)
+
+    def models(self) -> ModelSet:
+        """Return the networks of a table; the mouth is seen by `EyeOfMouth`."""
+        table = open_symbols(packaged("mouth").with_name("following.toml"))[0]
+        return ModelSet(self, self.classify, self, table, {"eye": "00"})  # type: ignore[arg-type]
+
+    def mouth(self, image: Image) -> NDArray[np.float32]:
+        """Return the values of the mouth's network in the picture."""
+        return self._mouths[image.tobytes()]
+
+
+class EyeOfMouth:
+    """Takes the place of `MouthSight` where an `Eye` sees the table."""
+
+    def __init__(self, _: TableView, eye: Eye) -> None:
+        self._eye = eye
+
+    def values(self, image: Image, _: int) -> NDArray[np.float32]:
+        """Return the values of the mouth's network in the picture."""
+        return self._eye.mouth(image)

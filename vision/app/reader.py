@@ -170,6 +170,7 @@ class TableReader:
             name = datetime.fromtimestamp(self._at / 1000, UTC).strftime("%Y%m%d-%H%M%S")
             self._advance([ShoeStarted(self._at, name)])
         else:
+            self._shoes = table.shoes
             self._pipeline.restore(table, self._at)
 
     def _take(self, seen: SeenShot) -> None:

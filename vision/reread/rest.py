@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from vision.sight.detection.detector import Seen
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
+from vision.sight.motion_gate import thumbnail
 from vision.sight.quality.view import blind_reason
-from vision.sight.tracking.association import sightings_of
-from vision.sight.tracking.motion_gate import thumbnail
 
 # For how long, in ms, the table must lie still. A reader that begins needs half a second to learn
-# the bare table (`vision.sight.tracking.background`) and the mouth. Shorter, and it knows neither;
+# the empty slots (`vision.sight.following.places`) and the mouth. Shorter, and it knows neither;
 # longer, and quick dealers leave no place to cut: our simulator's rests 0.7 s between two coups.
 STILL_MS = 600
 # Levels (0 to 255) by which a cell of the thumbnail may change and count as still, and times the
@@ -32,6 +31,10 @@ STILL_MS = 600
 STILL_LEVELS, STILL_NOISE = 5.0, 6.0
 # How often in a second of film a still table is searched for cards: each costs one inference.
 CHECKS_A_SECOND = 8
+
+# A box whose corners lie this far (root mean square) from a card's is a chip, a phone or two cards:
+# larger, and chips pass; smaller, and cards half under a hand are lost.
+MAX_MISFIT_MM = 25.0
 
 Thumbnail = NDArray[np.float32]
 
@@ -62,10 +65,13 @@ class RestFinder:
         if blind_reason(image) is not None:
             return False
         seen = self._see(image)
+        found = [self._view.locate(box.quad) for box in seen.cards]
         lying = [
-            each.pose
-            for each in sightings_of(self._view, seen.cards)
-            if not self._view.in_mouth(each.pose) and not self._view.in_discard(each.pose)
+            pose
+            for pose, misfit in found
+            if misfit <= MAX_MISFIT_MM
+            and not self._view.in_mouth(pose)
+            and not self._view.in_discard(pose)
         ]
         return not lying and not seen.hands
 

@@ -23,7 +23,7 @@ from vision.sight.deck.likeness import likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.detection.detector import Tensor, batch
 from vision.sight.geometry.frame import Image
-from vision.sight.reading.reader import STRANGE_FOR_LONG
+from vision.sight.reading.faces import STRANGE_FOR_LONG
 
 WIDTH, HEIGHT = CROP_SIZE
 

@@ -159,6 +159,11 @@ def face_at_lip(values: NDArray[np.floating]) -> float:
     return float(_softmax(np.asarray(values[4:8], np.float64))[1])
 
 
+def hand_at_lip(values: NDArray[np.floating]) -> bool:
+    """Whether the mouth's network rather sees a hand there, from its values."""
+    return bool(values[8] > 0)
+
+
 def _cut(looks: float, novelty: float) -> float:
     """Return what is said of the cut card, in logarithms of odds."""
     said = CUT_LINE[0] * (np.log(max(looks, 0.005) / max(1 - looks, 0.005)) + CUT_LINE[1])

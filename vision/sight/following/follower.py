@@ -30,8 +30,8 @@ from vision.sight.following.evidence import (
     SlotEvidence,
     Values,
     face_at_lip,
+    hand_at_lip,
 )
-from vision.sight.following.faces import Face, FaceReader, Lying, Where
 from vision.sight.following.places import COVERED, ElsewhereWatch, PlaceLook, PlaceWatch
 from vision.sight.following.procedure import RETURNED, TWO_OUT
 from vision.sight.following.world import (
@@ -49,6 +49,7 @@ from vision.sight.following.world import (
 )
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView
+from vision.sight.reading.faces import Face, FaceReader, Lying, Where
 
 # How likely the first cards of a shoe are burned before the camera, where nobody said whether.
 BURN_SEEN = 0.3
@@ -92,6 +93,7 @@ class _Told:
 
     first: int
     seen: CoupSeen | None = None
+    cards: int = 0  # how many were out when it was told last
     # Odds by code and by the card's number in the coup, from 0.
     alleged: dict[tuple[str, int | None], float] = field(default_factory=dict)
     open_since: int | None = None
@@ -163,7 +165,7 @@ class Follower:
     def change_shoe(self, order: int, read: Iterable[Card], *, past: bool) -> None:
         """Begin a shoe while the table is watched; `past`: what lies there is of the one before."""
         running = self.accounts.open[-1] if self.accounts.open else None
-        if running is None or not any(lies(card.place) for card in running.cards):
+        if running is None or all(is_gone(card.place) for card in running.cards):
             self.begin_shoe(order, read)
             return
         self.faces.begin_shoe(read)
@@ -311,7 +313,7 @@ class Follower:
         told = self._told.get(account.coup)
         if told is None:
             told = self._told[account.coup] = _Told(self._next)
-            self._begin(told)
+            self._early = {}
         self._number(account.coup, told)
         self._allege(at, account, told)
         self._doubt(at, account, told, decided=decided)
@@ -342,13 +344,6 @@ class Follower:
         for before in self.accounts.open:
             if before.coup == coup - 1 and before.coup in self._told:
                 told.first = self._told[before.coup].first + len(before.cards)
-
-    def _begin(self, told: _Told) -> None:
-        """Take what was seen before the coup's first card was out."""
-        self._early = {}
-        if self._exposed:
-            told.alleged["EXPOSED_IN_SHOE", 0] = SURE_ODDS
-            self._exposed = False
 
     def _card(self, account: Account, order: int, card: SaidCard) -> SeenCard:
         burning = bool(account.likeliest) and account.likeliest[0][0].burning
@@ -402,6 +397,10 @@ class Follower:
             face = Face() if card.place == HAND else self._face(account, card)
             _set(found, ("SWITCH", number), SURE_ODDS, holds=face.switched is not None)
             _set(found, ("FOREIGN_CARD", number), SURE_ODDS, holds=bool(face.foreign))
+        if self._exposed and len(account.cards) > told.cards:
+            found["EXPOSED_IN_SHOE", told.cards] = SURE_ODDS
+            self._exposed = False
+        told.cards = len(account.cards)
         odds = account.odds.get(TWO_OUT, 0.0)
         _set(found, (TWO_OUT, None), odds, holds=odds >= self._odds)
         self._allege_exposed(account, told)
@@ -433,7 +432,7 @@ class Follower:
             for world, p in self.decoder.worlds.items()
             if world.state.lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}
         )
-        shows = face_at_lip(mouth) > EXPOSED and in_mouth > EXPOSED
+        shows = face_at_lip(mouth) > EXPOSED and in_mouth > EXPOSED and not hand_at_lip(mouth)
         self._exposed_ms = self._exposed_ms + elapsed if shows else 0.0
         if self._exposed_ms >= EXPOSED_MS:
             self._exposed = True
@@ -444,7 +443,8 @@ class Follower:
             told = self._told.get(now.coup)
             if told is None or at - now.cards[0].out_at > EARLY_MS or before.coup <= self._muted:
                 continue
-            taken = {card.slot for card in now.cards}
+            # Where the next coup's first card comes to lie, a card shows nothing.
+            taken = {self._rules.deal_order[0], *(card.slot for card in now.cards)}
             for card in before.cards:
                 if card.slot is None or card.slot in taken or not is_gone(card.place):
                     continue

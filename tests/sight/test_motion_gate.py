@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vision.sight.geometry.frame import Frame, Image
-from vision.sight.tracking.motion_gate import MotionGate, thumbnail
+from vision.sight.motion_gate import MotionGate, thumbnail
 
 STEP_MS = 33
 rng = np.random.default_rng(3)

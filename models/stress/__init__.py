@@ -1,1 +1,0 @@
-"""A simulator of sightings: coups as a detector would report them, without pictures."""

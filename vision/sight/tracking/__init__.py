@@ -1,1 +1,0 @@
-"""Following cards from the shoe's mouth to the discard."""

@@ -1,4 +1,4 @@
-"""The lives of an alert, a coup's result and a card: the tables of the code are the page's.
+"""The lives of an alert and a coup's result: the tables of the code are the page's.
 
 `python -m tests.test_lives` writes `deploy/states.md`.
 """
@@ -16,18 +16,15 @@ from vision.game.coup import alerts, results
 from vision.game.coup.alerts import ALERT_LIFE, AlertEvent
 from vision.game.coup.results import RESULT_LIFE, ResultEvent
 from vision.game.outputs import AlertState, ResultState
-from vision.sight.tracking import card
-from vision.sight.tracking.card import CARD_LIFE, Observation
 
 PAGE = Path(__file__).parents[1] / "deploy" / "states.md"
 Life = Mapping[StrEnum | None, Mapping[StrEnum, StrEnum]]
-HEAD = """# The lives of an alert, a coup's result and a card
+HEAD = """# The lives of an alert and a coup's result
 
-Each table is the one that the program goes by (`vision/game/coup/alerts.py`, `results.py` there and
-`vision/sight/tracking/card.py`): a row for each state, a column for each event, in the cell the
-state after it. A dash: that cannot happen in this state; an order for it is refused, an
-observation changes nothing. Taking back an order about a coup puts the
-alerts that the order ended back as they were. This page is written by
+Each table is the one that the program goes by (`vision/game/coup/alerts.py`, `results.py` there): a
+row for each state, a column for each event, in the cell the state after it. A dash: that cannot
+happen in this state; an order for it is refused, an observation changes nothing. Taking back an
+order about a coup puts the alerts that the order ended back as they were. This page is written by
 `python -m tests.test_lives`.
 """
 NAMES = {None: "running"}
@@ -62,7 +59,6 @@ def page() -> str:
     for title, life, events, name, module in (
         ("An alert", ALERT_LIFE, AlertEvent, "ALERT_LIFE", alerts),
         ("A coup's result", RESULT_LIFE, ResultEvent, "RESULT_LIFE", results),
-        ("A card, as it is followed", CARD_LIFE, Observation, "CARD_LIFE", card),
     ):
         source = Path(module.__file__ or "").read_text("utf-8")
         parts.append(f"## {title}\n\n" + "\n".join(table(life, events, comments(source, name))))

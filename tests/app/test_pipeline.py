@@ -7,18 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
+from numpy.typing import NDArray
 
-from tests.sight.film import PLACES, Prop, Stage, in_window
-from vision.app.pipeline import SightPipeline
+from tests.sight.film import PLACES, Eye, Prop, Stage
+from vision.app.pipeline import SightPipeline, rules_of
 from vision.camera.planes import Planes
 from vision.config.table import TableConfig
-from vision.game.events import CardOut, Event, Noticed
+from vision.game.events import CoupSeen, Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Kind, Seen
+from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
+from vision.sight.motion_gate import QUIET_MS
 from vision.sight.quality.view import LOOK_EVERY_MS
-from vision.sight.tracking.regions import Window
 
 FRAME_MS = 100
 STAGE = Stage(props=[Prop(pose, Kind.FACE) for pose in PLACES.values()])
@@ -32,13 +33,17 @@ class Models:
         self.sure = 0.7
         self.looks = 0
 
-    def see(self, _: Image, window: Window | None = None) -> Seen:
+    def glance(self, _: Image, least: float) -> tuple[Detection, ...]:
         """Return what lies on the stage."""
-        return Seen(in_window(STAGE.detections(), window))
+        return tuple(box for box in STAGE.detections() if box.score >= least)
 
-    def scale(self, width: int, height: int) -> float:
-        """Return the scale of a detector's pass."""
-        return 416 / max(width, height)
+    def outlined(self, _: Image, boxes: Sequence[Detection]) -> Sequence[Detection]:
+        """Return the boxes as they are."""
+        return boxes
+
+    def mouth(self, _: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what the mouth's network gives of a shoe at rest."""
+        return STAGE.mouth()[None, :10]
 
     def classify(self, _: Image, quads: Sequence[Points]) -> list[Look]:
         """Look at each card."""
@@ -65,8 +70,9 @@ def pipeline(models: Models) -> SightPipeline:
             "view": section,
         }
     )
-    found = ModelSet(models, models.classify)  # type: ignore[arg-type]
-    return SightPipeline(config, found, decks=8)
+    symbols = Eye(STAGE).models().symbols
+    found = ModelSet(models, models.classify, models.mouth, symbols)  # type: ignore[arg-type]
+    return SightPipeline(config, found, rules=rules_of(config))
 
 
 def shown(sight: SightPipeline, frames: range) -> list[Event]:
@@ -80,7 +86,7 @@ def shown(sight: SightPipeline, frames: range) -> list[Event]:
 
 
 def test_still_table_is_seen_without_its_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While nothing moves only the check of the view and, now and then, a look need them."""
+    """While nothing moves only the check of the view, the mouth and a rare look need them."""
     made: list[Planes] = []
     image = STAGE.picture().image
 
@@ -100,7 +106,8 @@ def test_still_table_is_seen_without_its_colours(monkeypatch: pytest.MonkeyPatch
     for frame in frames[len(frames) // 2 :]:
         sight.see(frame)
     checks = seconds * 1000 // LOOK_EVERY_MS
-    assert checks <= len(made) <= checks + sight.looked - looked
+    mouths = seconds * 1000 // QUIET_MS
+    assert checks <= len(made) <= checks + mouths + sight.looked - looked
     assert sight.looked - looked < 10
 
 
@@ -124,7 +131,6 @@ def test_view_is_kept_from_when_it_is_asked_for() -> None:
     events = shown(sight, range(5, 30))
     assert sight.view is not None
     assert sight.view.at == 29 * FRAME_MS
-    assert len(sight.view.found) == len(sight.view.tracker.cards) == len(PLACES)
-    assert sight.view.tracker.left == sight.view.tracker.lying == len(PLACES)
-    orders = {event.order for event in events if isinstance(event, CardOut)}
-    assert {name.order for name in sight.view.names.values()} >= orders
+    assert len(sight.view.found) == len(sight.view.cards) == len(PLACES)
+    seen = [event for event in events if isinstance(event, CoupSeen)]
+    assert {card.order for card in sight.view.cards} == {card.order for card in seen[-1].cards}

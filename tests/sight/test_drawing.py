@@ -10,17 +10,26 @@ import pytest
 
 from tests.sight.film import PLACES, Stage, around
 from vision.game.cards import Card
-from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved, Event, Noticed, Slot
+from vision.game.events import (
+    Allegation,
+    CoupSeen,
+    CutCardOut,
+    Event,
+    Life,
+    Noticed,
+    SeenCard,
+    Slot,
+)
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.drawing import (
-    BAD,
     COUNTS_PX,
     FOUND,
     GOOD,
     HAND,
-    LIVES,
-    RUN,
+    OPEN,
+    READ,
     STRIP_PX,
+    UNREAD,
     WIDTH_PX,
     Colour,
     Drawing,
@@ -28,16 +37,15 @@ from vision.sight.drawing import (
     shortened,
     words_of,
 )
+from vision.sight.following.follower import CardView
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Pose
-from vision.sight.reading.reader import CardName
-from vision.sight.tracking.card import Life
-from vision.sight.tracking.snapshot import CardView, Possibility, RunView, TrackerView
 
 STAGE = Stage()
 SCALE = WIDTH_PX / 640
 HEIGHT = 540
-EMPTY = SightView(0, (), (), TrackerView(0, (), (), 0, 0, ()), {}, ())
+EMPTY = SightView(0, (), (), (), (), ())
+NINE = Card.parse("9c")
 
 
 def quad(pose: Pose) -> Points:
@@ -45,15 +53,16 @@ def quad(pose: Pose) -> Points:
     return STAGE.view.quad_px(pose)
 
 
-def card(pose: Pose, life: Life, *, seen: bool = True) -> CardView:
-    """Return a card of the tracker."""
-    return CardView(7, quad(pose), Kind.FACE, life, None, seen)
+def card(
+    pose: Pose, face: Card | None = None, *, declined: bool = False, seen: bool = True
+) -> CardView:
+    """Return a card of the running coup."""
+    return CardView(7, quad(pose), Life.LYING, face, declined, seen)
 
 
-def with_cards(*cards: CardView, names: dict[int, CardName] | None = None) -> SightView:
+def with_cards(*cards: CardView) -> SightView:
     """Return a view of a frame with these cards, none of them detected."""
-    tracker = replace(EMPTY.tracker, cards=cards, left=len(cards), lying=len(cards))
-    return replace(EMPTY, tracker=tracker, names=names or {})
+    return replace(EMPTY, cards=cards)
 
 
 def ink(image: Image, colour: Colour, where: Points, margin: float = 3.0) -> int:
@@ -70,68 +79,48 @@ def drawn(seen: SightView | None, at: int = 0) -> Image:
     return Drawing(STAGE.view)(Frame(STAGE.felt.copy(), at, 0), seen)
 
 
-@pytest.mark.parametrize("life", [life for life in Life if life is not Life.GONE])
-def test_card_is_outlined_where_it_lies_in_the_colour_of_its_state(life: Life) -> None:
-    """Each state of a card is seen from its colour, and nowhere else on the table."""
+@pytest.mark.parametrize(
+    ("face", "declined", "colour"), [(None, False, OPEN), (NINE, False, READ), (None, True, UNREAD)]
+)
+def test_card_is_outlined_where_it_lies_in_the_colour_of_its_state(
+    face: Card | None, declined: bool, colour: Colour
+) -> None:
+    """Whether a card is read is seen from its colour, and nowhere else on the table."""
     here, elsewhere = PLACES[Slot.BANCO_2], PLACES[Slot.PUNTO_2]
-    image = drawn(with_cards(card(here, life)))
+    image = drawn(with_cards(card(here, face, declined=declined)))
     assert image.shape == (HEIGHT + STRIP_PX, WIDTH_PX, 3)
-    assert ink(image, LIVES[life], quad(here)) > 150
-    assert ink(image, LIVES[life], quad(elsewhere)) == 0
-
-
-def test_states_have_a_colour_each() -> None:
-    """No two states of a card look alike, and none has been forgotten."""
-    assert set(LIVES) == set(Life)
-    assert len({*LIVES.values(), RUN, HAND, FOUND}) == len(Life) + 3
+    assert ink(image, colour, quad(here)) > 150
+    assert ink(image, colour, quad(elsewhere)) == 0
 
 
 def test_card_out_of_sight_is_dashed() -> None:
     """What is only known, not seen, has gaps in its outline."""
     here = PLACES[Slot.BANCO_2]
-    seen, unseen = (with_cards(card(here, Life.COVERED, seen=s)) for s in (True, False))
-    whole, dashed = (ink(drawn(v), LIVES[Life.COVERED], quad(here)) for v in (seen, unseen))
+    seen, unseen = (with_cards(card(here, seen=s)) for s in (True, False))
+    whole, dashed = (ink(drawn(v), OPEN, quad(here)) for v in (seen, unseen))
     assert 0.3 * whole < dashed < 0.75 * whole
 
 
 def test_card_bears_its_order_and_its_name() -> None:
     """The words over a card change with what is known of it."""
     here = PLACES[Slot.BANCO_2]
-    view = card(here, Life.LYING)
-    names = [{}, {7: CardName(4, None, unread=False)}, {7: CardName(4, Card.of(3), unread=False)}]
     amounts = []
-    for known in names:
-        image = drawn(with_cards(view, names=known))
+    for view, colour in ((card(here), OPEN), (card(here, NINE), READ)):
+        image = drawn(with_cards(view))
         box = quad(here) * SCALE
         above = image[round(box[:, 1].min()) - 18 : round(box[:, 1].min()) - 3]
-        amounts.append(int((np.abs(above.astype(int) - LIVES[Life.LYING]).max(axis=2) < 90).sum()))
-    assert 0 < amounts[0] != amounts[1] < amounts[2]
+        amounts.append(int((np.abs(above.astype(int) - colour).max(axis=2) < 90).sum()))
+    assert 0 < amounts[0] < amounts[1]
 
 
 def test_labels_of_cards_in_a_pile_stay_readable() -> None:
     """Two cards in one place have their words one above the other."""
     here = PLACES[Slot.BANCO_2]
-    names = {7: CardName(4, None, unread=False), 8: CardName(5, None, unread=False)}
-    pile = (card(here, Life.LIFTED), replace(card(here, Life.COVERED), id=8))
-    image = drawn(with_cards(*pile, names=names)).astype(int)
+    image = drawn(with_cards(card(here, NINE), replace(card(here), order=8))).astype(int)
     top = round(float((quad(here) * SCALE)[:, 1].min()))
-    for life, lines in ((Life.LIFTED, (17, 3)), (Life.COVERED, (32, 18))):
+    for colour, lines in ((READ, (17, 3)), (OPEN, (32, 18))):
         line = image[top - lines[0] : top - lines[1]]
-        assert (np.abs(line - LIVES[life]).max(axis=2) < 90).sum() > 30
-
-
-def test_run_not_explained_has_its_odds_below_it() -> None:
-    """A run of sightings is dashed, with a line for each explanation that is likely at all."""
-    here = PLACES[Slot.PUNTO_2]
-    heights = []
-    for odds in ((), (Possibility(0.9, new=True), Possibility(0.095), Possibility(0.005, 7))):
-        runs = (RunView(quad(here), Kind.BACK, odds),)
-        image = drawn(replace(EMPTY, tracker=replace(EMPTY.tracker, runs=runs)))
-        assert ink(image, RUN, quad(here)) > 60
-        under = image[round(float((quad(here) * SCALE)[:, 1].max())) + 4 : HEIGHT]
-        rows = (np.abs(under.astype(int) - RUN).max(axis=2) < 90).any(axis=1)
-        heights.append(int(np.flatnonzero(rows).max() - np.flatnonzero(rows).min()))
-    assert heights[0] < 12 < heights[1] < 30
+        assert (np.abs(line - colour).max(axis=2) < 90).sum() > 15
 
 
 def test_boxes_and_hands_are_drawn_on_their_own_frame_only() -> None:
@@ -147,13 +136,12 @@ def test_boxes_and_hands_are_drawn_on_their_own_frame_only() -> None:
     assert np.abs(now[y, x].astype(int) - HAND).sum() < np.abs(later[y, x].astype(int) - HAND).sum()
 
 
-@pytest.mark.parametrize(("lying", "colour"), [(2, GOOD), (1, RUN)], ids=["agree", "differ"])
-def test_counts_of_the_witnesses_show_whether_they_agree(lying: int, colour: Colour) -> None:
-    """Two cards out and one lying is seen at a glance; a doubt is said in red."""
-    tracker = replace(EMPTY.tracker, left=2, lying=lying, doubts=("PUNTO_1 holds 2 cards",))
-    strip = drawn(replace(EMPTY, tracker=tracker))[HEIGHT:, COUNTS_PX:200].astype(int)
+@pytest.mark.parametrize(("p", "colour"), [(0.999, GOOD), (0.7, OPEN)], ids=["sure", "open"])
+def test_layouts_show_whether_one_is_sure(p: float, colour: Colour) -> None:
+    """Whether it is known how the coup lies is seen at a glance."""
+    view = replace(EMPTY, layouts=(("P1 B1", p), ("P1", 1 - p)))
+    strip = drawn(view)[HEIGHT:, COUNTS_PX:200].astype(int)
     assert (np.abs(strip - colour).max(axis=2) < 40).sum() > 40
-    assert (np.abs(strip - BAD).max(axis=2) < 40).sum() > 40
 
 
 def test_what_was_said_stays_for_a_while() -> None:
@@ -161,7 +149,7 @@ def test_what_was_said_stays_for_a_while() -> None:
     drawing = Drawing(STAGE.view)
     felt = STAGE.felt
     blank = drawing(Frame(felt, 0, 0), None)[HEIGHT:]
-    seen = replace(EMPTY, events=(CardOut(0, 1),))
+    seen = replace(EMPTY, events=(CutCardOut(0),))
     once = drawing(Frame(felt, 0, 1), seen)[HEIGHT:, 236:700]
     again = drawing(Frame(felt, 0, 2), seen)[HEIGHT:, 236:700]
     assert (once == again).all()
@@ -172,16 +160,24 @@ def test_what_was_said_stays_for_a_while() -> None:
     assert full.shape[0] == STRIP_PX
 
 
+SEEN = (
+    SeenCard(3, 5, Life.LYING, Slot.PUNTO_1, card=NINE),
+    SeenCard(4, 5, Life.REMOVED, Slot.BANCO_3, declined=True),
+    SeenCard(5, 5, Life.OUT),
+)
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (CardOut(5, 3), "card 3 out"),
-        (CardPlaced(5, 3, Slot.PUNTO_2), "card 3 in PUNTO_2"),
-        (CardPlaced(5, 3, None), "card 3 in no slot"),
-        (CardRead(5, 3, Card.of(0), 0.99987), f"card 3 is {Card.of(0)}, 0.9999"),
-        (CardRead(5, 3, None, 0.2), "card 3 cannot be read"),
-        (CardRemoved(5, 3), "card 3 gone"),
-        (Noticed(5, "FOREIGN_CARD", 3), "FOREIGN_CARD card 3"),
+        (CoupSeen(5, 2, SEEN), "coup 2: P1:9c B3:? removed out"),
+        (CoupSeen(5, 2, SEEN[:1], sure=False), "coup 2: P1:9c not sure"),
+        (
+            CoupSeen(5, 2, SEEN[2:], (Allegation("SWITCH", 5, 100.0),), doubt="Unseen."),
+            "coup 2: out SWITCH Unseen.",
+        ),
+        (CutCardOut(5), "cut card out"),
+        (Noticed(5, "LIGHT"), "LIGHT"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
-from vision.sight.following.decisions import CoupVerdict, Verdicts
+from vision.sight.following.decisions import Account, Accounts
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import Values
 from vision.sight.following.world import Lip
@@ -22,9 +22,10 @@ class Play:
     `points` of the cards that lie face up are read at once.
     """
 
-    def __init__(self, dealing: Dealing = Dealing.FACE_UP, *, burning: bool = False) -> None:
-        self.decoder = Decoder(Rules(dealing=dealing), burning=burning)
-        self.verdicts = Verdicts(self.decoder, odds=50.0)
+    def __init__(self, dealing: Dealing = Dealing.FACE_UP, *, burn: float = 0.0) -> None:
+        self.decoder = Decoder(Rules(dealing=dealing), burn=burn)
+        self.accounts = Accounts(self.decoder)
+        self.over: list[Account] = []
         self.at = 0
         self.lying: dict[int, tuple[int, int]] = {}  # slot: side (1 back, 2 face), points
         self.hidden: set[int] = set()
@@ -37,7 +38,7 @@ class Play:
             self.at += FRAME_MS
             lip = np.array([0.0 if state in lips else -SURE for state in Lip])
             self.decoder.step(self.at, lip if mouth else 0 * lip, self._shown())
-            self.verdicts.take(self.at, looked=True)
+            self.over += self.accounts.take(self.at, looked=True)
 
     def _shown(self) -> Shown:
         slots: Values = np.full((3, len(Slot)), -SURE)
@@ -76,9 +77,9 @@ class Play:
         self.lying, self.hidden, self.aside = {}, set(), False
         self.wait(1.0)
 
-    def decided(self) -> CoupVerdict:
-        """Begin the next coup and wait until the one before is decided; return the verdict."""
+    def decided(self) -> Account:
+        """Begin the next coup and wait until the one before is decided; return what is believed."""
         self.draw()
         self.lay(Slot.PUNTO_1, 1)
         self.wait(3.0)
-        return self.verdicts.decided[-1]
+        return self.over[-1]

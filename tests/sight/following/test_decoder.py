@@ -36,10 +36,10 @@ def test_clean_coups_are_decoded_for_sure_and_lawful(
         play.deal(*cards)
     play.wait(1.0)
     play.sweep()
-    verdict = play.decided()
-    assert verdict.sure
-    assert verdict.layout == tuple(int(slot) for slot, _ in cards)
-    assert not [code for code, odds in verdict.odds.items() if odds >= 1]
+    account = play.decided()
+    assert account.is_laid
+    assert account.layout == tuple(int(slot) for slot, _ in cards)
+    assert not [code for code, odds in account.odds.items() if odds >= 1]
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_departure_from_the_tableau_is_alleged_by_its_odds(
     play.deal(*cards)
     play.wait(1.0)
     play.sweep()
-    verdict = play.decided()
-    assert verdict.sure
-    assert verdict.layout == tuple(int(slot) for slot, _ in cards)
-    assert verdict.odds[code] > ALLEGED
+    account = play.decided()
+    assert account.is_laid
+    assert account.layout == tuple(int(slot) for slot, _ in cards)
+    assert account.odds[code] > ALLEGED
 
 
 def test_card_pushed_back_into_the_shoe_is_told() -> None:
@@ -78,9 +78,9 @@ def test_card_pushed_back_into_the_shoe_is_told() -> None:
     play.deal(*NATURAL[2:])
     play.wait(1.0)
     play.sweep()
-    verdict = play.decided()
-    assert verdict.layout == (P1, B1, P2, B2)
-    assert verdict.odds[RETURNED] > ALLEGED
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert account.odds[RETURNED] > ALLEGED
 
 
 def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
@@ -92,9 +92,9 @@ def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
     play.deal(*FIVE[2:])
     play.wait(1.0)
     play.sweep()
-    verdict = play.decided()
-    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
-    assert verdict.odds[TAKEN] > ALLEGED
+    account = play.decided()
+    assert account.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert account.odds[TAKEN] > ALLEGED
 
 
 def test_draw_that_the_mouth_did_not_see_accuses_nobody() -> None:
@@ -106,9 +106,9 @@ def test_draw_that_the_mouth_did_not_see_accuses_nobody() -> None:
     play.deal(*FIVE[3:])
     play.wait(1.0)
     play.sweep()
-    verdict = play.decided()
-    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
-    assert all(odds < ALLEGED for odds in verdict.odds.values())
+    account = play.decided()
+    assert account.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert all(odds < ALLEGED for odds in account.odds.values())
 
 
 def test_false_passage_at_the_mouth_accuses_nobody() -> None:
@@ -118,8 +118,8 @@ def test_false_passage_at_the_mouth_accuses_nobody() -> None:
     play.draw()
     play.wait(2.0)
     play.sweep()
-    verdict = play.decided()
-    assert all(odds < ALLEGED for odds in verdict.odds.values())
+    account = play.decided()
+    assert all(odds < ALLEGED for odds in account.odds.values())
 
 
 def test_card_under_a_hand_is_found_late_and_accuses_nobody() -> None:
@@ -132,10 +132,10 @@ def test_card_under_a_hand_is_found_late_and_accuses_nobody() -> None:
     play.hidden = set()
     play.wait(2.0)
     play.sweep()
-    verdict = play.decided()
-    assert verdict.sure
-    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
-    assert all(odds < ALLEGED for odds in verdict.odds.values())
+    account = play.decided()
+    assert account.is_laid
+    assert account.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert all(odds < ALLEGED for odds in account.odds.values())
 
 
 def test_blind_mouth_accuses_nobody() -> None:
@@ -148,8 +148,8 @@ def test_blind_mouth_accuses_nobody() -> None:
     play.deal(*FIVE[3:])
     play.wait(1.0)
     play.sweep()
-    verdict = play.decided()
-    assert all(odds < ALLEGED for odds in verdict.odds.values())
+    account = play.decided()
+    assert all(odds < ALLEGED for odds in account.odds.values())
 
 
 def test_coup_swept_while_its_last_card_was_not_seen_to_go_is_over() -> None:
@@ -164,20 +164,20 @@ def test_coup_swept_while_its_last_card_was_not_seen_to_go_is_over() -> None:
             del play.lying[slot]
     play.wait(3.0)
     play.lying, play.hidden = {}, set()
-    verdict = play.decided()
-    assert verdict.layout == tuple(int(slot) for slot, _ in FIVE)
-    assert all(odds < ALLEGED for odds in verdict.odds.values())
+    account = play.decided()
+    assert account.layout == tuple(int(slot) for slot, _ in FIVE)
+    assert all(odds < ALLEGED for odds in account.odds.values())
 
 
 def test_burned_cards_make_no_coup() -> None:
     """Cards that are drawn before the first coup and lie in no slot are the burn."""
-    play = Play(burning=True)
+    play = Play(burn=0.3)
     for _ in range(4):
         play.draw()
         play.wait(0.5)
     play.deal(*NATURAL)
     best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
-    assert best.coup == 1
+    assert best.coup == 2
     assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
 
 

@@ -14,9 +14,9 @@ from datasets.render.paint import lay, pyramid
 from vision.cli import main
 from vision.commands.read import counted
 from vision.game.cards import Card
-from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.models import CardModels
 from vision.sight.stills.proposals import PASSES, passes_for
 from vision.sight.stills.reader import StillCard, read_still
 
@@ -141,7 +141,7 @@ def read(
             for each, (x, y) in zip(looks, at, strict=True)
         )
 
-    eyes = ModelSet(cast(Any, seen), cast(Any, classifier), {})
+    eyes = CardModels(cast(Any, seen), cast(Any, classifier))
     return read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
 
 
@@ -382,6 +382,6 @@ def test_read_names_a_card_twice_only_where_there_are_two(own_index: bool) -> No
             for quad in quads
         )
 
-    eyes = ModelSet(cast(Any, Seen(card, beside)), cast(Any, classifier), {})
+    eyes = CardModels(cast(Any, Seen(card, beside)), cast(Any, classifier))
     found = read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
     assert [str(card.card) for card in found] == ["Ks"] * (1 + own_index)

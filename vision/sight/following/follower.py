@@ -20,7 +20,7 @@ from vision.game.cards import Card
 from vision.game.events import Allegation, CoupSeen, CutCardOut, Event, Life, SeenCard, Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Detection
+from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import (
@@ -32,7 +32,7 @@ from vision.sight.following.evidence import (
     face_at_lip,
     hand_at_lip,
 )
-from vision.sight.following.places import COVERED, ElsewhereWatch, PlaceLook, PlaceWatch
+from vision.sight.following.places import COVERED, STRONG, ElsewhereWatch, PlaceLook, PlaceWatch
 from vision.sight.following.procedure import RETURNED, TWO_OUT
 from vision.sight.following.world import (
     ASIDE,
@@ -57,6 +57,9 @@ BURN_SAID = 0.95  # the same where the house said so
 # After a longer time than this, ms, without a picture, what lay there may be gone; a slow camera
 # gives four a second.
 GAP_MS = 600
+# A reader that begins while cards lie on the table takes them for those of a coup that began before:
+# where a card shows in at least this share of the looks within so many ms, and none came out.
+BEGUN_MS, BEGUN_SHARE = 1000, 0.5
 # How likely the cards that lay on the table were taken away while the reader was off.
 TAKEN_MEANWHILE = 0.4
 # For how long after a restart, ms, what is found is compared with what lay there: longer, and a
@@ -161,6 +164,8 @@ class Follower:
         self._muted = 0  # the coups up to this one are of the shoe before
         self._cut_told, self._exposed_ms, self._exposed = False, 0.0, False
         self._early: dict[int, float] = {}  # log odds that a slot still holds a card of before
+        self._begun_at: int | None = None
+        self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
 
     def change_shoe(self, order: int, read: Iterable[Card], *, past: bool) -> None:
         """Begin a shoe while the table is watched; `past`: what lies there is of the one before."""
@@ -254,7 +259,38 @@ class Follower:
         }
         values = self._slots.take(looks, at)
         self._note_early(at, values)
+        self._note_begun(at, looks)
         return Shown.of(values, reads, self._aside.take(seen=bool(outside), at=at))
+
+    def _note_begun(self, at: int, looks: Sequence[PlaceLook]) -> None:
+        """Take cards that lie there from the first look on for a coup that began before it."""
+        if self._first is None:
+            return
+        self._begun_at = at if self._begun_at is None else self._begun_at
+        self._first.append(
+            frozenset(
+                place
+                for place, look in enumerate(looks)
+                if look.box is not None and look.box.score >= STRONG
+            )
+        )
+        if self.accounts.open:
+            self._first = None
+        elif at - self._begun_at >= BEGUN_MS:
+            seen, self._first = self._first, None
+            least = BEGUN_SHARE * len(seen)
+            self._take_up(at, [p for p in range(HAND) if sum(p in s for s in seen) >= least], looks)
+
+    def _take_up(self, at: int, places: Sequence[int], looks: Sequence[PlaceLook]) -> None:
+        cards = []
+        for place in places:
+            box = looks[place].box
+            face = box is not None and box.kind is Kind.FACE
+            cards.append((place, FACE if face else BACK, None))
+        if cards:
+            self.decoder.resume(1, tuple(cards), gone=1 - BURN_SAID)
+            said = [SaidCard(at, place, side == FACE) for place, side, _ in cards]
+            self.accounts.open = [Account(1, at, said, blind=True)]
 
     def _lying(self, looks: Sequence[PlaceLook], outside: Sequence[Detection]) -> list[Lying]:
         """Return the cards that lie in clear sight and are believed to be cards of the coup."""

@@ -135,7 +135,7 @@ class PlaceWatch:
         looks = []
         for place in range(len(Slot)):
             box, moves = found[place], bool(motion[place] > MOVES)
-            unlike = self._unlike(place, now[place])
+            unlike = self._unlike(place, now[place], has_box=box is not None)
             if box is None and covered[place] < COVERED and not moves:
                 self._learn(place, now[place], unlike, at)
             elif box is not None:
@@ -179,10 +179,10 @@ class PlaceWatch:
                     covered[place] = max(covered[place], share)
         return covered
 
-    def _unlike(self, place: int, now: Patches) -> float:
-        """Return how unlike the empty slot a patch is, 0 to 1; 0 while that is not known."""
+    def _unlike(self, place: int, now: Patches, *, has_box: bool) -> float:
+        """Return how unlike the empty slot a patch is, 0 to 1; by the box while that is unknown."""
         empty = self._empty[place]
-        return 0.0 if empty is None else float(np.abs(now - empty).mean())
+        return float(has_box) if empty is None else float(np.abs(now - empty).mean())
 
     def _learn(self, place: int, now: Patches, unlike: float, at: int) -> None:
         """Learn an empty slot: at once, then slowly, and anew where the light has changed."""

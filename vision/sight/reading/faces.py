@@ -241,6 +241,7 @@ class FaceReader:
         self._bound = error_bound
         self._decks = decks
         self.faces: dict[Where, Face] = {}
+        self._clear: set[Where] = set()  # what lay in clear sight at the last look
         self.begin_shoe(())
 
     def begin_shoe(self, read: Iterable[Card]) -> None:
@@ -256,11 +257,13 @@ class FaceReader:
     @property
     def waiting(self) -> bool:
         """Whether a face is to be looked at even while nothing moves."""
-        return any(face.waits for face in self.faces.values())
+        return any(face.waits for where, face in self.faces.items() if where in self._clear)
 
     def look(self, image: Image, at: int, seen: Sequence[Lying]) -> tuple[Look, ...]:
         """Look at the cards in clear sight, at a time in ms; return the looks at their faces."""
+        seen = [card for card in seen if _is_whole(card.box.quad, image)]
         shown = {card.where: card.face_up for card in seen}
+        self._clear = set(shown)
         for where in shown:
             self.faces.setdefault(where, Face())
         for where, face in self.faces.items():
@@ -316,3 +319,9 @@ class FaceReader:
         found = self._classify.strange_backs(image, quads)
         for card, strange in zip(backs, found, strict=True):
             self.faces[card.where].is_strange("back", strange)
+
+
+def _is_whole(quad: Points, image: Image) -> bool:
+    """Whether a card lies in the picture with all its corners."""
+    height, width = image.shape[:2]
+    return bool((quad >= 0).all() and (quad <= (width - 1, height - 1)).all())

@@ -166,11 +166,13 @@ class Stage:
 
     def mouth(self) -> NDArray[np.float32]:
         """Return what the mouth's network would give (11 values) of the table as it is now."""
-        away = [np.hypot(p.pose.x - MOUTH.x, p.pose.y - MOUTH.y) for p in self.props]
-        out = min((float(d) for d in away if REST_MM < d < AWAY_MM), default=0.0)
+        away = [(np.hypot(p.pose.x - MOUTH.x, p.pose.y - MOUTH.y), p.kind) for p in self.props]
+        leaving = [(float(d), kind) for d, kind in away if REST_MM < d < AWAY_MM]
+        out, kind = min(leaving, default=(0.0, Kind.BACK))
         wholly, partly = out > DEPTH_MM, 0 < out <= DEPTH_MM
         phases = [0.0 if shown else -6.0 for shown in (not out, partly, wholly)]
-        return np.array([*phases, out / DEPTH_MM, 0, -6, -6, -6, 3.0, -6, np.nan], np.float32)
+        sides = [0.0 if kind is side else -6.0 for side in (Kind.BACK, Kind.FACE, Kind.CUT)]
+        return np.array([*phases, out / DEPTH_MM, *sides, -6, 3.0, -6, np.nan], np.float32)
 
     def classify(self, _: Image, quads: Sequence[Points]) -> tuple[Look, ...]:
         """Read faces as a calibrated classifier would: rarely wrong, and then unsure."""

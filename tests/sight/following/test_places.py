@@ -43,7 +43,9 @@ def _box(view: TableView, slot: Slot, kind: Kind, score: float = 0.9) -> Detecti
 
 def test_box_belongs_to_the_slot_that_it_lies_in(view: TableView) -> None:
     """A face in one slot is seen there and nowhere else."""
-    looks = PlaceWatch(view).look([_box(view, Slot.BANCO_1, Kind.FACE)], _patches(), 0)
+    watch = PlaceWatch(view)
+    watch.look([], _patches(), 0)
+    looks = watch.look([_box(view, Slot.BANCO_1, Kind.FACE)], _patches(), 100)
     names = [symbol_name(look.symbol) for look in looks]
     assert names == ["nothing, unlike 0", "face, unlike 0", *["nothing, unlike 0"] * 4]
 

@@ -57,8 +57,8 @@ BURN_SAID = 0.95  # the same where the house said so
 # After a longer time than this, ms, without a picture, what lay there may be gone; a slow camera
 # gives four a second.
 GAP_MS = 600
-# A reader that begins while cards lie on the table takes them for those of a coup that began before:
-# where a card shows in at least this share of the looks within so many ms, and none came out.
+# A reader that begins while cards lie on the table takes them for those of a coup that began
+# before: where a card shows in this share of the looks within so many ms, and none came out.
 BEGUN_MS, BEGUN_SHARE = 1000, 0.5
 # How likely the cards that lay on the table were taken away while the reader was off.
 TAKEN_MEANWHILE = 0.4
@@ -456,8 +456,11 @@ class Follower:
         """Ask for a confirmation where other cards lie than before the reader was off."""
         if told.restart is None or at < told.restart[0]:
             return
-        (_, lay, over), told.restart = told.restart, None
-        lying = frozenset(card.place for card in account.cards if card.place < HAND)
+        (until, lay, over), told.restart = told.restart, None
+        # A card that came later was seen to leave the shoe.
+        found_by = until - RESTART_MS + BEGUN_MS
+        known = [card for card in account.cards if card.out_at <= found_by]
+        lying = frozenset(card.place for card in known if card.place < HAND)
         if lying != lay and not (over and not lying - lay):
             told.alleged["RESTART_CONFIRM", None] = SURE_ODDS
 

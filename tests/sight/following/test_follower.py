@@ -1,0 +1,236 @@
+"""From pictures to what is said of a coup: as dealt, and nothing alleged of what was not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from tests.sight.film import (
+    DOWN,
+    MOUTH,
+    PLACES,
+    PUNTO_FIRST,
+    UP,
+    Eye,
+    Faults,
+    Prop,
+    Stage,
+    deal_coup,
+)
+from vision.game.cards import Card, parse_cards
+from vision.game.events import CoupSeen, CutCardOut, Event, Life, SeenCard, Slot
+from vision.game.rules import Dealing, Rules
+from vision.sight.detection.detector import Kind
+from vision.sight.following.follower import Follower, Resumed, Sight
+from vision.sight.following.places import LEAST_SCORE, PlacePatches
+from vision.sight.geometry.plane import Pose
+from vision.sight.reading.faces import FaceReader
+
+SIX = parse_cards("As Kd 7h 3c 9d 2s")
+FIVE = parse_cards("As Kd 3c 7h 9d")
+MODES = {UP: Dealing.FACE_UP, DOWN: Dealing.FACE_DOWN, PUNTO_FIRST: Dealing.PUNTO_FIRST}
+# A detector that misses one card in ten, doubles some and takes some backs for faces.
+BAD = Faults(missed=0.1, doubled=0.05, wrong_kind=0.03, jitter_mm=1.0)
+CARDS = ("As", "Kd", "3c", "7h", "9d")
+
+
+@dataclass
+class Desk:
+    """A follower that watches a stage, and what it said."""
+
+    stage: Stage
+    dealing: str = UP
+    said: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.eye = Eye(self.stage)
+        models = replace(self.eye.models(), classifier=self.stage.classify)
+        faces = FaceReader(self.stage.view, models, error_bound=1e-5, decks=8)
+        rules = Rules(dealing=MODES[self.dealing])
+        self.follower = Follower(self.stage.view, models.symbols, faces, rules, allege_odds=50)
+        self.cut = PlacePatches(self.stage.view)
+
+    def play(self, script: Iterator[None], *, blind: bool = False) -> None:
+        """Play a script to its end; `blind`: nothing is seen meanwhile."""
+        for _ in script:
+            frame = self.stage.picture()
+            if blind:
+                self.follower.miss(frame.at)
+                continue
+            self.eye.remember(frame.image)
+            sight = Sight(
+                frame.image, self.eye.glance(frame.image, LEAST_SCORE), self.cut(frame.image)
+            )
+            mouth = self.eye.mouth(frame.image)
+            self.said += self.follower.see(frame.at, mouth, sight, still=False)
+
+    def coup(self, number: int) -> CoupSeen:
+        """Return what was said last of a coup."""
+        return [e for e in self.said if isinstance(e, CoupSeen) and e.coup == number][-1]
+
+    def alleged(self) -> set[str]:
+        """Return the codes of all that was ever alleged."""
+        seen = [event for event in self.said if isinstance(event, CoupSeen)]
+        return {each.code for event in seen for each in event.alleged}
+
+
+def desk(dealing: str = UP, **stage: object) -> Desk:
+    """Return a desk whose table has lain still for a second."""
+    found = Desk(Stage(props=[Prop(MOUTH, Kind.BACK)], **stage), dealing)  # type: ignore[arg-type]
+    found.play(found.stage.wait(1200))
+    return found
+
+
+def laid(seen: CoupSeen) -> list[tuple[int, Slot | None, str]]:
+    """Return order, slot and face of each card."""
+    return [(card.order, card.slot, str(card.card)) for card in seen.cards]
+
+
+def as_dealt(cards: Sequence[Card], first: int) -> list[tuple[int, Slot, str]]:
+    """Return what is to be said of a coup of those cards."""
+    slots = list(Slot)
+    return [(first + n, slots[n], str(card)) for n, card in enumerate(cards)]
+
+
+@pytest.mark.parametrize("dealing", [UP, DOWN, PUNTO_FIRST])
+@pytest.mark.parametrize(("fps", "seed"), [(30, 1), (12, 2)])
+def test_coups_come_out_as_dealt(dealing: str, seed: int, fps: int) -> None:
+    """Two coups before a poor detector: each card in its slot, with its face, in order."""
+    table = desk(dealing, fps=fps, seed=seed, faults=BAD)
+    for cards in (SIX, FIVE):
+        table.play(deal_coup(table.stage, cards, dealing))
+    first, second = table.coup(1), table.coup(2)
+    assert laid(first) == as_dealt(SIX, 1)
+    assert laid(second) == as_dealt(FIVE, 7)
+    assert first.sure
+    assert {card.life for card in (*first.cards, *second.cards)} == {Life.REMOVED}
+    assert table.alleged() == set()
+    assert [event.at for event in table.said] == sorted(event.at for event in table.said)
+    assert not table.follower.waiting
+
+
+def test_card_is_out_before_it_lies_and_lies_before_it_is_read() -> None:
+    """What is said of a card grows; a card is told of as soon as it left."""
+    table = desk()
+    table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(1000))
+    told = [event.cards[0] for event in table.said if isinstance(event, CoupSeen)]
+    assert told[0].life is Life.OUT
+    assert [card.slot for card in told].index(Slot.PUNTO_1) > 0
+    assert told[-1].card == SIX[0]
+    assert told[-1].confidence >= 1 - 1e-5
+
+
+def test_cut_card_is_told_once_and_is_no_card_of_the_coup() -> None:
+    """The cut card is an event of its own; the next card has the first order."""
+    table = desk()
+    table.play(table.stage.deal(Prop(MOUTH, Kind.CUT), Pose(1200, 620, 100)))
+    table.play(table.stage.wait(600))
+    table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(1000))
+    assert [type(event) for event in table.said].count(CutCardOut) == 1
+    assert laid(table.coup(1)) == as_dealt(SIX[:1], 1)
+
+
+def test_switched_card_is_alleged_with_both_faces() -> None:
+    """A read card is hidden and another lies there then: the first face stays, the other beside."""
+    table = desk()
+    prop = Prop(MOUTH, Kind.FACE, SIX[0])
+    table.play(table.stage.deal(prop, PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(1000))
+    table.play(table.stage.reach(Pose(prop.pose.x, prop.pose.y + 95, 0), 250))
+    table.play(table.stage.wait(600))
+    prop.card = SIX[1]
+    table.play(table.stage.withdraw())
+    table.play(table.stage.wait(2500))
+    card = table.coup(1).cards[0]
+    assert (card.card, card.switched) == (SIX[0], SIX[1])
+    assert [(each.code, each.order) for each in table.coup(1).alleged] == [("SWITCH", 1)]
+
+
+def test_nothing_is_alleged_of_what_happened_while_nothing_was_seen() -> None:
+    """Cards dealt and taken while the camera was away accuse nobody."""
+    for seed in range(3):
+        table = desk(seed=seed)
+        script = deal_coup(table.stage, FIVE, UP)
+        for number, _ in enumerate(script):
+            table.play(iter([None]), blind=45 < number < 110)
+        table.play(deal_coup(table.stage, SIX, UP))
+        assert table.alleged() == set()
+        last = [event for event in table.said if isinstance(event, CoupSeen)][-1]
+        assert [str(card.card) for card in last.cards] == [str(card) for card in SIX]
+
+
+def test_restart_goes_on_with_the_coup_of_the_log() -> None:
+    """Cards that lay there before keep their orders and faces; the next has the next order."""
+    before = desk()
+    props = [Prop(MOUTH, Kind.FACE, card) for card in SIX[:3]]
+    for prop, slot in zip(props[:2], Slot, strict=False):
+        before.play(before.stage.deal(prop, PLACES[slot]))
+    before.play(before.stage.wait(1000))
+    lay = before.coup(1)
+    after = Desk(before.stage)
+    at = before.stage.frame_number * 1000 // before.stage.fps
+    after.follower.begin_shoe(3, [card.card for card in lay.cards if card.card is not None])
+    after.follower.restore(at, 1, Resumed(1, lay.cards, over=False))
+    after.play(after.stage.wait(1500))
+    after.play(after.stage.deal(props[2], PLACES[Slot.PUNTO_2]))
+    after.play(after.stage.wait(6000))
+    assert laid(after.coup(1)) == as_dealt(SIX[:3], 1)
+    assert after.alleged() == set()
+
+
+def test_restart_asks_for_a_confirmation_where_other_cards_lie() -> None:
+    """A card that came while the reader was off is found, and the coup is to be confirmed."""
+    table = desk()
+    table.stage.props += [Prop(PLACES[slot], Kind.FACE, SIX[slot]) for slot in list(Slot)[:3]]
+    one = SeenCard(1, 0, Life.LYING, Slot.PUNTO_1, face_up=True, card=SIX[0], confidence=1.0)
+    after = Desk(table.stage)
+    at = table.stage.frame_number * 1000 // table.stage.fps
+    after.follower.begin_shoe(2, [SIX[0]])
+    after.follower.restore(at, 1, Resumed(1, (one,), over=False))
+    after.play(after.stage.wait(7500))
+    assert after.alleged() == {"RESTART_CONFIRM"}
+
+
+def test_reader_that_begins_in_mid_coup_takes_up_what_lies_there() -> None:
+    """Cards on the table at the first look are cards of a coup, and accuse nobody."""
+    stage = Stage(props=[Prop(MOUTH, Kind.BACK)])
+    stage.props += [Prop(PLACES[slot], Kind.FACE, FIVE[slot]) for slot in list(Slot)[:4]]
+    table = Desk(stage)
+    table.play(stage.wait(2500))
+    table.play(stage.deal(Prop(MOUTH, Kind.FACE, FIVE[4]), PLACES[Slot.PUNTO_3]))
+    table.play(stage.wait(1000))
+    assert laid(table.coup(1)) == as_dealt(FIVE, 1)
+    assert table.alleged() == set()
+
+
+@pytest.mark.parametrize("past", [True, False], ids=["of the coup that ended", "of a new one"])
+def test_shoe_that_begins_while_cards_lie_counts_from_its_own_first(past: bool) -> None:
+    """Cards of the shoe before are told of no more; else they are the first of the new one."""
+    table = desk()
+    table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(800))
+    table.said.clear()
+    table.follower.change_shoe(1, (), past=past)
+    table.play(table.stage.clear())
+    table.play(table.stage.wait(1500))
+    assert [event for event in table.said if isinstance(event, CoupSeen)] == [] or not past
+    table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[1]), PLACES[Slot.PUNTO_1]))
+    table.play(table.stage.wait(1000))
+    last = [event for event in table.said if isinstance(event, CoupSeen)][-1]
+    assert (last.coup, last.cards[0].order) == ((1, 1) if past else (2, 2))
+
+
+def test_face_in_the_mouth_is_exposed_with_the_card_that_comes() -> None:
+    """A face that shows in the shoe for a third of a second is told of with its card."""
+    table = desk()
+    shown = np.array([0, -6, -6, 0, -6, 0, -6, -6, -3, -6, np.nan], np.float32)
+    for _ in range(15):
+        frame = table.stage.picture()
+        table.follower.see(frame.at, shown, None, still=False)
+    table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, SIX[0]), PLACES[Slot.PUNTO_1]))
+    assert [(e.code, e.order) for e in table.coup(1).alleged] == [("EXPOSED_IN_SHOE", 1)]

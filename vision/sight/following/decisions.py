@@ -41,12 +41,14 @@ Weighed = Mapping[State, float]
 class SaidCard:
     """A card as said last: when it left (ms), its place and side.
 
-    A card that was lifted from its slot counts as lying there.
+    A card that was lifted from its slot counts as lying there. `found`: it lay there when it was
+    first said to be out.
     """
 
     out_at: int
     place: int = HAND
     face_up: bool = False
+    found: bool = False
 
     @property
     def slot(self) -> int | None:
@@ -88,24 +90,28 @@ class Account:
         said = tuple(card.slot for card in self.cards if card.place != SHOE)
         return self.p > LAID and said == self.layout
 
-    def count(self, at: int, states: Weighed) -> bool:
-        """Say how many cards are out; return whether that is another number than before."""
+    def counts(self, states: Weighed) -> int:
+        """Return how many cards are to be said to be out."""
         most = max((len(state.cards) for state in states), default=0)
-        before = len(self.cards)
+        number = min(len(self.cards), most)
         at_least = [0.0] * (most + 2)
         for state, p in states.items():
-            for number in range(1, len(state.cards) + 1):
-                at_least[number] += p
-        while len(self.cards) < most and at_least[len(self.cards) + 1] > OUT:
-            self.cards.append(SaidCard(at))
-        while self.cards and (len(self.cards) > most or at_least[len(self.cards)] < 1 - OUT):
-            self.cards.pop()
-        return len(self.cards) != before
+            for less in range(1, len(state.cards) + 1):
+                at_least[less] += p
+        while number < most and at_least[number + 1] > OUT:
+            number += 1
+        while number and at_least[number] < 1 - OUT:
+            number -= 1
+        return number
 
     def take(self, at: int, states: Weighed) -> None:
         """Take how likely each state of the coup is, at a time, ms."""
-        self.count(at, states)
+        known, number = len(self.cards), self.counts(states)
+        del self.cards[number:]
+        self.cards += [SaidCard(at) for _ in range(number - known)]
         self._place(states)
+        for card in self.cards[known:]:
+            card.found = card.place != HAND
         layouts: dict[tuple[int | None, ...], float] = {}
         for state, p in states.items():
             key = layout(state.cards)
@@ -191,12 +197,12 @@ class Accounts:
         fresh = [coup for coup in coups if coup > max(known, default=0) and coup not in known]
         for coup in sorted(fresh):
             account = Account(coup, at)
-            if account.count(at, coups[coup]):
+            account.take(at, coups[coup])
+            if account.cards:
                 self.open.append(account)
-                looked = True
         for account in self.open:
             states = coups.get(account.coup, {})
-            if states and (looked or account.count(at, states)):
+            if states and (looked or account.counts(states) != len(account.cards)):
                 account.take(at, states)
         while len(self.open) > 1 and not self.open[-1].cards:
             self.open.pop()  # what seemed to be the next coup was none

@@ -456,10 +456,9 @@ class Follower:
         """Ask for a confirmation where other cards lie than before the reader was off."""
         if told.restart is None or at < told.restart[0]:
             return
-        (until, lay, over), told.restart = told.restart, None
-        # A card that came later was seen to leave the shoe.
-        found_by = until - RESTART_MS + BEGUN_MS
-        known = [card for card in account.cards if card.out_at <= found_by]
+        (_, lay, over), told.restart = told.restart, None
+        # Cards that were seen to leave the shoe meanwhile are no other cards.
+        known = (card for card in account.cards if card.found or card.place in lay)
         lying = frozenset(card.place for card in known if card.place < HAND)
         if lying != lay and not (over and not lying - lay):
             told.alleged["RESTART_CONFIRM", None] = SURE_ODDS

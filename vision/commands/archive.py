@@ -6,12 +6,12 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vision import logging_setup
-from vision.audit.verify import audit, demand_signature
+from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
 from vision.commands.printing.archives import ARCHIVE_HELP, opened
 from vision.commands.printing.console import add_trust, broken, trust_of
@@ -144,9 +144,11 @@ def _load(args: argparse.Namespace) -> int:
     from vision.archive.loading import load_log  # noqa: PLC0415
     from vision.archive.writer import Writer  # noqa: PLC0415
 
+    logs = _logs(args)
+    _audit(logs, trust_of(args))
     engine, shown = opened(args.archive, create=True)
     writer = Writer(engine)
-    for log in _logs(args):
+    for log in logs:
         began, before = time.perf_counter(), writer.counts.written
         count = load_log(log, writer)
         new = writer.counts.written - before
@@ -159,16 +161,8 @@ def _verify(args: argparse.Namespace) -> int:
     from vision.archive.verify import verify  # noqa: PLC0415
 
     engine, shown = opened(args.archive)
-    logs, trust, faults = _logs(args), trust_of(args), 0
-    for log in logs:
-        try:
-            found = audit(read_log(log), trust)
-        except BrokenChainError as error:
-            raise broken(log, error) from error
-        if trust.keys:
-            demand_signature(found)
-        print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
-              f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
+    logs, faults = _logs(args), 0
+    _audit(logs, trust_of(args))
     for compared in verify(engine, logs):
         print(compared)
         for fault in compared.faults[:FAULTS_SHOWN]:
@@ -180,6 +174,19 @@ def _verify(args: argparse.Namespace) -> int:
             "make another archive from the logs with shoe-reader floor archive load"
         )
     return 0
+
+
+def _audit(logs: Sequence[Path], trust: Trust) -> None:
+    """Hold logs against what is trusted, before anything that they say is believed."""
+    for log in logs:
+        try:
+            found = audit(read_log(log), trust)
+        except BrokenChainError as error:
+            raise broken(log, error) from error
+        if trust.keys:
+            demand_signature(found)
+        print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
+              f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
 
 
 def _prune(args: argparse.Namespace) -> int:

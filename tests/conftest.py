@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def _ctrl_c_interrupts() -> None:
-    """Have Ctrl-C raise, also in a run that a shell began in the background: it ignores it there."""
+    """Have Ctrl-C raise, also in a run that a shell put into the background, deaf to it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

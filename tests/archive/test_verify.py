@@ -10,13 +10,15 @@ import pytest
 from sqlalchemy import Engine, text
 
 from tests.archive.test_writer import received
-from tests.table_log import PLAYS, Play, header, said, session_of, write_log
+from tests.config.test_table import table_file
+from tests.table_log import NOON, PLAYS, Play, header, said, session_of, write_log
 from vision.archive import tables
 from vision.archive.database import open_archive
 from vision.archive.loading import load_log
 from vision.archive.verify import verify
-from vision.archive.writer import Writer
+from vision.archive.writer import Received, Writer
 from vision.cli import main
+from vision.config.table import load
 from vision.errors import OutsideError
 from vision.record.chain import seal
 from vision.record.codec import event_from_json
@@ -159,6 +161,23 @@ def test_log_that_no_given_key_signed_is_not_loaded(tmp_path: Path) -> None:
     assert main([*words, "--public-key", str(tmp_path / "key.pub")]) == 3
     assert not archive.exists()
     assert main(words) == 0
+
+
+def test_command_forgets_the_term_of_a_table_that_the_archive_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names tables by their files, and refuses one of which there is nothing."""
+    config = load(table_file(tmp_path))
+    archive = str(tmp_path / "late.sqlite")
+    writer = Writer(open_archive(archive), pairs={config.table})
+    message = said(PLAYS["clean"]().events)[0]
+    payload = json.dumps({**json.loads(message.payload), "table": config.table, "term": 9})
+    words = ["floor", "archive", "forget-term", str(table_file(tmp_path)), "--archive", archive]
+    assert main(words) == 2
+    assert "has nothing of table" in capsys.readouterr().err
+    writer.take([Received(config.site, config.table, "status", payload.encode(), NOON)])
+    assert main(words) == 0
+    assert "the next term counts" in capsys.readouterr().out
 
 
 def test_messages_that_wait_for_the_broker_are_not_missing(tmp_path: Path) -> None:

@@ -35,11 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "what",
-        choices=("serve", "load", "verify", "prune"),
+        choices=("serve", "load", "verify", "prune", "forget-term"),
         help="serve TABLE.toml...: archive what all tables of the first one's house publish (name "
         "the files of all tables with a [standby] too); load LOG...: put "
         "what logs say into the archive; verify LOG...: hold the archive against logs; prune: "
-        "delete what is older than --days",
+        "delete what is older than --days; forget-term TABLE.toml...: let whatever term the "
+        "readers of these tables name next count (stop serve first)",
     )
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="a table file, or logs")
     parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
@@ -57,7 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked for; ConfigurationError or OutsideError."""
-    return {"serve": _serve, "load": _load, "verify": _verify, "prune": _prune}[args.what](args)
+    return {
+        "serve": _serve,
+        "load": _load,
+        "verify": _verify,
+        "prune": _prune,
+        "forget-term": _forget_term,
+    }[args.what](args)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -200,6 +207,22 @@ def _prune(args: argparse.Namespace) -> int:
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
     print(f"archive: {shown}")
+    return 0
+
+
+def _forget_term(args: argparse.Namespace) -> int:
+    from vision.archive.terms import forget_term  # noqa: PLC0415
+
+    if not args.files:
+        raise ConfigurationError("archive forget-term: no table file is named; give those of pairs")
+    engine, shown = opened(args.archive)
+    for config in map(load, args.files):
+        if not forget_term(engine, (config.site, config.table)):
+            raise ConfigurationError(
+                f"the archive {shown} has nothing of table {config.table} of {config.site}; name "
+                "the table file of one that it has"
+            )
+        print(f"table {config.table} of {config.site}: the next term counts, whatever it is")
     return 0
 
 

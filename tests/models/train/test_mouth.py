@@ -21,6 +21,7 @@ from vision.sight.mouth.measurement import LABELS
 from vision.sight.mouth.signs import MouthEvent, MouthSign
 
 
+@pytest.mark.nightly
 @pytest.mark.train
 @pytest.mark.slow
 def test_mouth_network_trained_a_little_exports_to_the_same_network(

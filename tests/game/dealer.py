@@ -5,21 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tests.game.snapshots import Snapshots
+from tests.seen import Sight
 from vision.game.cards import Card, parse_cards
 from vision.game.commands import Confirm, NewShoe
 from vision.game.coup.state import Table, new_table
-from vision.game.events import (
-    CardOut,
-    CardPlaced,
-    CardRead,
-    CardRemoved,
-    Event,
-    Role,
-    ShoeStarted,
-    Slot,
-    Started,
-)
+from vision.game.events import CoupSeen, Event, Role, ShoeStarted, Slot, Started
 from vision.game.fold.step import step
 from vision.game.outputs import Alert, AlertChanged, AlertState, CoupResult, Output
 from vision.game.rules import Rules
@@ -39,18 +29,17 @@ def cards(text: str) -> tuple[Card, ...]:
 class Dealer:
     """Deals at one table; `now` is the time of the last event, `pause` the time between two.
 
-    `whole`: what becomes of the cards is told coup by coup (`CoupSeen`).
+    What becomes of the cards its `sight` says, coup by coup.
     """
 
     rules: Rules = field(default_factory=Rules)
     now: int = 1_000_000
     pause: int = 400
     order: int = 0
-    whole: bool = False
 
     def __post_init__(self) -> None:
         self.table: Table = new_table(self.rules)
-        self.snapshots = Snapshots(self.rules)
+        self.sight = Sight(self.rules)
         self.said: list[Output] = []
         self.events: list[Event] = []
         self.lying: list[int] = []
@@ -58,16 +47,16 @@ class Dealer:
     def tell(self, event: Event) -> tuple[Output, ...]:
         """Step the table by one event and return what was said."""
         if isinstance(event, ShoeStarted | NewShoe):
-            self.snapshots.begin_shoe()
-        whole = self.snapshots.take(event) if self.whole else (event,)
-        said = tuple(output for each in whole for output in self._step(each))
+            self.sight.begin_shoe()
+        self.table, said = step(self.table, event)
+        self.events.append(event)
         self.said += said
         return said
 
-    def _step(self, event: Event) -> tuple[Output, ...]:
-        self.table, said = step(self.table, event)
-        self.events.append(event)
-        return said
+    def see(self, seen: tuple[CoupSeen, ...]) -> None:
+        """Step the table by what sight says."""
+        for event in seen:
+            self.tell(event)
 
     def tick(self, ms: int | None = None) -> int:
         """Let time go by, and return the time."""
@@ -82,21 +71,48 @@ class Dealer:
     def out(self) -> int:
         """Let a card leave the shoe, and return its order."""
         self.order = max(self.order, self.table.next_order - 1) + 1
-        self.tell(CardOut(self.tick(), self.order))
+        self.see(self.sight.out(self.tick(), self.order))
         return self.order
 
     def lay(self, slot: Slot | None, order: int | None = None) -> int:
         """Lay the card (or a new one) in a slot."""
         order = self.out() if order is None else order
-        self.tell(CardPlaced(self.tick(), order, slot))
+        self.see(self.sight.place(self.tick(), order, slot))
         if order not in self.lying:
             self.lying.append(order)
         return order
 
-    def read(self, order: int, card: Card | str | None, confidence: float = 1.0) -> None:
+    def read(
+        self,
+        order: int,
+        card: Card | str | None,
+        confidence: float = 1.0,
+        second: str | None = None,
+    ) -> None:
         """Read a face."""
         face = Card.parse(card) if isinstance(card, str) else card
-        self.tell(CardRead(self.tick(), order, face, confidence))
+        other = None if second is None else Card.parse(second)
+        self.see(self.sight.read(self.tick(), order, face, confidence, other))
+
+    def take(self, order: int, ms: int | None = None) -> None:
+        """Take a card away after so many milliseconds."""
+        self.see(self.sight.take(self.tick(ms), order))
+
+    def give_back(self, order: int) -> None:
+        """Push a card back into the shoe."""
+        self.see(self.sight.give_back(self.tick(), order))
+
+    def withdraw(self, order: int) -> None:
+        """Have sight take a card for none."""
+        self.see(self.sight.withdraw(self.tick(), order))
+
+    def allege(self, code: str, order: int | None = None, *, over: bool = False) -> None:
+        """Have sight allege a fault, or no longer."""
+        self.see(self.sight.allege(self.tick(), code, order, over=over))
+
+    def doubt(self, words: str, coup: int = 0) -> None:
+        """Have sight be in doubt about a coup (0: the last); without words no longer."""
+        self.see(self.sight.doubt(self.tick(), words, coup))
 
     def deal(self, slot: Slot | None, card: Card | str | None) -> int:
         """Deal one card face up."""
@@ -117,7 +133,7 @@ class Dealer:
     def clear(self) -> None:
         """Take every card off the table."""
         for order in self.lying:
-            self.tell(CardRemoved(self.tick(50), order))
+            self.take(order, 50)
         self.lying = []
 
     def all(self, kind: type[H]) -> list[H]:

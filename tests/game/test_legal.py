@@ -9,7 +9,7 @@ import pytest
 from tests.game.dealer import DEALT, P1, Dealer
 from vision.game.cards import DECK, Card
 from vision.game.coup.state import NO_SHOE
-from vision.game.events import CardPlaced, CardRead, CardRemoved, Slot, TimePassed
+from vision.game.events import Slot, TimePassed
 from vision.game.outcome import winner_of
 from vision.game.outputs import ResultState
 from vision.game.rules import Dealing, Rules
@@ -56,12 +56,11 @@ class House(Dealer):
         for place, (slot, face) in enumerate(zip(slots, faces, strict=True)):
             order = self.out()
             tucked = not shown_at_once and not slot.is_punto and place < 4
-            self.tell(CardPlaced(self.tick(), order, None if tucked else slot))
-            self.lying.append(order)
+            self.lay(None if tucked else slot, order)
             if place < 4 and (not shown_at_once or self.rng.random() < 0.5):
                 hidden.append((order, slot, face))
             else:
-                self.tell(CardRead(self.tick(), order, face, 1.0))
+                self.read(order, face)
             if place == 3:
                 self.turn(hidden)
         return slots, faces
@@ -72,14 +71,15 @@ class House(Dealer):
         if self.rules.dealing is Dealing.PUNTO_FIRST:
             hidden.sort(key=lambda one: one[1] % 2)
         for order, slot, face in hidden:
-            self.tell(CardPlaced(self.tick(), order, slot))
-            self.tell(CardRead(self.tick(), order, face, 1.0))
+            self.lay(slot, order)
+            self.read(order, face)
 
     def shuffle(self) -> None:
         """Put a freshly shuffled shoe in use, cut so that it does not run short."""
         self.shoe = list(DECK) * self.rules.decks
         self.rng.shuffle(self.shoe)
         self.order = 0
+        self.sight.begin_shoe()
         self.table = self.table._replace(shoe=NO_SHOE, coup=None, done=())
         self.said, self.events = [], []
 
@@ -167,7 +167,7 @@ def test_cover_for_a_moment_is_no_clearing() -> None:
     """Cards that vanish under a hand and come back change nothing."""
     dealer = Dealer()
     dealer.deal(P1, "2c")
-    dealer.tell(CardRemoved(dealer.tick(100), 1))
+    dealer.take(1, 100)
     dealer.deal(Slot.BANCO_1, "7c")
     dealer.lay(P1, 1)
     dealer.deal(Slot.PUNTO_2, "7d")

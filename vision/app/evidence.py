@@ -26,7 +26,6 @@ from vision.config.table import EvidenceSection, ViewSection
 from vision.errors import OutsideError
 from vision.files import WriteError
 from vision.game.conditions import Condition
-from vision.game.coup.doubts import REVIEW
 from vision.game.events import Event
 from vision.game.outputs import (
     Alert,
@@ -282,7 +281,7 @@ def _group(shoe: str, coup: int) -> str:
 
 
 def _needs_proof(alert: Alert, shelf: Shelf) -> bool:
-    shown = alert.severity in LOUD or alert.code == REVIEW
+    shown = alert.severity in LOUD or alert.code == "REVIEW"
     return shown and alert.state is AlertState.RAISED and not shelf.of_alert(alert.id)
 
 

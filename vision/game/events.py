@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Annotated
 
 from vision.game.cards import Card
 
@@ -55,10 +54,6 @@ class Role(StrEnum):
     INSPECTOR = "inspector"
     SURVEILLANCE = "surveillance"
     ENGINEER = "engineer"
-
-
-class AddedLater:
-    """Marks a field that events of version 0.1.0 have not: it is stored only where it is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +135,7 @@ class CardOut(Event):
     """A card left the shoe; `unseen`: only the mouth of the shoe says so until now."""
 
     order: int
-    unseen: Annotated[bool, AddedLater] = False
+    unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +147,7 @@ class CardPlaced(Event):
 
     order: int
     slot: Slot | None
-    unordered: Annotated[bool, AddedLater] = False
+    unordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +200,10 @@ class CutCardOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class Noticed(Event):
-    """Something that only sight or the machine can know: `code` is a code of `fault_table`.
+    """Something about the machine or the shoe: `code` is a code of `fault_table` that is `noticed`.
 
-    `order` and `slot` name the card it concerns, where it concerns one; `detail` is a short phrase
-    for people; `over`: what was noticed has ended (the light is back, the link is up). An order
-    beyond the last card out is a card still in the shoe: what was noticed of it goes to its coup.
-
-    `REVIEW`: sight is in doubt about that card, or, without an order, about the coup; until sight
-    says `over` or a person rules, no fault that rests on it is alleged and no result published.
-    `RETURNED_TO_SHOE` with an order takes that card out of its coup; drawn again, it is the next
-    number. `TWO_CARDS_OUT` comes after both are out, `SWITCH` before the `CardRead` with the other
-    face.
+    `detail` is a short phrase for people; `over`: what was noticed has ended (the light is back,
+    the link is up). A face in the mouth of the shoe goes to the coup that gets the card.
     """
 
     code: str
@@ -259,10 +247,10 @@ class Started(Event):
     boot: str
     version: str = ""
     models: tuple[str, ...] = ()
-    identity: Annotated[str, AddedLater] = ""
-    term: Annotated[int, AddedLater] = 0
-    unbroken: Annotated[bool, AddedLater] = False
-    after: Annotated[int, AddedLater] = 0
+    identity: str = ""
+    term: int = 0
+    unbroken: bool = False
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)

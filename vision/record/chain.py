@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from vision.errors import ConfigurationError
 from vision.record.codec import canonical
 from vision.record.proofs import Anchored, anchor_content
 
-LOG_VERSION = 1  # of the form of records; a reader refuses a log of another
+LOG_VERSION = "1.0"  # of the form of records and of the rules; a log of another is refused
 GENESIS = "0" * 64  # the hash before record 0
 
 
@@ -108,7 +109,10 @@ def linked(number: int, previous: str, records: Iterable[Record]) -> Iterator[Re
 
 
 def content_of(record: Record) -> dict[str, Any]:
-    """Return what a record holds; BrokenChainError where it is no record's content."""
+    """Return what a record holds; BrokenChainError where it is no record's content.
+
+    ConfigurationError where the log that it begins is of another version.
+    """
     try:
         content = json.loads(record.body)
     except ValueError as error:
@@ -117,6 +121,14 @@ def content_of(record: Record) -> dict[str, Any]:
         raise BrokenChainError(record.number, "its body is not a JSON object")
     if content.get("n") != record.number:
         raise BrokenChainError(record.number, f"calls itself record {content.get('n')}")
+    header = content.get("log")
+    version = header.get("version", LOG_VERSION) if isinstance(header, dict) else LOG_VERSION
+    if version != LOG_VERSION:
+        raise ConfigurationError(
+            f"this is a log of version {version}, and this program reads {LOG_VERSION}; keep it "
+            "with the program that wrote it, to audit it, and begin another: give another [log] "
+            "path"
+        )
     return content
 
 

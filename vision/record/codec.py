@@ -2,8 +2,8 @@
 
 The form follows the type hints. Cards are text (`As`), slots and other whole-number enumerations
 their names, the rest their words, tuples and sets lists. A dataclass or named tuple is an object of
-its fields: all of them for an event, only those that differ from their defaults in a checkpoint. A
-field renamed since keeps its stored name (`StoredAs`). What does not fit the types is refused.
+its fields: all of them for an event, only those that differ from their defaults in a checkpoint.
+What does not fit the types is refused.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from enum import Enum, IntEnum
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from vision.game import commands, events
 from vision.game.cards import DECK, Card
-from vision.game.coup.state import StoredAs
-from vision.game.events import AddedLater, Event
+from vision.game.events import Event
 from vision.game.profile import Profile
 from vision.record.facts import Recorded
 from vision.record.proofs import Anchored, EvidenceKept
@@ -46,11 +45,6 @@ def canonical(value: object) -> str:
     return _CANONICAL.encode(value)
 
 
-# Fields that came after version 0.1, with their defaults: such a one is left out of the hash, or
-# every log from before would be one of other rules.
-_LATER = (("cut_first_is_last", False),)
-
-
 def rules_hash(profile: Profile) -> str:
     """Return the SHA-256 (hex) of what a profile says, whatever its file is called or comments on.
 
@@ -69,8 +63,8 @@ def _hashed(value: Any) -> object:
     if isinstance(value, tuple):
         return [_hashed(item) for item in value]
     if is_record(type(value)):
-        said = {field.name: getattr(value, field.name) for field in fields_of(type(value))}
-        return {name: _hashed(item) for name, item in said.items() if (name, item) not in _LATER}
+        names = (field.name for field in fields_of(type(value)))
+        return {name: _hashed(getattr(value, name)) for name in names}
     return value
 
 
@@ -81,10 +75,7 @@ def event_to_json(event: Event) -> dict[str, object]:
     """Return the event as a JSON object: `is` (its name), then its fields."""
     content: dict[str, object] = {"is": type(event).__name__}
     for field in fields_of(type(event)):
-        value = getattr(event, field.name)
-        if field.later and value == field.default:
-            continue
-        content[field.name] = _field_to_json(field, value)
+        content[field.name] = _field_to_json(field, getattr(event, field.name))
     return content
 
 
@@ -96,13 +87,10 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
         raise ValueError(f"'{name}' is no event")
     kind = EVENTS[name]
     names = [field.name for field in fields_of(kind)]
-    needed = {field.name for field in fields_of(kind) if not field.later}
-    if not needed <= given.keys() <= set(names):
+    if given.keys() != set(names):
         raise ValueError(f"{name} has the fields {', '.join(names)}, not {', '.join(given)}")
     values: Any = {}
     for field in fields_of(kind):
-        if field.name not in given:
-            continue
         try:
             values[field.name] = _reader(field.hint)(given[field.name])
         except ValueError as error:
@@ -114,16 +102,11 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
 
 
 class Field(NamedTuple):
-    """A field of a record: its name here, its name in JSON, its type, its default (`...`: none).
-
-    `later`: events of version 0.1.0 have no such field.
-    """
+    """A field of a record: its name, its type, its default (`...`: none)."""
 
     name: str
-    stored: str
     hint: Any
     default: Any
-    later: bool = False
 
 
 def fields_of(kind: Any) -> tuple[Field, ...]:
@@ -133,26 +116,18 @@ def fields_of(kind: Any) -> tuple[Field, ...]:
 
 @cache
 def _fields_of(kind: Any) -> tuple[Field, ...]:
-    hints = get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
         compared = (field for field in dataclasses.fields(kind) if field.compare)
         defaults = {field.name: field.default for field in compared}
         gone = dataclasses.MISSING
         return tuple(
-            _field(name, hints[name], ... if default is gone else default)
+            Field(name, hints[name], ... if default is gone else default)
             for name, default in defaults.items()
         )
     return tuple(
-        _field(name, hints[name], kind._field_defaults.get(name, ...)) for name in kind._fields
+        Field(name, hints[name], kind._field_defaults.get(name, ...)) for name in kind._fields
     )
-
-
-def _field(name: str, hint: Any, default: Any) -> Field:
-    if get_origin(hint) is not Annotated:
-        return Field(name, name, hint, default)
-    hint, *notes = get_args(hint)
-    stored = next((note.name for note in notes if isinstance(note, StoredAs)), name)
-    return Field(name, stored, hint, default, AddedLater in notes)
 
 
 def is_record(kind: Any) -> bool:
@@ -195,7 +170,7 @@ def record_to_json(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, o
         if field.name not in without
     )
     return {
-        field.stored: _field_to_json(field, value)
+        field.name: _field_to_json(field, value)
         for field, value in given
         if value != field.default
     }
@@ -211,12 +186,12 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
 
     ValueError naming the field that is unknown, missing or of another type.
     """
-    shape = {field.stored: field for field in fields_of(kind) if field.name not in given}
+    shape = {field.name: field for field in fields_of(kind) if field.name not in given}
     needed = {name for name, field in shape.items() if field.default is ...}
     wrong = (set(data) - set(shape)) | (needed - set(data))
     if wrong:
         raise ValueError(f"{kind.__name__} differs in the field {min(wrong)}")
-    read = {shape[name].name: _reader(shape[name].hint)(value) for name, value in data.items()}
+    read = {name: _reader(shape[name].hint)(value) for name, value in data.items()}
     return kind(**read, **given)
 
 

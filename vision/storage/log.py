@@ -349,11 +349,6 @@ class Store:
             with self._db.transaction() as db:
                 db.execute(FIRST_SEGMENT)
                 return 0, write_record(db, 0, GENESIS, {"log": {"version": LOG_VERSION, **header}})
-        if self._db.first("SELECT count(*) FROM sqlite_master WHERE name = 'outbox'"):
-            raise ConfigurationError(
-                f"[log] path: {self._db.path} was written by version 0.1.0, which nothing goes on "
-                "from; keep it, and give another [log] path"
-            )
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
                 f"[log] path: {self._db.path} is the log of another table or of other rules; give "

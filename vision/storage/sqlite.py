@@ -90,8 +90,7 @@ def state_of(path: Path) -> Closing:
     return Closing.OPEN if path.with_name(path.name + "-wal").exists() else Closing.TORN
 
 
-# `user_version` in the header of the file: set while a reader has it open. Logs of version 0.1.0
-# have 0 there at any time.
+# `user_version` in the header of the file: set while a reader has it open.
 CLOSED, OPEN = 0, 1
 HEADER_BYTES, VERSION_AT = 100, 60  # of an SQLite file: its header's length, where that number is
 TORN_WORDS = (

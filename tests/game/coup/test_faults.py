@@ -21,8 +21,6 @@ from vision.game.commands import (
 from vision.game.coup.fault_table import KINDS
 from vision.game.events import (
     BetsClosed,
-    CardRead,
-    CardRemoved,
     CutCardOut,
     Noticed,
     ResultEntered,
@@ -34,7 +32,7 @@ from vision.game.events import (
     Winner,
 )
 from vision.game.outputs import AlertState, ResultState, Severity
-from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
+from vision.game.rules import BurnKind, BurnRule, Rules
 
 Scene = Callable[[Dealer], object]
 NATURAL, STANDS, DRAWS = "9h 3c Kd Kc", "4h 4c 3d 3c", "2h 4c Kd Kc"
@@ -117,9 +115,14 @@ def then(*scenes: Scene) -> Scene:
     return play
 
 
-def notice(code: str, order: int | None = None) -> Scene:
+def notice(code: str) -> Scene:
     """Notice something."""
-    return lambda dealer: dealer.tell(Noticed(dealer.tick(), code, order, detail="seen"))
+    return lambda dealer: dealer.tell(Noticed(dealer.tick(), code, detail="seen"))
+
+
+def allege(code: str, order: int | None = None) -> Scene:
+    """Have sight allege something."""
+    return lambda dealer: dealer.allege(code, order)
 
 
 def entered(winner: Winner, **marks: bool) -> Scene:
@@ -201,8 +204,7 @@ def doubtful(second: str) -> Scene:
 
     def play(dealer: Dealer) -> None:
         order = dealer.lay(P1)
-        face, other = Card.parse("6h"), Card.parse(second)
-        dealer.tell(CardRead(dealer.tick(), order, face, 0.8, other))
+        dealer.read(order, "6h", 0.8, second)
         for slot, card in ((B1, "7c"), (P2, "Kd"), (B2, "Kc")):
             dealer.deal(slot, card)
 
@@ -214,41 +216,7 @@ def switched(face: str) -> Scene:
 
     def play(dealer: Dealer) -> None:
         dealer.hand(STANDS)
-        notice("SWITCH", 1)(dealer)
-        dealer.read(1, face)
-
-    return play
-
-
-def flash(order: int) -> Scene:
-    """See a card's face while it is carried."""
-    return notice("EXPOSED_EARLY", order)
-
-
-def flashed(order: int) -> Scene:
-    """Show the face of one of the first four on its way, and lay all of them face down."""
-
-    def play(dealer: Dealer) -> None:
-        for number, slot in enumerate((P1, B1, P2, B2), start=1):
-            dealer.out()
-            if number == order:
-                flash(order)(dealer)
-            dealer.lay(slot, number)
-
-    return play
-
-
-def early(count: int) -> Scene:
-    """Turn Punto's first card when that many are out, then the others."""
-
-    def play(dealer: Dealer) -> None:
-        faces = dict(enumerate(STANDS.split(), start=1))
-        for place in range(1, 5):
-            dealer.lay((P1, B1, P2, B2)[place - 1])
-            if place == count:
-                dealer.read(1, faces[1])
-        for place in range(2, 5):
-            dealer.read(place, faces[place])
+        dealer.see(dealer.sight.switch(dealer.tick(), 1, Card.parse(face)))
 
     return play
 
@@ -268,7 +236,7 @@ def removed(*places: int) -> Scene:
     def play(dealer: Dealer) -> None:
         dealer.hand(DRAWS)
         for place in places:
-            dealer.tell(CardRemoved(dealer.tick(), place))
+            dealer.take(place)
             dealer.lying.remove(place)
         dealer.tick(3_000)
         dealer.tell(TimePassed(dealer.now))
@@ -282,6 +250,7 @@ def over_hands(dealer: Dealer) -> None:
     order = dealer.out()
     dealer.clear()
     dealer.lay(P1, order)
+    dealer.allege("EARLY_DEAL", order)
 
 
 def bets(dealer: Dealer, *, closed: bool) -> None:
@@ -308,7 +277,6 @@ def copies(count: int) -> Scene:
 
 
 W, C, A, I = Severity.WARNING, Severity.CRITICAL, Severity.ADVISORY, Severity.INFO  # noqa: E741
-EARLY = Rules(dealing=Dealing.PUNTO_FIRST)
 CASES = (
     Case("OVER_P3_STAND", then(hands(STANDS), lambda d: d.lay(P3)), hands(DRAWS, (P3, "4h")),
          W, next_coup),
@@ -328,10 +296,10 @@ CASES = (
     Case("WRONG_HAND", orders(P1, P2), orders(P1, B1), W, next_coup),
     Case("WRONG_ORDER_INIT", orders(P1, P2, B1, B2), orders(P1, B1, P2, B2), W,
          then(orders(P3, B3), next_coup)),
-    Case("TWO_CARDS_OUT", then(orders(P1), notice("TWO_CARDS_OUT")), orders(P1), W, next_card),
+    Case("TWO_CARDS_OUT", then(orders(P1), allege("TWO_CARDS_OUT")), orders(P1), W, next_card),
     Case("EXPOSED_IN_SHOE", then(orders(P1), notice("EXPOSED_IN_SHOE")), orders(P1), W, next_card),
-    Case("EXPOSED_EARLY", early(3), early(4), I, settle, EARLY),
-    Case("EXPOSED_EARLY", flashed(4), then(flashed(0), flash(4)), W, settle, EARLY),
+    Case("EXPOSED_EARLY", then(orders(P1), allege("EXPOSED_EARLY", 1)), orders(P1), I, settle),
+    Case("EXPOSED_EARLY", then(orders(P1, B1), allege("EXPOSED_EARLY", 2)), orders(P1), W, settle),
     Case("EXCESS_CARRIED", carried, hands(STANDS), I),
     Case("EARLY_DEAL", over_hands, then(hands(STANDS), settle, orders(P1)), A, next_card),
     Case("EARLY_DEAL", lambda d: bets(d, closed=False), lambda d: bets(d, closed=True), A,
@@ -342,9 +310,9 @@ CASES = (
     Case("PREMATURE_CLEAR", then(orders(P1, B1, P2), settle, lambda d: d.tick(3_000),
          lambda d: d.tell(TimePassed(d.now))), then(hands(STANDS), settle), W, next_coup),
     Case("WRONG_REMOVED", removed(2), removed(), W, settle),
-    Case("RETURNED_TO_SHOE", then(orders(P1), notice("RETURNED_TO_SHOE")), orders(P1), C,
+    Case("RETURNED_TO_SHOE", then(orders(P1), allege("RETURNED_TO_SHOE")), orders(P1), C,
          next_card),
-    Case("FOREIGN_CARD", then(orders(P1), notice("FOREIGN_CARD", 1)), orders(P1), C, next_card),
+    Case("FOREIGN_CARD", then(orders(P1), allege("FOREIGN_CARD", 1)), orders(P1), C, next_card),
     Case("WRONG_RESULT", then(hands(STANDS), entered(Winner.BANCO)),
          then(hands(STANDS), entered(Winner.EGALITE)), C, next_coup),
     Case("WRONG_SIDE", then(hands(STANDS), entered(Winner.EGALITE, punto_pair=True)),
@@ -378,7 +346,7 @@ CASES = (
     Case("BURN_MISSED", then(started, hands(STANDS)), then(lambda d: started(d, False),
          hands(STANDS)), W, next_coup),
     Case("BURN_WRONG", burn(4), burn(5), W, next_coup),
-    Case("REVIEW", then(hands(STANDS), notice("REVIEW", 2)), hands(STANDS), A,
+    Case("REVIEW", then(hands(STANDS), lambda d: d.doubt("seen")), hands(STANDS), A,
          then(settle, next_coup), lasts=True),
     Case("MISREAD_RISK", doubtful("9h"), doubtful("6d"), A, then(settle, next_coup), lasts=True),
     Case("UNREAD", unread, hands(STANDS), A, settle),
@@ -398,7 +366,7 @@ CASES = (
     Case("EVIDENCE", notice("EVIDENCE"), orders(P1), W),
     Case("EVIDENCE_AT_RISK", notice("EVIDENCE_AT_RISK"), orders(P1), W),
     Case("UNSIGNED", notice("UNSIGNED"), orders(P1), W),
-    Case("RESTART_CONFIRM", then(orders(P1), notice("RESTART_CONFIRM", 1)), orders(P1), W,
+    Case("RESTART_CONFIRM", then(orders(P1), allege("RESTART_CONFIRM", 1)), orders(P1), W,
          then(settle, next_coup), lasts=True),
     Case("ORDERS", notice("ORDERS"), orders(P1), W),
     Case("LOGINS", notice("LOGINS"), orders(P1), W),

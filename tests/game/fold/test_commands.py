@@ -33,8 +33,6 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.events import (
-    CardPlaced,
-    CardRead,
     Noticed,
     Role,
     ShoeStarted,
@@ -309,7 +307,7 @@ def test_card_laid_right_by_the_dealer_needs_no_order() -> None:
     """A card that the dealer himself moves to its hand is no fault any more."""
     dealer = Dealer().start()
     dealer.hand("2h 7c Kd Kc", (B3, "6s"))
-    dealer.tell(CardPlaced(dealer.tick(), 5, P3))
+    dealer.lay(P3, 5)
     assert dealer.open == []
     assert dealer.result.faults == ()
     assert dealer.result.state is ResultState.FINAL
@@ -349,7 +347,7 @@ def test_carried_card_is_taken_back() -> None:
     """Undone before another card, the coup goes on with its alert open; its card can be burned."""
     dealer = Dealer().start()
     dealer.hand(STANDS)
-    dealer.tell(Noticed(dealer.tick(), "TWO_CARDS_OUT", 4))
+    dealer.allege("TWO_CARDS_OUT", 4)
     dealer.out()
     before, opened = dealer.table, dealer.open
     assert give(dealer, CarryCard(dealer.tick(), *INSPECTOR, 1)) == ""
@@ -429,7 +427,7 @@ def test_confirmed_reading_ends_the_doubt() -> None:
     """A dealer confirms a doubtful card, and the result is released."""
     dealer = Dealer().start()
     order = dealer.lay(P1)
-    dealer.tell(CardRead(dealer.tick(), order, Card.parse("6h"), 0.8, Card.parse("9h")))
+    dealer.read(order, "6h", 0.8, "9h")
     for slot, face in ((B1, "7c"), (P2, "Kd"), (B2, "Kc")):
         dealer.deal(slot, face)
     assert dealer.result.why == "review"

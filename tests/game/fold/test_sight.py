@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.game.dealer import B1, B2, INSPECTOR, P1, P2, Dealer, cards
+from tests.game.dealer import B1, B2, INSPECTOR, P1, P2, P3, Dealer, cards
 from vision.game.cards import DECK, Card
 from vision.game.commands import (
     BurnCard,
@@ -25,17 +25,17 @@ from vision.game.events import (
     CoupSeen,
     Life,
     SeenCard,
+    ShoeEnded,
     ShoeStarted,
     Slot,
     TimePassed,
     Winner,
 )
-from vision.game.outputs import AlertState, CardSeen, Ignored, ResultState
+from vision.game.outputs import AlertState, CardSeen, Ignored, ResultState, ShoeChanged
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
 
-STANDS = "P1:4h B1:4c P2:3d B2:3c"
-EARLY = {"EXPOSED_EARLY"}  # what sight alleges, and does not when it is told whole
+STANDS, HAND = "P1:4h B1:4c P2:3d B2:3c", "4h 4c 3d 3c"
 OUT, LYING, REMOVED, RETURNED = Life
 PLACES = dict(zip(["P1", "B1", "P2", "B2", "P3", "B3"], Slot, strict=True)) | {"-": None}
 
@@ -90,7 +90,7 @@ def table(rules: Rules | None = None) -> Table:
     return dealer
 
 
-# --- the same as card by card ---------------------------------------------------------------------
+# --- what was believed in between -----------------------------------------------------------------
 
 
 def deal_anyhow(dealer: Dealer, rng: Random) -> None:
@@ -123,22 +123,23 @@ def deal_anyhow(dealer: Dealer, rng: Random) -> None:
 
 @pytest.mark.parametrize("order", [(P1, B1, P2, B2), (P1, P2, B1, B2)], ids=["PBPB", "PPBB"])
 @pytest.mark.parametrize("dealing", Dealing)
-def test_coups_told_whole_are_those_told_card_by_card(
+def test_coup_said_once_is_what_it_was_said_step_by_step(
     dealing: Dealing, order: tuple[Slot, ...]
 ) -> None:
-    """Results, their faults and the alerts are the same, for right coups and for wrong ones."""
+    """What each coup came to is the same, for right coups and for wrong ones."""
     rules = Rules(dealing=dealing, deal_order=order)
     for seed in range(8):
-        told = []
-        for whole in (False, True):
-            dealer = Dealer(rules, whole=whole).start()
-            deal_anyhow(dealer, Random(seed))
-            results = [
-                (r.coup, r.state, r.why, r.winner, r.punto, r.banco, {*r.faults} - EARLY)
-                for r in dealer.results
-            ]
-            told.append((results, [code for code in dealer.raised if code not in EARLY]))
-        assert told[0] == told[1], seed
+        dealer, late = Dealer(rules).start(), Dealer(rules).start()
+        deal_anyhow(dealer, Random(seed))
+        last = {event.coup: event for event in dealer.events if isinstance(event, CoupSeen)}
+        for event in dealer.events:
+            if event in last.values() or isinstance(event, TimePassed):
+                late.tell(event)
+        stand = [
+            {r.coup: (r.why, r.winner, r.punto, r.banco, r.faults) for r in each.results}
+            for each in (dealer, late)
+        ]
+        assert stand[0] == stand[1], seed
 
 
 def test_messages_of_a_card_are_the_difference() -> None:
@@ -264,6 +265,71 @@ def test_coup_that_sight_did_not_begin_here_is_ignored() -> None:
     dealer.see("P1:9c", coup=7)
     assert isinstance(dealer.said[-1], Ignored)
     assert dealer.table.coup is None
+
+
+def test_coup_of_which_nothing_came_has_no_result() -> None:
+    """A shoe that ends after its last card went back ends without another coup's result."""
+    dealer = Dealer().start()
+    dealer.give_back(dealer.out())
+    dealer.tell(ShoeEnded(dealer.tick(), 416))
+    dealer.tell(ShoeStarted(dealer.tick(), "another"))
+    assert dealer.results == []
+    assert "SHOE_COUNT" not in dealer.raised
+
+
+def test_card_returned_after_it_was_read_is_counted_once() -> None:
+    """The face of a card that is in the shoe again counts as left in it."""
+    dealer = Dealer().start()
+    order = dealer.deal(P1, "9s")
+    dealer.give_back(order)
+    dealer.lying.remove(order)
+    assert sum(dealer.table.shoe.counts) == 0
+    dealer.deal(P1, "9s")
+    assert sum(dealer.table.shoe.counts) == 1
+
+
+def test_card_withdrawn_after_the_others_were_cleared_ends_the_coup() -> None:
+    """Where only a card that was none seemed to lie, the hands are cleared."""
+    dealer = Dealer().start()
+    dealer.hand(HAND)
+    order = dealer.lay(P3)
+    dealer.lying.remove(order)
+    dealer.clear()
+    assert dealer.table.coup is not None
+    assert dealer.table.coup.cleared_at is None
+    dealer.withdraw(order)
+    assert dealer.table.coup.cleared_at is not None
+    dealer.hand(HAND)
+    assert (dealer.result.coup, dealer.result.state) == (2, ResultState.FINAL)
+
+
+def test_card_withdrawn_from_an_earlier_coup_corrects_it() -> None:
+    """What sight comes to know late makes a new revision."""
+    dealer = Dealer().start()
+    dealer.hand(HAND)
+    dealer.deal(P3, "Jc")
+    dealer.clear()
+    dealer.hand(HAND)
+    dealer.withdraw(5)
+    result = dealer.result_of(1)
+    # Four cards made a result before there was a fifth; the next card made the over-draw stand.
+    assert (result.state, result.faults) == (ResultState.CORRECTED, ())
+    assert dealer.alerts["OVER_P3_STAND"].state is AlertState.RECTIFIED
+
+
+def test_burn_card_withdrawn_is_not_burned() -> None:
+    """A burn card that was none is one fewer, the first one too."""
+    dealer = Dealer().start()
+    dealer.tell(ShoeStarted(dealer.tick(), "x", watch_burn=True))
+    first = dealer.lay(None)
+    dealer.read(first, "2d")
+    dealer.lay(None)
+    dealer.withdraw(2)
+    assert (len(dealer.table.shoe.burned), dealer.table.shoe.burn_due) == (1, 3)
+    dealer.withdraw(1)
+    assert (len(dealer.table.shoe.burned), dealer.table.shoe.burn_due) == (0, None)
+    shoe = dealer.all(ShoeChanged)[-1]
+    assert (shoe.out, shoe.missed, shoe.burned) == (0, 0, 0)
 
 
 # --- sure, unsure, in doubt -----------------------------------------------------------------------

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from vision.game.commands import Command
 from vision.game.coup.fault_table import KINDS, Fault
-from vision.game.coup.state import Alerts, FaultAlert
-from vision.game.editions import Edition
+from vision.game.coup.state import Alerts, Coup, FaultAlert
 from vision.game.events import Role
 from vision.game.outputs import Alert, AlertChanged, AlertState, Deadline, Severity
 
@@ -101,7 +100,6 @@ class AlertContext(NamedTuple):
     coup: int
     at: int
     raised: int
-    edition: Edition
     gone: str = "no longer so"
 
 
@@ -146,7 +144,7 @@ def _raise(fault: Fault, name: str, context: AlertContext) -> Alert:
         shoe=context.shoe,
         coup=context.coup,
         raised_at=context.at,
-        deadline=fault.deadlines_in(context.edition)[0],
+        deadline=fault.deadlines[0],
         audience=kind.audience(fault.grade),
         order=fault.order,
         slot=fault.slot,
@@ -188,9 +186,7 @@ def _update(alert: Alert, fault: Fault, context: AlertContext) -> Alert:
             return alert
         state = ALERT_LIFE[alert.state][AlertEvent.FAULT_FOUND]
         return replace(fresh, state=state, raised_at=alert.raised_at)
-    kept = (
-        alert.deadline if alert.deadline in fault.deadlines_in(context.edition) else fresh.deadline
-    )
+    kept = alert.deadline if alert.deadline in fault.deadlines else fresh.deadline
     same = (alert.code, alert.severity, alert.text) == (fresh.code, fresh.severity, fresh.text)
     if same and alert.observed == fresh.observed and alert.deadline is kept:
         return alert
@@ -245,14 +241,24 @@ def _pass(alert: Alert, passed: tuple[Deadline, ...], at: int) -> Alert:
 def _later(alert: Alert) -> tuple[Deadline, ...]:
     """Return the time limits after the alert's next one."""
     deadlines = KINDS[alert.code].deadlines
-    # Under the first edition of the rules some alerts had a time limit that their kind has lost.
-    return deadlines[deadlines.index(alert.deadline) + 1 :] if alert.deadline in deadlines else ()
+    return deadlines[deadlines.index(alert.deadline) + 1 :]
 
 
 def is_holding(alerts: Alerts) -> bool:
     """Whether an alert is open that holds a result."""
     alerts_open = (tracked.alert for tracked in alerts if tracked.alert.state in OPEN)
     return any(KINDS[alert.code].holds for alert in alerts_open)
+
+
+def is_doubted(coup: Coup) -> bool:
+    """Whether sight is in doubt about the coup, and no person has ruled on it."""
+    ruled = (t for t in coup.alerts if t.alert.by and t.alert.state not in OPEN)
+    return bool(coup.doubt) and all(tracked.key != coup.doubt_key for tracked in ruled)
+
+
+def is_sure(coup: Coup) -> bool:
+    """Whether the coup lies as sight says: sight is sure of it, or a person has ruled so."""
+    return coup.stands or (not is_doubted(coup) if coup.doubt else coup.sure)
 
 
 # --- orders ---------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault, card_name, words_of
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, HandLayout, lay_out
-from vision.game.editions import Edition
 from vision.game.events import Allegation, Slot
 from vision.game.rules import Dealing, Rules
 
@@ -33,7 +32,6 @@ class FaultContext(NamedTuple):
     rules: Rules
     now: int
     surplus: frozenset[int] = frozenset()
-    edition: Edition = Edition.SECOND
 
 
 def totals_text(layout: HandLayout) -> str:
@@ -128,10 +126,6 @@ def _marked(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
     slot = context.layout.slot_of(card.order)
     name = card_name(slot, card.order)
     settled = marks.confirmed or marks.keyed is not None
-    if marks.early:
-        grade = 0 if slot is None or slot.is_punto else 1
-        text = words_of("EXPOSED_EARLY", slot=name)
-        yield replace(card_fault("EXPOSED_EARLY", card, slot, text), grade=grade)
     if is_contradicted(card):
         text = words_of("READ_CONFLICT", slot=name, card=card.card, other=marks.clash)
         yield replace(card_fault("READ_CONFLICT", card, slot, text), second=marks.clash)
@@ -229,7 +223,7 @@ def _first_four(context: FaultContext) -> list[Fault]:
             break
     else:
         return []
-    if not _are_consecutive(context.coup, cards) or _is_turn_open(context, cards, card):
+    if not _are_consecutive(context.coup, cards):
         return []
     if _can_be_moved(context, cards):
         code, text = "WRONG_HAND", _wrong_hand(f"Card {index + 1}", card, order[index])
@@ -243,37 +237,13 @@ def _first_four(context: FaultContext) -> list[Fault]:
 
 def _are_consecutive(coup: Coup, cards: tuple[DealtCard, ...]) -> bool:
     """Whether no card passed unseen between the first and the last of these."""
-    seen = [card.order for card in cards if not card.marks.found]
-    if not seen or seen[0] < 1 or seen[-1] < 1:  # keyed in: nobody knows when it left the shoe
+    if any(card.order < 1 for card in cards):  # keyed in: nobody knows when it left the shoe
         return False
-    known = {*coup.back, *(card.order for card in coup.cards if card.marks.found)}
-    between = range(seen[0], seen[-1] + 1)
-    return len(between) - sum(order in known for order in between) == len(seen)
-
-
-def _is_turn_open(context: FaultContext, cards: tuple[DealtCard, ...], card: DealtCard) -> bool:
-    """Whether a card of these, not seen all its way, may be a later one, still to be laid."""
-    if context.edition is Edition.FIRST:
-        return False
-    to_be_laid = any(other.placed_at is None for other in cards)
-    return (card.marks.found and to_be_laid) or _is_overtaken(context, card)
-
-
-def _is_overtaken(context: FaultContext, card: DealtCard) -> bool:
-    """Whether a card lies though one that left the shoe before it was laid nowhere so far.
-
-    One dealer lays cards as they leave, so that the earlier one may be none.
-    """
-    if card.placed_at is None:
-        return False
-    cards = context.coup.cards
-    unread = (c for c in cards[: cards.index(card)] if not c.marks.fate and c.face is None)
-    return any(c.placed_at is None and c.removed_at is None for c in unread)
+    between = range(cards[0].order, cards[-1].order + 1)
+    return len(between) - sum(order in between for order in coup.back) == len(cards)
 
 
 def _can_be_moved(context: FaultContext, cards: tuple[DealtCard, ...]) -> bool:
-    if context.edition is Edition.FIRST:
-        return False
     moved = any(card.marks.moved is not None for card in cards)
     return moved or not context.layout.opened
 
@@ -290,7 +260,7 @@ def _letters(slots: Iterator[Slot] | tuple[Slot, ...]) -> str:
 def _extras(context: FaultContext) -> Iterator[Fault]:
     """Find cards drawn where none was due, or lying with the wrong hand."""
     for card, code in context.layout.extras:
-        if not code or _is_count_open(context, card):
+        if not code:
             continue
         fault = card_fault(code, card, card.slot, _extra_text(context, card, code))
         doubted = _clearing(context, code, card.order)
@@ -302,20 +272,6 @@ def _extras(context: FaultContext) -> Iterator[Fault]:
             check_card=bool(doubted),
             waits=_are_in_doubt(context, doubted),
         )
-
-
-def _is_count_open(context: FaultContext, card: DealtCard) -> bool:
-    """Whether a card that is one too many is known by a count only, of cards not all followed.
-
-    A drawn card is told of before it is laid; but where others are on their way, or one was not
-    seen all its way, a card may have been counted twice, and a sign of the mouth alone may be none.
-    """
-    if context.edition is Edition.FIRST:
-        return False
-    if card.placed_at is not None or card.face is not None:
-        return _is_overtaken(context, card)
-    others = [c for c in context.coup.cards if c is not card and not c.marks.fate]
-    return card.marks.unseen or any(c.marks.found or c.placed_at is None for c in others)
 
 
 def _extra_text(context: FaultContext, card: DealtCard, code: str) -> str:
@@ -388,10 +344,8 @@ def _cleared_early(context: FaultContext) -> Iterator[Fault]:
 
 def _went_on(context: FaultContext, gone: DealtCard) -> bool:
     """Whether a card left the shoe after that one was taken away: no hand was being cleared."""
-    if context.edition is Edition.FIRST:
-        return False
-    # Of one that was found, or keyed in, nobody knows when it left.
-    later = (card for card in context.coup.cards if card.order > 0 and not card.marks.found)
+    # Of one that was keyed in nobody knows when it left.
+    later = (card for card in context.coup.cards if card.order > 0)
     # What is seen to be gone as the next one leaves was taken away before it.
     return any(card.placed_at and card.out_at >= _removed_at(gone) for card in later)
 
@@ -407,15 +361,14 @@ def _clearing(context: FaultContext, code: str, order: int | None) -> list[Dealt
         for card in context.coup.cards
         if card.marks.keyed is None and not card.marks.confirmed
         if any(
-            _would_vanish(context, card, other, (code, order)) for other in _others(context, card)
+            _would_vanish(context, card, other, (code, order)) for other in _others(card)
         )
     ]
 
 
-def _others(context: FaultContext, card: DealtCard) -> list[Card]:
+def _others(card: DealtCard) -> list[Card]:
     """Return what else the card may be: the second-best reading, and a different earlier one."""
-    earlier = is_contradicted(card) and context.edition is not Edition.FIRST
-    others = (card.second, card.marks.clash if earlier else None)
+    others = (card.second, card.marks.clash if is_contradicted(card) else None)
     return [other for other in others if other is not None]
 
 
@@ -432,6 +385,4 @@ def _would_vanish(
 
 def _are_in_doubt(context: FaultContext, cards: list[DealtCard]) -> bool:
     """Whether one of the cards is itself in doubt, so that no time limit makes the fault stand."""
-    if context.edition is Edition.FIRST:
-        return False
     return any(_is_doubtful(card, context.rules) or is_contradicted(card) for card in cards)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vision.game.cards import Card
-from vision.game.editions import Edition
 from vision.game.events import Role, Slot
 from vision.game.outputs import Deadline, Severity
 
@@ -31,8 +30,6 @@ NEXT_COUP = (Deadline.NEXT_COUP,)
 SHOE_END = (Deadline.SHOE_END,)
 CARD_THEN_COUP = NEXT_CARD + NEXT_COUP
 SETTLEMENT_THEN_COUP = SETTLEMENT + NEXT_COUP
-# What the first edition of the rules let lapse as the cards were cleared.
-LAPSED_ONCE = ("SWITCH", "MISREAD_RISK", "READ_CONFLICT", "RESTART_CONFIRM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +38,9 @@ class FaultKind:
 
     `severities` run from the fault's mildest state to its gravest, `deadlines` from the first to
     the last. `holds`: the result waits while an alert of it is open. `noticed`: it enters by a
-    `Noticed` event. `of_reader`: it is about the reading, not about the dealing, and so does not
-    stay with the result; one that holds it too is a doubt, which no time limit ends. `machine`: the
-    engineer sees it too.
+    `Noticed` event, `alleged`: by what sight alleges of a coup. `of_reader`: it is about the
+    reading, not about the dealing, and so does not stay with the result; one that holds it too is a
+    doubt, which no time limit ends. `machine`: the engineer sees it too.
     """
 
     code: str
@@ -52,6 +49,7 @@ class FaultKind:
     deadlines: tuple[Deadline, ...]
     holds: bool = False
     noticed: bool = False
+    alleged: bool = False
     of_reader: bool = False
     machine: bool = False
 
@@ -66,12 +64,6 @@ class FaultKind:
         if self.machine:
             audience.append(Role.ENGINEER)
         return tuple(audience)
-
-    def deadlines_in(self, edition: Edition) -> tuple[Deadline, ...]:
-        """Return its time limits under that edition of the rules."""
-        if edition is Edition.FIRST and self.code in LAPSED_ONCE:
-            return SETTLEMENT
-        return self.deadlines
 
     def severity(self, grade: int) -> Severity:
         """Return its severity in its state of that grade, the gravest beyond the last."""
@@ -108,9 +100,10 @@ class Fault:
         """Its row of the table."""
         return KINDS[self.code]
 
-    def deadlines_in(self, edition: Edition) -> tuple[Deadline, ...]:
-        """Return its time limits under that edition of the rules."""
-        return ANY_TIME if self.waits else self.kind.deadlines_in(edition)
+    @property
+    def deadlines(self) -> tuple[Deadline, ...]:
+        """Its time limits."""
+        return ANY_TIME if self.waits else self.kind.deadlines
 
 
 _K = FaultKind
@@ -139,23 +132,23 @@ _TABLE = (
        CARD_THEN_COUP, holds=True),
     # --- the cards on the table
     _K("TWO_CARDS_OUT", "Two cards left the shoe together.", (WARNING,), NEXT_CARD,
-       holds=True, noticed=True),
+       holds=True, alleged=True),
     _K("EXPOSED_IN_SHOE", "Card face up in the shoe.", (WARNING,), NEXT_CARD, noticed=True),
     _K("EXPOSED_EARLY", "Card {slot} exposed before its time.", (INFO, WARNING), SETTLEMENT,
-       noticed=True),
+       alleged=True),
     _K("EXCESS_CARRIED", "Coup starts with a card carried over: {card}.", (INFO,), ANY_TIME),
-    _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD, noticed=True),
+    _K("EARLY_DEAL", "Card out {before}.", (ADVISORY,), NEXT_CARD, alleged=True),
     _K("SWITCH", "Card in {slot} was {card}, now {now}.", (CRITICAL,), ANY_TIME,
-       holds=True, noticed=True),
+       holds=True, alleged=True),
     _K("CARD_UNACCOUNTED", "Card {order} left the shoe and is not on the table.", (WARNING,),
-       SETTLEMENT, noticed=True, of_reader=True),
+       SETTLEMENT, alleged=True, of_reader=True),
     _K("PREMATURE_CLEAR", "Cards removed before the result.", (WARNING,), SETTLEMENT_THEN_COUP,
        holds=True),
     _K("WRONG_REMOVED", "Card {slot} removed before the result.", (WARNING,), SETTLEMENT,
-       noticed=True),
+       alleged=True),
     _K("RETURNED_TO_SHOE", "Card returned to the shoe.", (CRITICAL,), NEXT_CARD,
-       holds=True, noticed=True),
-    _K("FOREIGN_CARD", "Unknown card.", (CRITICAL,), NEXT_CARD, holds=True, noticed=True),
+       holds=True, alleged=True),
+    _K("FOREIGN_CARD", "Unknown card.", (CRITICAL,), NEXT_CARD, holds=True, alleged=True),
     # --- the result
     _K("WRONG_RESULT", "Cards: {ours}. Entered: {theirs}.", (CRITICAL,),
        SETTLEMENT_THEN_COUP, holds=True),
@@ -178,15 +171,15 @@ _TABLE = (
     _K("BURN_WRONG", "Burned {burned}, the rule requires {due}.", (WARNING,), NEXT_COUP),
     # --- the reading
     _K("REVIEW", "Reader in doubt about {about}: compare the cards.", (ADVISORY,), ANY_TIME,
-       holds=True, noticed=True, of_reader=True),
+       holds=True, of_reader=True),
     _K("MISREAD_RISK", "Read {slot}: {card} or {second}? Confirm.", (ADVISORY,), ANY_TIME,
        holds=True, of_reader=True),
     _K("UNREAD", "Card {slot} not read: key it in.", (ADVISORY, WARNING), SETTLEMENT,
        of_reader=True),
     _K("READ_CONFLICT", "{slot} read as {card} and {other}.", (WARNING,), ANY_TIME,
-       holds=True, noticed=True, of_reader=True),
+       holds=True, alleged=True, of_reader=True),
     _K("RESTART_CONFIRM", "Cards moved while the reader was off. Confirm the coup.", (WARNING,),
-       ANY_TIME, holds=True, noticed=True, of_reader=True),
+       ANY_TIME, holds=True, alleged=True, of_reader=True),
     # --- people
     _K("CALLED", "{who} calls the inspector.", (WARNING,), ANY_TIME),
     # --- the machine

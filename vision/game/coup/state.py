@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cache, lru_cache
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from vision.game.cards import Card
 from vision.game.coup.fault_table import Fault
-from vision.game.editions import Edition
 from vision.game.events import Allegation, ResultEntered, Slot
 from vision.game.outputs import Alert, CoupResult
 from vision.game.rules import Rules
@@ -27,19 +26,11 @@ from vision.game.tableau import BANCO, NOWHERE, PUNTO, ExtraCard, check_draws, o
 # --- the state ------------------------------------------------------------------------------------
 
 
-class StoredAs(NamedTuple):
-    """The name under which checkpoints store a field that has another name here."""
-
-    name: str
-
-
 class Marks(NamedTuple):
     """What holds for few cards only: orders about the card, and doubts about its reading.
 
-    `fate`: "burned" or "carried". `declined`: the face lies open and was not read. `early`: exposed
-    before its time. `clash`: a different earlier reading. `switched`: the face read after the
-    result, or after the card was hidden. `found`: nobody saw it leave the shoe, or which of
-    those that left it is. `unseen`: the mouth of the shoe alone gave it to leave.
+    `fate`: "burned" or "carried". `declined`: the face lies open and was not read. `clash`: a
+    different earlier reading. `switched`: the other face that lies in its place now.
     """
 
     keyed: Card | None = None
@@ -47,11 +38,8 @@ class Marks(NamedTuple):
     fate: str = ""
     confirmed: bool = False
     declined: bool = False
-    early: bool = False
     clash: Card | None = None
     switched: Card | None = None
-    found: bool = False
-    unseen: bool = False
 
 
 NO_MARKS = Marks()
@@ -129,7 +117,7 @@ class Coup(NamedTuple):
     free: bool = False
     entered: ResultEntered | None = None
     noticed: tuple[Fault, ...] = ()
-    alerts: Annotated[Alerts, StoredAs("told")] = ()
+    alerts: Alerts = ()
     result: CoupResult | None = None
     shown: CoupResult | None = None
     complete: bool = False
@@ -229,7 +217,7 @@ class Undo(NamedTuple):
     free: bool
     unseen: bool
     marks: tuple[tuple[int, Marks], ...]
-    alerts: Annotated[Alerts, StoredAs("told")]
+    alerts: Alerts
     carried: int | None = None
 
 
@@ -239,8 +227,7 @@ class Table(NamedTuple):
     `done` are this shoe's coups before the running one, coup n at index n - 1. `alerts` are those
     about the shoe and the reader, `earlier_alerts` those of earlier shoes that nobody closed;
     `alerts_raised` counts all alerts there ever were. A `shoe` without a name: nothing has been
-    seen yet. `bets_closed` is `None` at a table that never reports it. `edition`: by which rules it
-    goes; a checkpoint that does not say so is of the first.
+    seen yet. `bets_closed` is `None` at a table that never reports it.
     """
 
     rules: Rules
@@ -251,14 +238,13 @@ class Table(NamedTuple):
     shoes: int = 0
     done: tuple[Coup, ...] = ()
     noticed: tuple[Fault, ...] = ()
-    alerts: Annotated[Alerts, StoredAs("told")] = ()
-    earlier_alerts: Annotated[Alerts, StoredAs("kept")] = ()
-    alerts_raised: Annotated[int, StoredAs("alerts")] = 0
+    alerts: Alerts = ()
+    earlier_alerts: Alerts = ()
+    alerts_raised: int = 0
     blind_since: int | None = None
     bets_closed: bool | None = None
     free_next: bool = False
     undo: tuple[Undo, ...] = ()
-    edition: Edition = Edition.FIRST
 
     @property
     def coups(self) -> tuple[Coup, ...]:
@@ -325,7 +311,7 @@ def waiting_times(coup: Coup, rules: Rules) -> list[int]:
 
 def new_table(rules: Rules | None = None) -> Table:
     """Return a table at which nothing has happened yet, under these rules (default: `Rules()`)."""
-    return Table(rules=rules or Rules(), edition=Edition.SECOND)
+    return Table(rules=rules or Rules())
 
 
 # --- how the cards of a coup lie ------------------------------------------------------------------

@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vision.game.commands import Command
-from vision.game.coup.alerts import BEFORE_NEXT_COUP, AlertContext, pass_deadlines, reconcile
-from vision.game.coup.doubts import alleged, is_sure, open_reviews
+from vision.game.coup.alerts import (
+    BEFORE_NEXT_COUP,
+    AlertContext,
+    is_doubted,
+    is_sure,
+    pass_deadlines,
+    reconcile,
+)
 from vision.game.coup.fault_finding import FaultContext, find, rests_on_layout
 from vision.game.coup.fault_table import Fault
 from vision.game.coup.results import (
@@ -145,7 +151,7 @@ class Transition:
         if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)
         over = coup.is_over(at, rules.removed_after_ms)
-        publishing = Publishing(shoe.name, at, over, self.actor, _is_sure(coup))
+        publishing = Publishing(shoe.name, at, over, self.actor, is_sure(coup))
         coup, result = publish(coup, layout, faults, publishing)
         complete = layout.complete and all(card.face is not None for card in layout.cards)
         if complete != coup.complete:
@@ -161,15 +167,14 @@ class Transition:
     def _find(self, coup: Coup, layout: HandLayout) -> tuple[Fault, ...]:
         """Find the coup's faults, but for those that rest on a doubt of sight."""
         table = self.table
-        context = FaultContext(
-            coup, layout, table.rules, self.at, table.shoe.surplus, table.edition
-        )
-        faults = find(context)
+        faults = find(FaultContext(coup, layout, table.rules, self.at, table.shoe.surplus))
         if coup.entered is not None:
             faults += entered_faults(coup, layout)
-        if not _is_sure(coup):
+        if not is_sure(coup):
             faults = tuple(fault for fault in faults if not rests_on_layout(fault.key))
-        return alleged(context, faults) if coup.noticed or coup.doubt else faults
+        if not is_doubted(coup):
+            return faults
+        return tuple(f for f in faults if f.kind.of_reader or f in coup.noticed)
 
     def with_alerts(self, coup: Coup) -> Coup:
         """Return the coup with its alerts as its faults now are, its result left as it is."""
@@ -177,9 +182,9 @@ class Transition:
 
     def _reconcile(self, coup: Coup, faults: tuple[Fault, ...], *, late: bool) -> Coup:
         """Bring the alerts of a coup in line with its faults."""
-        gone = "a card of the coup is in doubt" if open_reviews(coup) else "no longer so"
+        gone = "a card of the coup is in doubt" if is_doubted(coup) else "no longer so"
         # Until sight is sure how the coup lies, what was alleged of it is neither so nor not so.
-        waits = not _is_sure(coup) and not coup.doubt
+        waits = not is_sure(coup) and not coup.doubt
         left = [t for t in coup.alerts if not waits or not rests_on_layout(t.key)]
         after = self._reconciled(tuple(left), faults, coup.number, gone)
         kept = [tracked for tracked in coup.alerts if tracked not in left]
@@ -193,9 +198,7 @@ class Transition:
         self, alerts: Alerts, faults: tuple[Fault, ...], coup: int, gone: str = "no longer so"
     ) -> Alerts:
         table = self.table
-        context = AlertContext(
-            table.shoe.name, coup, self.at, table.alerts_raised, table.edition, gone
-        )
+        context = AlertContext(table.shoe.name, coup, self.at, table.alerts_raised, gone)
         after = reconcile(alerts, faults, context)
         self.table = self.table._replace(alerts_raised=after.raised)
         self.outputs += after.changes
@@ -249,10 +252,6 @@ class Transition:
             alerts, changes = pass_deadlines(self.table.alerts, deadlines, self.at)
             self.table = self.table._replace(alerts=alerts)
             self.outputs += changes
-
-
-def _is_sure(coup: Coup) -> bool:
-    return (coup.sure and not coup.doubt) or is_sure(coup)
 
 
 def without(faults: Iterable[Fault], key: str) -> tuple[Fault, ...]:

@@ -1,12 +1,9 @@
 """Where one coup ends and the next begins, and one shoe and the next; the burn between.
 
-The border between two coups is physical and never depends on a face: a card that leaves the shoe
-while the hands still lie belongs to them, and is one too many if none is due; once they are cleared
-it is the first of the next coup.
-
-The burn is checked only where it is known to be card: from `ShoeStarted(watch_burn=True)`, or once
-the first cards of a shoe lie face up in no slot. A camera that begins at the first coup therefore
-never reports a missing burn.
+Which coup a card is of, sight says, and it never depends on a face. The burn is checked only where
+it is known to be one: from `ShoeStarted(watch_burn=True)`, or once the first cards of a shoe lie in
+no slot, the first one open. A camera that begins at the first coup therefore never reports a
+missing burn.
 """
 
 from __future__ import annotations
@@ -19,10 +16,10 @@ from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE, is_holding
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
 from vision.game.coup.transition import Transition
-from vision.game.editions import Edition
 from vision.game.outputs import AlertChanged, AlertState, CoupsChanged, Deadline
 from vision.game.rules import BurnKind, BurnRule, Rules
 
+EXPOSED = "EXPOSED_IN_SHOE"
 FEWEST = 6  # cards that a coup can need: three for each hand
 EVERY_DEADLINE = (*BEFORE_NEXT_COUP, Deadline.SHOE_END)
 
@@ -74,8 +71,7 @@ def _left_open(table: Table, keys: set[str]) -> Iterator[FaultAlert]:
 
 def _part(transition: Transition, coup: Coup) -> None:
     """Raise an alert for a coup that is left held; closing it ends the dispute."""
-    doubted = transition.table.edition is not Edition.FIRST and is_holding(coup.alerts)
-    if (coup.hold or doubted) and not coup.void:
+    if (coup.hold or is_holding(coup.alerts)) and not coup.void:
         fault = Fault("held", "HELD_OVER", words_of("HELD_OVER", coup=coup.number))
         transition.evaluate(coup._replace(noticed=(*coup.noticed, fault)), show=False)
 
@@ -97,7 +93,7 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
         started_at=cards[0].out_at if cards else transition.at,
         changed_at=transition.at,
         cards=cards,
-        unseen=not cards or (table.blind_since is not None and table.edition is not Edition.FIRST),
+        unseen=not cards or table.blind_since is not None,
         free=table.free_next,
         noticed=faults,
         first=cards[0].order if cards else transition.shoe.last + 1,
@@ -111,11 +107,11 @@ def begin(transition: Transition, cards: tuple[DealtCard, ...], *noticed: Fault)
     return coup
 
 
-def take_ahead(transition: Transition, coup: Coup, orders: range) -> Coup:
-    """Return the coup with what was noticed of these cards while they were in the shoe."""
+def take_ahead(transition: Transition, coup: Coup) -> Coup:
+    """Return the coup with what was noticed of its card while that was in the shoe."""
     table = transition.table
-    faults = tuple(fault for fault in table.noticed if fault.order in orders)
-    if not faults or table.edition is Edition.FIRST:
+    faults = tuple(fault for fault in table.noticed if fault.code == EXPOSED)
+    if not faults:
         return coup
     keys = {fault.key for fault in faults}
     alerts = []
@@ -161,43 +157,6 @@ def finish(transition: Transition, coup: Coup) -> None:
         for code in dict.fromkeys(lapsed)
     )
     transition.evaluate(coup._replace(noticed=(*coup.noticed, *passed)), show=False)
-
-
-def split(transition: Transition, coup: Coup, index: int) -> Coup:
-    """Begin the next coup with the card at that index of the running one, and those after it.
-
-    It was taken for one more card of a coup whose hands still lay; now it lies where a first card
-    lies. Before the first coup, cards that never lay in a slot were burned.
-    """
-    before, after = coup.cards[:index], coup.cards[index:]
-    shoe = transition.shoe
-    if (
-        coup.number == 1
-        and coup.result is None
-        and burns(transition)
-        and all(card.slot is None for card in before)
-    ):
-        transition.coup = None
-        end_burn(transition, shoe._replace(burned=(*shoe.burned, *before)))
-        return begin(transition, after)
-    cleared = max((card.removed_at or 0 for card in before), default=transition.at)
-    transition.set_coup(coup._replace(cards=before, cleared_at=cleared))
-    text = words_of("EARLY_DEAL", before="before the hands were cleared")
-    early = Fault("early", "EARLY_DEAL", text, order=after[0].order)
-    begun = begin(transition, after, *((early,) if after[0].out_at < cleared else ()))
-    if not coup.unseen or transition.table.edition is Edition.FIRST:
-        return begun
-    transition.coup = begun._replace(unseen=True)  # its first cards came when the other's did
-    return transition.coup
-
-
-def begin_burn(transition: Transition, coup: Coup) -> None:
-    """Take the cards of what seemed the first coup as burn cards."""
-    shoe = ensure_shoe(transition)
-    transition.coup = None
-    due = burn_due(transition.rules.burn, coup.cards[0].face)
-    burned = (*shoe.burned, *coup.cards)
-    transition.shoe = shoe._replace(burning=True, burned=burned, burn_due=due)
 
 
 def burns(transition: Transition) -> bool:
@@ -247,9 +206,8 @@ def last_coup(table: Table) -> int:
     rules, coup = table.rules, table.coup
     if coup is not None and not (coup.complete or coup.void or coup.cleared_at is not None):
         return coup.number + rules.coups_after_cut
-    is_last = rules.cut_first_is_last or table.edition is Edition.FIRST
     comes = 1 if coup is None else coup.number + 1
-    return comes + max(0, rules.coups_after_cut - is_last)
+    return comes + max(0, rules.coups_after_cut - rules.cut_first_is_last)
 
 
 def begin_faults(table: Table, number: int, card: DealtCard) -> Iterable[Fault]:
@@ -281,54 +239,3 @@ def new_shoe(rules: Rules, name: str, *, watch_burn: bool, partial: bool) -> Sho
     due = burn_due(rules.burn, None) if watch_burn else None
     burning = watch_burn and rules.burn.kind is not BurnKind.NONE
     return Shoe(name=name, burning=burning, burn_due=due, partial=partial)
-
-
-# --- burn cards -----------------------------------------------------------------------------------
-
-
-def is_burn_enough(shoe: Shoe) -> bool:
-    """Whether as many cards were burned as the rule asks."""
-    return shoe.burn_due is not None and len(shoe.burned) >= shoe.burn_due
-
-
-def set_burn_card(transition: Transition, event: str, card: DealtCard) -> None:
-    """Replace a burn card and report it."""
-    shoe = transition.shoe
-    burned = tuple(card if old.order == card.order else old for old in shoe.burned)
-    due = shoe.burn_due
-    if burned[0].order == card.order:
-        due = burn_due(transition.rules.burn, card.face)
-    transition.shoe = shoe._replace(burned=burned, burn_due=due)
-    transition.report_card(event, 0, card)
-    transition.report_shoe()
-
-
-def burn_card_placed(transition: Transition, card: DealtCard) -> None:
-    """Put a burn card down; where it lies in a slot, the burn is over and the first coup begins."""
-    shoe = transition.shoe
-    if card.slot is None or not shoe.burning:
-        set_burn_card(transition, "placed", card)
-        return
-    index = [burned.order for burned in shoe.burned].index(card.order)
-    after = shoe.burned[index + 1 :]
-    end_burn(transition, shoe._replace(burned=shoe.burned[:index]))
-    coup = begin(transition, (card, *after))
-    transition.report_card("placed", coup.number, card)
-    transition.evaluate(coup)
-    transition.report_shoe()
-
-
-def detect_burn(transition: Transition) -> None:
-    """Take the first cards of a shoe as burned where they lie in no slot, the first one open."""
-    coup = transition.coup
-    if coup is None or coup.number > 1 or not coup.cards:
-        return
-    if not burns(transition) or transition.shoe.burned or coup.result is not None:
-        return
-    first = coup.cards[0]
-    if first.card is None or any(card.slot is not None for card in coup.cards):
-        return
-    aside = len(coup.cards) > 1 and all(card.placed_at is not None for card in coup.cards)
-    if aside or first.removed_at is not None:
-        begin_burn(transition, coup)
-        transition.report_shoe()

@@ -19,8 +19,7 @@ from vision.game.commands import (
     ResultStands,
     VoidCoup,
 )
-from vision.game.coup.alerts import LIVE, rectified
-from vision.game.coup.doubts import REVIEW, cards_in_review, open_reviews
+from vision.game.coup.alerts import LIVE, is_doubted, rectified
 from vision.game.coup.fault_finding import of_sight
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import (
@@ -36,10 +35,9 @@ from vision.game.coup.state import (
     lay_out,
 )
 from vision.game.coup.transition import Transition
-from vision.game.editions import Edition
 from vision.game.events import Role
 from vision.game.fold.boundaries import begin
-from vision.game.fold.cards import recount
+from vision.game.fold.counts import recount
 from vision.game.outputs import AlertChanged
 
 # --- whether it can be done -----------------------------------------------------------------------
@@ -60,8 +58,6 @@ def coup_refusal(table: Table, command: CoupCommand) -> str:
             return _move_refusal(layout, command)
         case ResultStands() if not layout.opened or any(c.face is None for c in layout.cards):
             return "not all its cards are known: key them in, or void it"
-        case BurnCard() if coup.cards and coup.cards[-1].order in cards_in_review(coup):
-            return ""
         case BurnCard() | CarryCard() if not _is_excess(coup, layout):
             return "its last card was due: there is none to burn or to carry over"
         case CarryCard() if table.coup is None or coup.number != table.coup.number:
@@ -128,7 +124,7 @@ def _rule(transition: Transition, coup: Coup, command: CoupCommand) -> None:
         case ResultStands():
             before = coup
             coup = _rectify(transition, coup, command, remedy="R1")
-            if open_reviews(before):
+            if is_doubted(before):
                 # What was not alleged for a doubt is so now, and stands with the rest.
                 coup = transition.with_alerts(coup)
                 coup = _rectify(transition, coup, command, remedy="R1")
@@ -150,13 +146,10 @@ def _confirm(transition: Transition, coup: Coup, command: Command) -> None:
         card.marked(card.marks._replace(confirmed=True)) if card.card else card
         for card in coup.cards
     )
-    noticed = coup.noticed
-    if transition.table.edition is Edition.FIRST:
-        noticed = tuple(fault for fault in noticed if fault.code != "RESTART_CONFIRM")
-    for fault in (*noticed, *of_sight(coup)):
-        if fault.code in (REVIEW, "RESTART_CONFIRM"):
+    for fault in of_sight(coup):
+        if fault.code in ("REVIEW", "RESTART_CONFIRM"):
             coup = _rectify(transition, coup, command, remedy="", key=fault.key)
-    transition.evaluate(coup._replace(cards=cards, unseen=False, noticed=noticed))
+    transition.evaluate(coup._replace(cards=cards, unseen=False))
 
 
 def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
@@ -165,11 +158,12 @@ def _correct(transition: Transition, coup: Coup, command: CorrectCard) -> None:
         at = transition.at
         card = DealtCard(order=-1 - command.slot, out_at=at, placed_at=at, slot=command.slot)
         coup = coup._replace(cards=(*coup.cards, card))
-    faces = (card.face, command.card)
+    before = coup.cards
     card = card.marked(card.marks._replace(keyed=command.card))
-    transition.set_coup(coup.with_card(card))
+    coup = coup.with_card(card)
+    transition.set_coup(coup)
     transition.report_card("keyed", coup.number, card)
-    recount(transition, card.order, coup.number, faces)
+    recount(transition, coup, before, coup.cards)
 
 
 def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
@@ -183,11 +177,9 @@ def _move(transition: Transition, coup: Coup, command: MoveCard) -> None:
 
 
 def _burn(transition: Transition, coup: Coup, command: BurnCard) -> None:
-    """Burn the last card of a coup, dealt where none was due, or in doubt."""
+    """Burn the last card of a coup, dealt where none was due."""
     card = coup.cards[-1]
-    keys = [fault.key for fault in open_reviews(coup) if fault.order == card.order]
-    for key in (f"extra:{card.order}", *keys):
-        coup = _rectify(transition, coup, command, remedy="R5", key=key)
+    coup = _rectify(transition, coup, command, remedy="R5", key=f"extra:{card.order}")
     transition.evaluate(coup.with_card(card.marked(card.marks._replace(fate="burned"))))
 
 
@@ -271,26 +263,23 @@ def undo(transition: Transition) -> None:
 
 def _take_back(transition: Transition, coup: Coup, last: Undo) -> None:
     marks = dict(last.marks)
-    faces = [(card.order, card.face) for card in coup.cards]
     cards = tuple(
         card.marked(_with_orders_of(marks.get(card.order, NO_MARKS), card))
         for card in coup.cards
         if card.order > 0 or card.order in marks
     )
-    transition.set_coup(
-        coup._replace(
-            cards=cards,
-            void=last.void,
-            hold=last.hold,
-            stands=last.stands,
-            free=last.free,
-            unseen=coup.unseen or last.unseen,
-            alerts=_reopened(transition, coup, last),
-        )
+    before = coup.cards
+    coup = coup._replace(
+        cards=cards,
+        void=last.void,
+        hold=last.hold,
+        stands=last.stands,
+        free=last.free,
+        unseen=coup.unseen or last.unseen,
+        alerts=_reopened(transition, coup, last),
     )
-    after = {card.order: card.face for card in cards}
-    for order, before in faces:
-        recount(transition, order, last.coup, (before, after.get(order)))
+    transition.set_coup(coup)
+    recount(transition, coup, before, cards)
 
 
 def _with_orders_of(before: Marks, card: DealtCard) -> Marks:

@@ -19,8 +19,16 @@ from vision.game.coup.results import live
 from vision.game.coup.state import Coup, DealtCard, Marks
 from vision.game.coup.transition import Transition
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
-from vision.game.fold.boundaries import begin, burn_due, burns, end_burn, ensure_shoe, judge_burn
-from vision.game.fold.cards import check_cut_card, recount_cards
+from vision.game.fold.boundaries import (
+    begin,
+    burn_due,
+    burns,
+    end_burn,
+    ensure_shoe,
+    judge_burn,
+    take_ahead,
+)
+from vision.game.fold.counts import check_cut_card, recount
 from vision.game.outputs import CoupLive, Deadline
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
@@ -55,17 +63,21 @@ def coup_seen(transition: Transition, event: CoupSeen) -> None:
 
 def _begin(transition: Transition, event: CoupSeen, cards: Sequence[SeenCard]) -> Coup:
     """Begin the next coup; one that began with a card carried over by order is sight's next."""
-    coup = transition.coup
+    before = transition.coup
     transition.shoe = transition.shoe._replace(sight=event.coup)
-    if coup is not None and coup.carried and not coup.sight:
-        coup = coup._replace(sight=event.coup)
+    if before is not None and before.carried and not before.sight:
+        coup = before._replace(sight=event.coup)
         transition.set_coup(coup)
         return coup
     transition.pass_table_deadlines((Deadline.NEXT_CARD,))
     if transition.shoe.burning:
         end_burn(transition, transition.shoe)
     coup = begin(transition, (DealtCard(cards[0].order, cards[0].out_at),))
-    transition.coup = begun = coup._replace(sight=event.coup, cards=())
+    unseen = coup.unseen
+    if before is not None and before.unseen:
+        # A card that left while those hands lay may have done so when something passed unseen.
+        unseen |= cards[0].out_at < (before.cleared_at or transition.at)
+    transition.coup = begun = coup._replace(sight=event.coup, cards=(), unseen=unseen)
     return begun
 
 
@@ -80,12 +92,14 @@ def _replace(
         transition.pass_table_deadlines((Deadline.NEXT_CARD,))
         before = transition.pass_coup_deadlines(before, (Deadline.NEXT_CARD,))
         coup = coup._replace(alerts=before.alerts)
+    if len(coup.cards) > len(before.cards):
+        coup = take_ahead(transition, coup)
     gone = coup.cleared_at is not None and before.cleared_at is None and coup.over_at is None
     transition.set_coup(coup)
     _count(transition, before, coup)
     _report_cards(transition, coup.number, before.cards, coup.cards)
     show = coup.cleared_at is None and _shown(transition, before) != _shown(transition, coup)
-    recount_cards(transition, coup, before.cards, coup.cards, show=show)
+    recount(transition, coup, before.cards, coup.cards, show=show)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:
@@ -127,7 +141,7 @@ def _with_cards(
 def _is_of_sight(code: str) -> bool:
     """Whether sight may allege that of a coup."""
     kind = KINDS.get(code)
-    return kind is not None and kind.noticed and not kind.machine
+    return kind is not None and kind.alleged
 
 
 def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[DealtCard | None]:
@@ -296,7 +310,7 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
     numbers = Coup(0, event.at, event.at)
     _count(transition, numbers._replace(cards=before), numbers._replace(cards=after))
     _report_cards(transition, 0, before, after)
-    recount_cards(transition, None, before, after)
+    recount(transition, None, before, after)
     if not burning:
         judge_burn(transition)
     transition.report_shoe()

@@ -2,13 +2,13 @@
 
 Theory of operation. The state is what was seen and what was ordered, no more: cards in the order in
 which they left the shoe, where each came to rest, how each was read, and the orders of supervisors.
-An event adds one such fact to one coup, and the coup is then evaluated: its cards are laid out in
-two hands, the tableau checks each card against what was due when it left the shoe, faults are found
+An event changes what is known of one coup, which is then evaluated: its cards are laid out in two
+hands, the tableau checks each card against what was due when it left the shoe, faults are found
 and compared with the alerts there are, and a result is published if it is new. So nothing depends
 on the order in which faces come to be known: face up, face down, Punto turned first, a card keyed
 in after an hour, all end the same.
 
-    cards     (what the camera sees of a card) -+
+    sight     (what the camera saw of a coup)   -+
     commands  (orders)                          +-> lay_out -> find -> reconcile -> publish
     this file (view, shoe, entered results)    -+
 
@@ -24,15 +24,8 @@ from vision.game.commands import Command
 from vision.game.coup.fault_table import Fault, words_of
 from vision.game.coup.state import Coup, Table
 from vision.game.coup.transition import Transition, without
-from vision.game.editions import Edition, edition_of
 from vision.game.events import (
     BetsClosed,
-    CardFound,
-    CardOut,
-    CardPlaced,
-    CardRead,
-    CardRemoved,
-    CardWithdrawn,
     CoupSeen,
     CutCardOut,
     Event,
@@ -46,9 +39,7 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
-from vision.game.fold.amendments import card_found, card_withdrawn
 from vision.game.fold.boundaries import begin, end_shoe, ensure_shoe, last_coup, start_shoe
-from vision.game.fold.cards import card_out, card_placed, card_read, card_removed
 from vision.game.fold.commands import order
 from vision.game.fold.noticed import noticed
 from vision.game.fold.sight import coup_seen
@@ -67,18 +58,6 @@ def step(table: Table, event: Event) -> tuple[Table, tuple[Output, ...]]:
 
 def _handle(transition: Transition, event: Event) -> None:  # one case for each event there is
     match event:
-        case CardOut():
-            card_out(transition, event)
-        case CardPlaced():
-            card_placed(transition, event)
-        case CardRead():
-            card_read(transition, event)
-        case CardRemoved():
-            card_removed(transition, event)
-        case CardFound():
-            card_found(transition, event)
-        case CardWithdrawn():
-            card_withdrawn(transition, event)
         case CoupSeen():
             coup_seen(transition, event)
         case TimePassed():
@@ -123,8 +102,7 @@ def _set_clock(transition: Transition) -> None:
 
 def _started(transition: Transition, event: Started) -> None:
     """Begin a run; the coup in progress may have gone on unseen while there was none."""
-    edition = edition_of(event.version)
-    transition.table = transition.table._replace(boot=event.boot, blind_since=None, edition=edition)
+    transition.table = transition.table._replace(boot=event.boot, blind_since=None)
     transition.report_status("online")
     transition.drop_fault("VIEW_LOST", "the reader started again")
     ensure_shoe(transition)
@@ -162,7 +140,7 @@ def _view_back(transition: Transition, event: ViewBack) -> None:
     transition.report_status("online")
     coup = transition.coup
     came = coup is not None and any(card.out_at >= since for card in coup.cards)
-    if coup is not None and came and transition.table.edition is not Edition.FIRST:
+    if coup is not None and came:
         coup = coup._replace(unseen=True)
     missed = "no coup was in progress, any dealt since was not seen"
     if coup is not None and coup.unseen:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from vision.game.cards import Card
-from vision.game.events import Allegation, CoupSeen, Life, SeenCard, Slot
+from vision.game.events import Allegation, CoupSeen, Event, Life, SeenCard, Slot
 from vision.game.rules import Rules
 
 Seen = tuple[CoupSeen, ...]
@@ -17,6 +17,33 @@ SURE = 0.999999  # confidence of a face that is plainly read
 def out(at: int, order: int = 1, coup: int = 1) -> CoupSeen:
     """Return that a card left the shoe, the only one of its coup."""
     return CoupSeen(at, coup, (SeenCard(order, at, Life.OUT),))
+
+
+def is_out(event: Event) -> bool:
+    """Whether a coup is seen whose last card is on its way."""
+    return isinstance(event, CoupSeen) and event.cards[-1].life is Life.OUT
+
+
+def is_read(event: Event) -> bool:
+    """Whether a coup is seen whose cards all lie, the last of them read."""
+    return (
+        isinstance(event, CoupSeen)
+        and event.cards[-1].card is not None
+        and all(card.life is Life.LYING for card in event.cards)
+    )
+
+
+def is_clearing(event: Event) -> bool:
+    """Whether a coup is seen of which a card was taken away."""
+    return isinstance(event, CoupSeen) and any(c.life is Life.REMOVED for c in event.cards)
+
+
+def later(event: Event, ms: int) -> Event:
+    """Return the event so many milliseconds later, with the cards that left by then."""
+    if isinstance(event, CoupSeen):
+        cards = tuple(replace(card, out_at=card.out_at + ms) for card in event.cards)
+        event = replace(event, cards=cards)
+    return replace(event, at=event.at + ms)
 
 
 @dataclass
@@ -47,6 +74,7 @@ class Sight:
         """Begin with the first coup of a shoe."""
         self.coups: list[OpenCoup] = []
         self.withdrawn: list[int] = []
+        self._changed: list[OpenCoup] = []
 
     # --- what happens to a card -------------------------------------------------------------------
 
@@ -58,6 +86,7 @@ class Sight:
             self.coups.append(coup)
         coup.gone_at = None
         coup.cards.append(SeenCard(order, at, Life.OUT))
+        self._changed.append(coup)
         return self._said(at)
 
     def place(self, at: int, order: int, slot: Slot | None) -> Seen:
@@ -67,8 +96,10 @@ class Sight:
         coup.cards[index] = card if slot is None else replace(card, slot=slot)
         coup.gone_at = None
         if self._is_first(coup, index):
-            self.coups.append(OpenCoup(len(self.coups) + 1, coup.cards[index:]))
+            begun = OpenCoup(len(self.coups) + 1, coup.cards[index:])
             coup.cards = coup.cards[:index]
+            self.coups.append(begun)
+            self._changed.append(begun)
         return self._said(at)
 
     def read(
@@ -111,6 +142,7 @@ class Sight:
         coup, index = self._find(order)
         del coup.cards[index]
         self.withdrawn.append(order)
+        self._changed += self.coups[coup.number :]  # their cards have other numbers now
         return self._said(at)
 
     # --- what is believed of a coup ---------------------------------------------------------------
@@ -119,7 +151,7 @@ class Sight:
         self, at: int, code: str, order: int | None = None, *, coup: int = 0, over: bool = False
     ) -> Seen:
         """Allege a fault, of a card or of that coup (0: the last), or no longer."""
-        about = self._find(order)[0] if order is not None else self.coups[coup - 1]
+        about = self._find(order)[0] if order is not None else self._coup(coup)
         about.alleged.pop((code, order), None)
         if not over:
             about.alleged[code, order] = Allegation(code, order, ODDS)
@@ -127,12 +159,12 @@ class Sight:
 
     def doubt(self, at: int, words: str, coup: int = 0) -> Seen:
         """Be in doubt about that coup (0: the last); without words no longer."""
-        self.coups[coup - 1].doubt = words
+        self._coup(coup).doubt = words
         return self._said(at)
 
     def trust(self, at: int, *, sure: bool, coup: int = 0) -> Seen:
         """Be sure of that coup (0: the last), or not."""
-        self.coups[coup - 1].sure = sure
+        self._coup(coup).sure = sure
         return self._said(at)
 
     # --- what is said -----------------------------------------------------------------------------
@@ -141,15 +173,15 @@ class Sight:
         return tuple(self._news(at))
 
     def _news(self, at: int) -> Iterator[CoupSeen]:
-        for coup in self.coups:
+        changed, self._changed = self._changed, []
+        for coup in sorted(changed, key=lambda coup: coup.number):
             seen = self._seen(coup, at)
             if coup.said is None or replace(seen, at=coup.said.at) != coup.said:
                 coup.said = seen
                 yield seen
 
     def _seen(self, coup: OpenCoup, at: int) -> CoupSeen:
-        cards = sorted(coup.cards, key=lambda card: card.order)
-        numbers = {c.order: c.order - sum(w < c.order for w in self.withdrawn) for c in cards}
+        numbers = {c.order: c.order - sum(w < c.order for w in self.withdrawn) for c in coup.cards}
         return CoupSeen(
             at,
             coup.number,
@@ -162,13 +194,20 @@ class Sight:
             doubt=coup.doubt,
         )
 
+    def _coup(self, number: int) -> OpenCoup:
+        coup = self.coups[number - 1]
+        self._changed.append(coup)
+        return coup
+
     def _find(self, order: int) -> tuple[OpenCoup, int]:
-        return next(
+        coup, index = next(
             (coup, index)
             for coup in reversed(self.coups)
             for index, card in enumerate(coup.cards)
             if card.order == order
         )
+        self._changed.append(coup)
+        return coup, index
 
     def _end(self, at: int, order: int, life: Life) -> Seen:
         coup, index = self._find(order)

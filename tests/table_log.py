@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.seen import SURE, Sight
 from vision.config.profiles import load_profile, logged_profile, profile_text
 from vision.game.cards import Card
 from vision.game.commands import (
@@ -19,12 +20,6 @@ from vision.game.commands import (
     VoidCoup,
 )
 from vision.game.events import (
-    CardFound,
-    CardOut,
-    CardPlaced,
-    CardRead,
-    CardRemoved,
-    CardWithdrawn,
     CutCardOut,
     Event,
     Noticed,
@@ -52,12 +47,14 @@ class Play:
     def __init__(self) -> None:
         self.at = NOON
         self.order = 0
+        self.sight = Sight()
         self.events: list[Event] = []
 
-    def begin(self, boot: str = "b1", shoe: str = "s1", version: str = "0.1") -> Play:
+    def begin(self, boot: str = "b1", shoe: str = "s1", version: str = "1.0") -> Play:
         """Start a run of that version of the program, and a shoe."""
         self.events += [Started(self.at, boot, version, ("detector sha256:00",))]
         self.order = 0
+        self.sight.begin_shoe()
         return self.then(ShoeStarted(self.at, shoe))
 
     def then(self, *events: Event) -> Play:
@@ -71,10 +68,11 @@ class Play:
         place, face = text.split(":")
         slot = Slot[SHORT[place[0]] + place[1]]
         self.order += 1
-        self.events += [CardOut(self.at, self.order), CardPlaced(self.at + 400, self.order, slot)]
+        self.events += self.sight.out(self.at, self.order)
+        self.events += self.sight.place(self.at + 400, self.order, slot)
         if face != "-":
             card = None if face == "?" else Card.parse(face)
-            self.events.append(CardRead(self.at + 500, self.order, card, 0.999999))
+            self.events += self.sight.read(self.at + 500, self.order, card, SURE)
         self.at += 1000
         return self
 
@@ -89,7 +87,7 @@ class Play:
         """Clear the cards from that order on."""
         self.at += 3000
         for order in range(first, self.order + 1):
-            self.events.append(CardRemoved(self.at, order))
+            self.events += self.sight.take(self.at, order)
             self.at += 50
         self.at += 2000
         return self
@@ -139,42 +137,41 @@ def interrupted() -> Play:
     """Cover the lens, cut the power in the middle of a coup, and go on."""
     play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h").card("P1:2c").card("B1:3s")
     play.then(ViewLost(play.at, "covered"), TimePassed(play.at + 800)).then(ViewBack(play.at))
-    play.then(Started(play.at, "b2", "0.2", ()))
+    play.then(Started(play.at, "b2", "1.0", ()))
     return play.card("P2:Kd").card("B2:4h").card("P3:5h").coup("").then(Stopped(play.at))
 
 
-def doubted(version: str = "0.1") -> Play:
+def doubted() -> Play:
     """Read a card in doubt, another as two faces, one otherwise after the result; restart, undo."""
-    play = Play().begin(version=version)
-    ann = ("Ann", Role.INSPECTOR)
-    play.card("P1:-").then(CardRead(play.at, 1, Card.parse("4h"), 0.8, Card.parse("9h")))
+    play = Play().begin()
+    sight, ann = play.sight, ("Ann", Role.INSPECTOR)
+    play.card("P1:-").then(*sight.read(play.at, 1, Card.parse("4h"), 0.8, Card.parse("9h")))
     play.card("B1:4c").card("P2:3d").card("B2:3c").clear(1)
     play.then(Noticed(play.at, "EXPOSED_IN_SHOE")).coup("P1:4h P2:3d B1:4c B2:3c")
     play.card("P1:4h").card("B1:4c").card("P2:3d").card("B2:3c")
-    play.then(CardRead(play.at, 9, Card.parse("9s"), 1.0)).clear(9)
-    play.card("P1:4h").then(CardRead(play.at, 13, Card.parse("5h"), 1.0))
-    play.then(Noticed(play.at, "RESTART_CONFIRM", detail="1 gone, 0 new."))
+    play.then(*sight.read(play.at, 9, Card.parse("9s"))).clear(9)
+    play.card("P1:4h").then(*sight.read(play.at, 13, Card.parse("5h")))
+    play.then(*sight.allege(play.at, "RESTART_CONFIRM"))
     play.card("B1:4c").card("P2:3d").card("B2:3c")
     play.then(Confirm(play.at, *ann, 4), UndoLast(play.at, *ann)).clear(13)
     return play.coup("P1:9c B1:3s P2:Kd B2:4h").then(Stopped(play.at))
 
 
 def reviewed() -> Play:
-    """Doubt a card that was none; return one to the shoe, find one, switch one."""
-    play = Play().begin(version="0.2.0").coup("P1:9c B1:3s P2:Kd B2:4h")
+    """Doubt a coup for a card that was none; return a card to the shoe, switch one."""
+    play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h")
+    sight = play.sight
     play.card("P1:4h").card("B1:4c").card("P2:3d").card("B2:3c").card("P3:-")
-    play.then(Noticed(play.at, "REVIEW", 9, Slot.PUNTO_3, "4 left the shoe, 5 lie."))
+    play.then(*sight.trust(play.at, sure=False))
+    play.then(*sight.doubt(play.at, "5 cards are 3 times likelier than 4."))
     play.clear(5).coup("P1:9c B1:3s P2:Kd B2:4h")
-    play.then(CardWithdrawn(play.at, 9), Noticed(play.at, "REVIEW", 9, over=True))
-    play.card("P1:9s").card("B1:4d").card("P2:-")
-    play.then(Noticed(play.at, "RETURNED_TO_SHOE", 16))
-    play.card("P2:2h").card("B2:Qc").card("P3:Js").clear(14)
-    play.card("B1:9c").card("P2:8d").card("B2:2d")
-    play.order += 1
-    play.then(CardFound(play.at, play.order), CardPlaced(play.at, play.order, Slot.PUNTO_1))
-    play.then(CardRead(play.at, play.order, Card.parse("As"), 1.0))
-    play.then(Noticed(play.at, "SWITCH", play.order, Slot.PUNTO_1, "It was lifted."))
-    play.then(CardRead(play.at, play.order, Card.parse("Kh"), 1.0)).clear(20)
+    play.then(*sight.withdraw(play.at, 9)).then(*sight.trust(play.at, sure=True, coup=2))
+    play.then(*sight.doubt(play.at, "", coup=2))
+    play.card("P1:9s").card("B1:4d").card("P2:-").then(*sight.give_back(play.at, 16))
+    play.card("P2:2h").card("B2:Qc").card("P3:Js").clear(17)
+    play.then(*sight.take(play.at, 14), *sight.take(play.at, 15))
+    play.card("P1:As").card("B1:9c").card("P2:8d").card("B2:2d")
+    play.then(*sight.switch(play.at, 20, Card.parse("Kh"))).clear(20)
     play.then(ResultStands(play.at, "Ann", Role.INSPECTOR, 5, ref="r1"))
     return play.coup("P1:9c B1:3s P2:Kd B2:4h").then(Stopped(play.at))
 

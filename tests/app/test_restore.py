@@ -170,7 +170,7 @@ def test_check_finds_another_card_in_a_log_with_a_good_chain(
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [('"is":"CardOut"', '"is":"CardFell"'), ('"dealing":"face-up"', '"dealing":"sideways"'),
+    [('"is":"CoupSeen"', '"is":"CoupFelt"'), ('"dealing":"face-up"', '"dealing":"sideways"'),
      ('"site"', '"place"'), ("[deal]", "[dealt]")],
     ids=["event", "dealing", "header", "rules"],
 )  # fmt: skip

@@ -75,7 +75,7 @@ class Reader:
         self.log = folder / f"{name}.sqlite"
         self.journal = PairJournal(config, Destinations(self.log, publish=False), store)
         self.own = OwnSight()
-        self.own.begin(self.journal.table.next_order)
+        self.own.begin(self.journal.table)
 
     def see(self, events: Iterable[Event]) -> None:
         """See what happens: tell it, or keep it for oneself and follow."""

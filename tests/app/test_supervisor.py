@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from tests.seen import out
 from vision.app.supervisor import SightSupervisor
 from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
-from vision.game.events import CardOut, Event, ViewBack, ViewLost
+from vision.game.events import CoupSeen, Event, ViewBack, ViewLost
 from vision.inference.self_test import SelfTest
 from vision.sight.geometry.frame import Frame
 
@@ -32,7 +33,7 @@ class Seer:
     def see(self, frame: Frame) -> tuple[Event, ...]:
         """Return a card out, when free."""
         assert self.free.wait(60)
-        return (CardOut(frame.at, frame.index),)
+        return (out(frame.at, frame.index),)
 
     def blind(self) -> dict[str, str | None]:
         """Return the reasons as set."""
@@ -62,7 +63,7 @@ def test_outage_is_told_from_the_last_picture_on() -> None:
     watch.take(shot(1000))
     assert watch.take(Outage(2600, "camera lost", since=1000)) == [ViewLost(1000, "camera lost")]
     assert watch.take(Outage(3100, "camera lost", since=1000)) == []
-    assert watch.take(shot(5000)) == [ViewBack(5000), CardOut(5000, 5000)]
+    assert watch.take(shot(5000)) == [ViewBack(5000), out(5000, 5000)]
     assert watch.outages == 1
 
 
@@ -118,7 +119,7 @@ def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -
     """The stall is said while the call still hangs; what it saw counts when it comes back."""
     seer = Seer()
     watch = supervisor(seer, stall_s=0.2)
-    assert watch.take(shot(1000)) == [CardOut(1000, 1000)]
+    assert watch.take(shot(1000)) == [out(1000, 1000)]
     seer.free.clear()
     told = watch.take(shot(1100))
     assert blindness(told) == told
@@ -131,11 +132,11 @@ def test_models_that_hang_are_told_by_another_clock_and_their_answer_is_kept() -
         told += watch.take(shot(at))
         if not watch.blind:
             break
-    assert [type(event) for event in told[:2]] == [CardOut, ViewBack]
-    assert isinstance(told[0], CardOut)
-    assert told[0].order == 1100
+    assert [type(event) for event in told[:2]] == [CoupSeen, ViewBack]
+    assert isinstance(told[0], CoupSeen)
+    assert told[0].cards[0].order == 1100
     assert told[0].at >= 1500
-    assert CardOut(9000, 9000) in watch.take(shot(9000))
+    assert out(9000, 9000) in watch.take(shot(9000))
 
 
 def test_models_that_never_answer_end_the_run_in_order() -> None:

@@ -33,6 +33,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.floor.cluster import Cluster
 from tests.mqtt.mqtt_tools import free_port
+from tests.seen import is_out
 from vision.app.journal import Destinations, Journal
 from vision.archive.database import open_archive
 from vision.archive.numbers import NumberSet
@@ -41,7 +42,7 @@ from vision.archive.verify import verify
 from vision.board.web import public_part
 from vision.clock import now_ms
 from vision.config.table import TableConfig
-from vision.game.events import CardOut, Event, Noticed
+from vision.game.events import Event, Noticed
 from vision.metrics.time_sync import time_sync
 from vision.record.codec import canonical
 
@@ -67,7 +68,7 @@ def events(table: str, start: int) -> Iterator[Event]:
     draw = random.Random(table)
     rate = FAULTY.get(table, 400)
     for event in play(ENDLESS, int(table), start):
-        if isinstance(event, CardOut) and draw.random() < 1 / rate / 5:
+        if is_out(event) and draw.random() < 1 / rate / 5:
             yield Noticed(event.at, "EXPOSED_IN_SHOE")
         yield event
 

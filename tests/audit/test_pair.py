@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.seen import out
 from tests.table_log import clean, write_log
 from vision import cli
 from vision.audit.pair import compare_pair, pair_words
 from vision.errors import OutsideError
-from vision.game.events import CardRemoved
 from vision.record.facts import Fact, Recorded
 from vision.storage.log_reader import read_log
 
@@ -30,7 +30,7 @@ def logs(tmp_path: Path) -> tuple[Path, Path]:
     write_log(tmp_path / "a.sqlite", clean().events)
     assert cli.main(["audit", str(tmp_path / "a.sqlite"), "--export", str(first)]) == 0
     number = max(record.number for record in read_log(first))
-    events = [*clean().events, taken_over(first, number), CardRemoved(clean().events[-1].at, 1)]
+    events = [*clean().events, taken_over(first, number), out(clean().events[-1].at, 27, 6)]
     write_log(tmp_path / "b.sqlite", events)
     assert cli.main(["audit", str(tmp_path / "b.sqlite"), "--export", str(second)]) == 0
     return first, second

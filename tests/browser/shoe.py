@@ -9,7 +9,7 @@ from tests.browser.voice import Reader
 from tests.table_log import NOON, Play
 from vision.game.cards import DECK
 from vision.game.commands import ResultStands
-from vision.game.events import CardRemoved, Role
+from vision.game.events import Role
 
 
 class Shoe:
@@ -41,7 +41,7 @@ class Shoe:
             self._play.then(order)
         self._play.at += 3000
         for order in range(first, self._play.order + 1):
-            self._play.then(CardRemoved(self._play.at, order))
+            self._play.then(*self._play.sight.take(self._play.at, order))
         self._tell()
 
     def _due(self) -> str | None:

@@ -24,13 +24,14 @@ from tests.chaos.outcome import LimitBrokenError
 from tests.chaos.shoe import NOON, deal, laid
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import Mosquitto, free_port
+from tests.seen import Sight, is_clearing
 from tests.table_log import session_of
 from vision.app.journal import Destinations, Journal, header_of
 from vision.board.host.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.game.cards import DECK
 from vision.game.commands import ResultStands
-from vision.game.events import CardRemoved, Event, Role, ShoeStarted, Slot, Started
+from vision.game.events import Event, Role, ShoeStarted, Slot, Started
 from vision.wire.session import advance
 
 PROMISE_S = 5.0
@@ -59,7 +60,7 @@ def play(coups: int, seed: int = 1) -> Iterator[Event]:
     draw = random.Random(seed)
     cards = [*DECK] * 8
     draw.shuffle(cards)
-    at, order = NOON + 60_000, 0
+    at, order, sight = NOON + 60_000, 0, Sight()
     yield ShoeStarted(at, "s1")
     for coup in range(1, coups + 1):
         dealt = list(deal(cards))
@@ -67,12 +68,12 @@ def play(coups: int, seed: int = 1) -> Iterator[Event]:
         first = order + 1
         for slot, card in [*dealt, *([(Slot.BANCO_3, cards.pop())] if faulty else [])]:
             order += 1
-            yield from laid(at := at + 1000, order, slot, card)
+            yield from laid(sight, at := at + 1000, order, slot, card)
         if faulty:
             yield ResultStands(at := at + 1000, "Ann", Role.INSPECTOR, coup, reason="told the pit")
         at += 3000
         for gone in range(first, order + 1):
-            yield CardRemoved(at := at + 100, gone)
+            yield from sight.take(at := at + 100, gone)
 
 
 def read(config: TableConfig, log: Path, coups: int, pipe: Connection) -> None:
@@ -226,7 +227,7 @@ def run(rounds: int, seed: int = 1) -> str:
         opened.callback(chromium.close)
         url = f"http://127.0.0.1:{served.port}/"
         evening = Evening(config, parts, dict(_screens(chromium, url)), events)
-        first = next(i for i, one in enumerate(events) if isinstance(one, CardRemoved))
+        first = next(i for i, one in enumerate(events) if is_clearing(one))
         parts["reader"].pipe.send(events[first - 1].at)
         parts["reader"].pipe.recv()
         evening.right(events[:first], 30)

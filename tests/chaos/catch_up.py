@@ -24,11 +24,11 @@ from tests.chaos.proxy import Proxy
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import PREFIX, config_of
 from tests.mqtt.mqtt_tools import Mosquitto, wait_for
+from tests.seen import is_read
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal
 from vision.clock import now_ms
-from vision.game.events import CardRead
 from vision.record.proofs import EvidenceKept, Medium
 from vision.wire.commands import RANGE_LIMIT
 from vision.wire.messages import Message
@@ -144,7 +144,7 @@ def dealt(journal: Journal, coups: int) -> dict[tuple[str, int], float]:
                 if message.topic == PREFIX + "coup/result":
                     payload = json.loads(message.payload)
                     said_s.setdefault((payload["shoe"], payload["coup"]), time.monotonic())
-        if isinstance(event, CardRead):
+        if is_read(event):
             journal.orders(now_ms())
             time.sleep(FRAME_S)
     return said_s

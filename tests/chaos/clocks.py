@@ -11,11 +11,12 @@ from tests.chaos.consumer import without_run
 from tests.chaos.outcome import Done, LimitBrokenError
 from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
+from tests.seen import is_clearing, is_out, later
 from tests.table_log import session_of
 from vision.app.journal import header_of
 from vision.app.machine import ClockWatch
 from vision.clock import SteadyClock
-from vision.game.events import CardOut, CardRemoved, Event, TimePassed
+from vision.game.events import CoupSeen, Event, Life, SeenCard, TimePassed
 from vision.wire.session import TableSession, advance
 
 HOUR_MS = 3_600_000
@@ -87,9 +88,9 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
         for at in ticks(world, clock, event.at - NOON):
             quiet = told.desk.table.waits_until is None
             _take(told, [*watch.reports(at, quiet=quiet), *due(told.desk, at)], world)
-        if isinstance(event, CardOut) and "CARD_UNACCOUNTED" not in told.alerts:
+        if is_out(event) and "CARD_UNACCOUNTED" not in told.alerts:
             out_at = world.passed
-        _take(told, [replace(event, at=clock.now())], world)
+        _take(told, [later(event, clock.now() - event.at)], world)
     told.noticed_after_ms -= out_at
     return told
 
@@ -97,11 +98,22 @@ def played(fault: Callable[[int], int], coups: int) -> Told:
 def with_one_lost(coups: int) -> Iterator[Event]:
     """Yield the play with the last card of the first coup gone astray, and time to notice it."""
     events = list(play(coups))
-    removed = next(event for event in events if isinstance(event, CardRemoved))
-    lost = [event for event in events if isinstance(event, CardOut) and event.at < removed.at][-1]
+    removed = next(event for event in events if is_clearing(event))
     for event in events:
-        if getattr(event, "order", 0) != lost.order or event is lost or event.at > removed.at:
-            yield replace(event, at=event.at + (PAUSE_MS if event.at >= removed.at else 0))
+        if isinstance(event, CoupSeen) and event.coup == 1:
+            event = _with_lost(event, len(removed.cards))
+        yield later(event, PAUSE_MS if event.at >= removed.at else 0)
+
+
+def _with_lost(seen: CoupSeen, order: int) -> CoupSeen:
+    """Return the coup as it is seen where that card never comes to rest."""
+    lost = tuple(
+        SeenCard(card.order, card.out_at, Life.REMOVED if card.life is Life.REMOVED else Life.OUT)
+        if card.order == order
+        else card
+        for card in seen.cards
+    )
+    return replace(seen, cards=lost)
 
 
 def ticks(world: World, clock: SteadyClock, until: int) -> Iterator[int]:

@@ -29,11 +29,12 @@ from tests.chaos.outcome import Done, LimitBrokenError, rounds
 from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.mqtt.mqtt_tools import wait_for
+from tests.seen import is_read
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal
 from vision.config.table import EvidenceSection
 from vision.files import DRAFT
-from vision.game.events import CardRead, Event, Noticed
+from vision.game.events import CoupSeen, Event, Noticed
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.evidence import folder_of
 from vision.storage.log import MESSAGES, messages_from
@@ -53,9 +54,10 @@ def faulty(coups: int) -> Iterator[Event]:
     """Yield the play with a card exposed in the shoe after every third."""
     for event in play(coups):
         yield event
-        if isinstance(event, CardRead) and event.order % ALERT_EVERY == 0:
-            yield Noticed(event.at + 100, CODE, order=event.order)
-            yield Noticed(event.at + 200, CODE, order=event.order, over=True)
+        if isinstance(event, CoupSeen) and is_read(event):
+            order = event.cards[-1].order
+            if order % ALERT_EVERY == 0:
+                yield Noticed(event.at + 100, CODE, detail=f"After card {order}.")
 
 
 def picture(at: int) -> Image:

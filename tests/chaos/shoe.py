@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from tests.seen import SURE, Seen, Sight
 from vision.game.cards import DECK, Card
-from vision.game.events import CardOut, CardPlaced, CardRead, CardRemoved, Event, ShoeStarted, Slot
+from vision.game.events import Event, ShoeStarted, Slot
 from vision.game.tableau import next_slot
 
 NOON = 1_700_000_000_000
@@ -22,16 +23,16 @@ def play(coups: int, seed: int = 1, start: int = NOON) -> Iterator[Event]:
         yield ShoeStarted(at, f"s{number}")
         cards = [*DECK] * 8
         draw.shuffle(cards)
-        order = 0
+        order, sight = 0, Sight()
         for _ in range(min(COUPS_A_SHOE, coups - first)):
             dealt = list(deal(cards))
             for slot, card in dealt:
                 order += 1
-                yield from laid(at := at + 1000, order, slot, card)
+                yield from laid(sight, at := at + 1000, order, slot, card)
             at += 3000
             for gone in range(order - len(dealt) + 1, order + 1):
                 at += 100
-                yield CardRemoved(at, gone)
+                yield from sight.take(at, gone)
             at += 30_000  # about eighty coups an hour
 
 
@@ -44,10 +45,10 @@ def deal(cards: list[Card]) -> Iterator[tuple[Slot, Card]]:
         yield slot, card
 
 
-def laid(at: int, order: int, slot: Slot, card: Card) -> tuple[Event, ...]:
+def laid(sight: Sight, at: int, order: int, slot: Slot, card: Card) -> Seen:
     """Return how one card comes out, comes to rest and is read."""
     return (
-        CardOut(at, order),
-        CardPlaced(at + 400, order, slot),
-        CardRead(at + 500, order, card, 0.999999),
+        *sight.out(at, order),
+        *sight.place(at + 400, order, slot),
+        *sight.read(at + 500, order, card, SURE),
     )

@@ -106,7 +106,7 @@ def _attend(journal: PairJournal, seat: Seat, wire: Connection) -> None:
     now_s = time.time() - began - seat.lag_s if began else -1.0
     coming = itertools.dropwhile(lambda pair: pair[0] <= now_s, paced())
     due_s, event = next(coming)
-    own.begin(journal.table.next_order)
+    own.begin(journal.table)
     shoes = journal.table.shoes
     wire.send("ready")
     faulthandler.cancel_dump_traceback_later()
@@ -130,7 +130,7 @@ def _attend(journal: PairJournal, seat: Seat, wire: Connection) -> None:
         table = journal.table
         if table.shoes != shoes:
             shoes = table.shoes
-            own.begin(table.next_order)
+            own.begin(table)
         at = seen[-1].at if seen else table.clock
         if journal.lease.granted:
             with contextlib.suppress(AwayError):

@@ -50,7 +50,7 @@ def compared(house: PairHouse) -> str:
         raise LimitBrokenError("the two logs are not one history", lost=1)
     contents = [content for _, content in verified(longer)]
     events = [c["event"] for c in contents if "event" in c]
-    clock = max(event["at"] for event in events if event["is"] == "CardRemoved")
+    clock = max(event["at"] for event in events if event["is"] == "CoupSeen")
     dealt = list(takewhile(lambda event: event.at <= clock, play(ENDLESS)))
     wanted = [_bare(result) for result in undisturbed(dealt)]
     consumer = house.consumer

@@ -15,11 +15,11 @@ import pytest
 
 from tests.mqtt.mosquitto_house import PASSWORD, TABLE, House
 from tests.mqtt.mqtt_tools import MOSQUITTO, wait_for
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry
 from vision.archive.consumer import Consumer
 from vision.archive.database import open_archive
 from vision.archive.writer import Writer
-from vision.game.events import CardOut
 from vision.mqtt.endpoint import Address, Endpoint, new_client
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
@@ -85,7 +85,7 @@ class Table:
         self._seq += 1
         content = {"boot": "b", "seq": self._seq, "at": "2026-01-01T00:00:00.000Z"}
         message = Message(f"{TABLE}roads", json.dumps(content).encode(), 1, True, self._seq)
-        self._store.append([entry(CardOut(self._seq, self._seq), message)])
+        self._store.append([entry(out(self._seq, self._seq), message)])
         self.publisher.wake()
         wait_for(lambda: self._store.depth() == 0, 20)
         return self._seq

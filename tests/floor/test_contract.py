@@ -17,8 +17,8 @@ import pytest
 from tests.floor.cluster import NATS_SERVER, Cluster
 from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Listener, Mosquitto, listening, wait_for
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry
-from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import Endpoint, new_client
 from vision.mqtt.publisher import Bulk, Publisher
@@ -83,7 +83,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def write(store: Store, topic: str, seq: int, *, retain: bool = False, empty: bool = False) -> None:
     """Write a step with one message, that tells its number."""
     payload = b"" if empty else f"{seq}".encode()
-    store.append([entry(CardOut(seq, seq), Message(topic, payload, 1, retain, seq))])
+    store.append([entry(out(seq, seq), Message(topic, payload, 1, retain, seq))])
 
 
 def link(brokers: Brokers, store: Store, prefix: str, secret: str = "") -> Publisher:

@@ -13,9 +13,9 @@ from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import wait_for
 from tests.mqtt.test_addresses import LIVE
 from tests.mqtt.test_publisher import PREFIX, WILL
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry
 from vision.board.feed import Feed
-from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import Address, new_client
 from vision.mqtt.publisher import Bulk, Publisher
@@ -32,7 +32,7 @@ def say(store: Store, seq: int) -> None:
         Message(PREFIX + topic, json.dumps({**LIVE, "seq": number}).encode(), 1, True, number)
         for number, topic in ((seq, "coup/live"), (seq + 1, "card"))
     ]
-    store.append([entry(CardOut(seq, seq), *messages)])
+    store.append([entry(out(seq, seq), *messages)])
 
 
 def test_display_is_told_at_once_what_a_broker_keeps_waiting(tmp_path: Path) -> None:

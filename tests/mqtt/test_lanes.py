@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.mqtt.test_publisher import PREFIX
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry
-from vision.game.events import CardOut
 from vision.mqtt.lanes import Lanes, LiveSource, Load
 from vision.storage.log import Store
 from vision.wire.messages import Message
@@ -22,7 +22,7 @@ def source(tmp_path: Path) -> Iterator[LiveSource]:
     """Give what a table's connections send: three messages of one topic."""
     with Store(tmp_path / "t.sqlite", HEADER) as store:
         messages = [Message(f"{PREFIX}card", b"{}", 1, True, seq) for seq in (1, 2, 3)]
-        store.append([entry(CardOut(1, 1), *messages)])
+        store.append([entry(out(1, 1), *messages)])
         yield LiveSource(Lanes(store, PREFIX), lambda: False)
 
 

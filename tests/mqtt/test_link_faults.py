@@ -17,8 +17,9 @@ import pytest
 from tests.chaos.table import journal_of
 from tests.mqtt.endpoints import endpoint_at
 from tests.mqtt.mqtt_tools import HAS_CLIENTS, MOSQUITTO, Mosquitto, listening, wait_for
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry
-from vision.game.events import CardOut, ShoeStarted
+from vision.game.events import ShoeStarted
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
 from vision.wire.messages import Message
@@ -52,7 +53,7 @@ def write(store: Store, level: str, seq: int, *, retain: bool = False, **content
     """Write a step with one message."""
     payload = json.dumps({"seq": seq, **content}).encode()
     message = Message(PREFIX + level, payload, 1, retain, seq)
-    store.append([entry(CardOut(seq, seq), message)])
+    store.append([entry(out(seq, seq), message)])
 
 
 def write_picture(store: Store, name: str, seq: int, size: int, alert: str | None = None) -> None:

@@ -18,9 +18,9 @@ from tests.mqtt.mqtt_tools import (
     listening,
     wait_for,
 )
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry, message
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.events import CardOut
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import explain_error, probe
 from vision.mqtt.lanes import IN_FLIGHT
@@ -56,7 +56,7 @@ def broker() -> Iterator[EmbeddedBroker]:
 def say(store: Store, seqs: range, *, retain: bool = False) -> None:
     """Write one step for each number, with a message that tells it."""
     for seq in seqs:
-        store.append([entry(CardOut(seq, seq), message(seq, "card", f"{seq}", retain=retain))])
+        store.append([entry(out(seq, seq), message(seq, "card", f"{seq}", retain=retain))])
 
 
 def link(port: int, store: Store, **access: str) -> Publisher:

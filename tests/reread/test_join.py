@@ -8,13 +8,15 @@ from itertools import pairwise
 
 import pytest
 
+from tests.seen import out
 from tests.table_log import NOON, PLAYS, clean, header, session_of
 from vision.errors import OutsideError
 from vision.game.events import (
-    CardOut,
-    CardRemoved,
+    Allegation,
+    CoupSeen,
     CutCardOut,
     Event,
+    Life,
     Noticed,
     ShoeStarted,
     Started,
@@ -48,23 +50,47 @@ def seen(events: Sequence[Event]) -> list[Event]:
 def piece(events: Sequence[Event], begin: int, end: int) -> PieceRead:
     """Return the part of a play between two frames, as a reader of its own has it."""
     rows: dict[int, list[Event]] = {}
-    before = [e.order for e in events if isinstance(e, CardOut) and frame_of(e) < begin]
+    before = [e for e in events if isinstance(e, CoupSeen) and frame_of(e) < begin]
+    coups = max((seen.coup for seen in before), default=0)
+    cards = max((card.order for seen in before for card in seen.cards), default=0)
     for event in events:
         frame = frame_of(event)
         if begin <= frame < end:
             own = replace(event, at=EPOCH_MS + SURVEY.at(frame))
-            order = getattr(event, "order", None)
-            if order is not None:
-                own = replace(own, order=order - len(before))
+            if isinstance(own, CoupSeen):
+                own = counted(own, coups, cards)
             rows.setdefault(frame, []).append(own)
     seals = (f"picture {begin}" if begin else "", f"picture {end}" if end < FRAMES else "")
     ordered = tuple((frame, tuple(rows[frame])) for frame in sorted(rows))
     return PieceRead(begin, end, ordered, seals, (), 0, COST)
 
 
+def counted(seen: CoupSeen, coups: int, cards: int) -> CoupSeen:
+    """Return a coup as a piece counts it before which there were so many coups and cards."""
+    return replace(
+        seen,
+        coup=seen.coup - coups,
+        cards=tuple(
+            replace(
+                card, order=card.order - cards, out_at=EPOCH_MS + SURVEY.at(frame_at(card.out_at))
+            )
+            for card in seen.cards
+        ),
+        alleged=tuple(
+            Allegation(a.code, None if a.order is None else a.order - cards, a.odds)
+            for a in seen.alleged
+        ),
+    )
+
+
 def frame_of(event: Event) -> int:
     """Return the first frame that is not before an event."""
-    return -((NOON - event.at) * FPS // 1000)
+    return frame_at(event.at)
+
+
+def frame_at(at: int) -> int:
+    """Return the first frame that is not before a time."""
+    return -((NOON - at) * FPS // 1000)
 
 
 def joined(events: Sequence[Event], *cuts: int) -> list[str]:
@@ -82,16 +108,11 @@ def lines(messages: Sequence[Message]) -> list[str]:
 
 def empty_frames(events: Sequence[Event]) -> list[int]:
     """Return the first frame after each coup's last card was taken away."""
-    on_table: set[int] = set()
-    found = []
-    for event in events:
-        if isinstance(event, CardOut):
-            on_table.add(event.order)
-        elif isinstance(event, CardRemoved):
-            on_table.discard(event.order)
-            if not on_table:
-                found.append(frame_of(event) + 1)
-    return found
+    return [
+        frame_of(event) + 1
+        for event in events
+        if isinstance(event, CoupSeen) and all(c.life is Life.REMOVED for c in event.cards)
+    ]
 
 
 @pytest.mark.parametrize("name", ["clean", "doubted"])
@@ -119,7 +140,7 @@ def test_pieces_that_do_not_fit_are_refused() -> None:
 def test_what_a_piece_leaves_open_ends_with_it() -> None:
     """A card still out, a lost view, poor light: at the cut the table is seen, and empty."""
     at = EPOCH_MS + SURVEY.at(5)
-    open_events = (CardOut(at, 1), Noticed(at, "LIGHT", detail="Dim."), ViewLost(at, "dark"))
+    open_events = (out(at), Noticed(at, "LIGHT", detail="Dim."), ViewLost(at, "dark"))
     first = PieceRead(0, 50, ((5, open_events),), ("", "x"), (), 0, COST)
     second = PieceRead(50, FRAMES, (), ("x", ""), (), 0, COST)
     said = lines(Join(session_of(header()), recorded()).run([first, second]))
@@ -131,7 +152,7 @@ def test_what_a_piece_leaves_open_ends_with_it() -> None:
 
 def test_new_shoe_within_a_piece_counts_its_cards_from_one() -> None:
     """The shoes are those of the evening, and the numbers of cards begin again with each."""
-    rows = tuple((n, (CutCardOut(EPOCH_MS + SURVEY.at(n)), CardOut(EPOCH_MS + SURVEY.at(n), i)))
+    rows = tuple((n, (CutCardOut(EPOCH_MS + SURVEY.at(n)), out(EPOCH_MS + SURVEY.at(n), i, i)))
                  for i, n in ((1, 10), (2, 20), (3, 30)))  # fmt: skip
     whole = PieceRead(0, FRAMES, rows, ("", ""), (), 0, COST)
     shoes = ((NOON, "s1"), (NOON + 1500, "s2"))

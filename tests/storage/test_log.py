@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.seen import SURE, Sight, out
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
-from vision.game.events import CardOut, CardRead, Event
+from vision.game.events import Event
 from vision.record.chain import verified
 from vision.storage.log import Entry, Store
 from vision.storage.log_reader import read_log
@@ -39,28 +40,27 @@ def filled(path: Path, cards: int = 5) -> Path:
     """Write a log of so many cards out, a message each, and close it."""
     with Store(path, HEADER) as store:
         for n in range(1, cards + 1):
-            store.append([entry(CardOut(n, n), message(n))])
+            store.append([entry(out(n, n), message(n))])
     return path
 
 
 def test_events_after_reopening_are_those_appended(tmp_path: Path) -> None:
     """What was written comes back, in order and without loss."""
-    events = [CardOut(1, 1), CardRead(2, 1, Card.parse("As"), 0.9999, None), CardOut(3, 2)]
+    sight = Sight()
+    events = [*sight.out(1, 1), *sight.read(2, 1, Card.parse("As"), SURE), out(3, 2, 2)]
     with Store(tmp_path / "t.sqlite", HEADER) as store:
         store.append([entry(event) for event in events[:2]])
         store.append([entry(events[2])])
         store.append([])
     with Store(tmp_path / "t.sqlite", HEADER) as store:
         assert list(store.events()) == events
-        assert store.header == {"version": 1, **HEADER}
+        assert store.header == {"version": "1.0", **HEADER}
 
 
 def test_outbox_keeps_a_message_until_acknowledged(tmp_path: Path) -> None:
     """A message leaves only when the broker has it, and waits through a restart."""
     with Store(tmp_path / "t.sqlite", HEADER) as store:
-        store.append(
-            [entry(CardOut(1, 1), message(1), message(2)), entry(CardOut(2, 2), message(3))]
-        )
+        store.append([entry(out(1, 1), message(1), message(2)), entry(out(2, 2), message(3))])
         assert [m.seq for m in store.pending(0, 2)] == [1, 2]
         assert [m.seq for m in store.pending(2, 9)] == [3]
         store.acknowledge([2, 99])
@@ -72,7 +72,7 @@ def test_outbox_keeps_a_message_until_acknowledged(tmp_path: Path) -> None:
 def test_outbox_switched_off_stays_empty(tmp_path: Path) -> None:
     """A run without a broker does not pile up messages."""
     with Store(tmp_path / "t.sqlite", HEADER, has_outbox=False) as store:
-        store.append([entry(CardOut(1, 1), message(1, "status", "{}", retain=True))])
+        store.append([entry(out(1, 1), message(1, "status", "{}", retain=True))])
         assert store.depth() == 0
         assert [m.seq for m in store.retained()] == [1]
 
@@ -83,7 +83,7 @@ def test_retained_is_the_latest_of_each_topic_that_stands(tmp_path: Path) -> Non
         store.append(
             [
                 entry(
-                    CardOut(1, 1),
+                    out(1, 1),
                     message(1, "status", '"old"', retain=True),
                     message(2, "status", '"new"', retain=True),
                     message(3, "alert/a", '"raised"', retain=True),
@@ -94,7 +94,7 @@ def test_retained_is_the_latest_of_each_topic_that_stands(tmp_path: Path) -> Non
             ]
         )
         store.acknowledge([1, 2, 3, 4, 5, 6])
-        store.append([entry(CardOut(2, 2), message(7, "shoe", '"unsent"', retain=True))])
+        store.append([entry(out(2, 2), message(7, "shoe", '"unsent"', retain=True))])
         assert store.retained() == [message(2, "status", '"new"', retain=True)]
         store.acknowledge([7])
         assert [m.payload for m in store.retained()] == [b'"new"', b'"unsent"']
@@ -104,7 +104,7 @@ def test_chain_of_a_written_log_holds(tmp_path: Path) -> None:
     """Every record vouches for the one before; the file can be read while it is written."""
     path = tmp_path / "t.sqlite"
     with Store(path, HEADER) as store:
-        store.append([entry(CardOut(1, 1), message(1))])
+        store.append([entry(out(1, 1), message(1))])
         assert len(list(verified(read_log(path)))) == 2
     assert len(list(verified(read_log(path)))) == 2
 
@@ -142,7 +142,7 @@ def test_second_reader_of_a_log_is_refused(tmp_path: Path) -> None:
     with Store(path, HEADER) as store:
         with pytest.raises(OutsideError, match="another reader"):
             Store(path, HEADER)
-        store.append([entry(CardOut(1, 1))])
+        store.append([entry(out(1, 1))])
     with Store(path, HEADER) as store:
         assert len(list(store.events())) == 1
 
@@ -195,16 +195,16 @@ def test_log_locked_by_another_program_is_explained(
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OutsideError, match="another program holds it locked"):
-            store.append([entry(CardOut(1, 1), message(1))])
+            store.append([entry(out(1, 1), message(1))])
         other.close()
-        store.append([entry(CardOut(2, 1), message(1))])
-        assert list(store.events()) == [CardOut(2, 1)]
+        store.append([entry(out(2, 1), message(1))])
+        assert list(store.events()) == [out(2, 1)]
 
 
 def append_for_ever(store: Store) -> None:
     """Write one step after the other, a kilobyte each, until the store refuses."""
     for n in itertools.count(1):
-        store.append([entry(CardOut(n, n), message(n, text="x" * 1000))])
+        store.append([entry(out(n, n), message(n, text="x" * 1000))])
 
 
 FILL_DISK = """
@@ -213,7 +213,7 @@ from pathlib import Path
 from tests.storage.test_log import HEADER, entry, message
 from vision.storage.log import Store
 from vision.errors import OutsideError
-from vision.game.events import CardOut
+from tests.seen import out
 
 store = Store(Path(sys.argv[1]), HEADER)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -221,7 +221,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 n = 0
 try:
     while True:
-        store.append([entry(CardOut(n, n + 1), message(n + 1, text="x" * 1000))])
+        store.append([entry(out(n, n + 1), message(n + 1, text="x" * 1000))])
         n += 1
 except OutsideError as error:
     print(n)
@@ -259,7 +259,7 @@ def test_full_disk_is_explained(tmp_path: Path) -> None:
             written = len(list(store.events()))
             assert written > 3
             (disk / "ballast").unlink()
-            store.append([entry(CardOut(0, 1), message(written + 1))])
+            store.append([entry(out(0, 1), message(written + 1))])
             assert len(list(store.events())) == written + 1
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -286,13 +286,13 @@ import sys
 from pathlib import Path
 from tests.storage.test_log import HEADER, entry, message
 from vision.storage.log import Store
-from vision.game.events import CardOut
+from tests.seen import out
 
 store = Store(Path(sys.argv[1]), HEADER)
 n = 0
 while True:
     n += 1
-    store.append([entry(CardOut(n, n), message(n))])
+    store.append([entry(out(n, n), message(n))])
     print(n, flush=True)
 """
 
@@ -317,7 +317,7 @@ def test_write_ahead_file_torn_by_a_power_cut_loses_only_the_last_step(tmp_path:
     path, cut = tmp_path / "t.sqlite", tmp_path / "cut.sqlite"
     with Store(path, HEADER) as store:
         for n in range(1, 6):
-            store.append([entry(CardOut(n, n), message(n))])
+            store.append([entry(out(n, n), message(n))])
         shutil.copy(path, cut)
         wal = path.with_name("t.sqlite-wal").read_bytes()
     cut.with_name("cut.sqlite-wal").write_bytes(wal[:-1000])
@@ -332,7 +332,7 @@ def test_append_takes_milliseconds(tmp_path: Path) -> None:
         spent = []
         for n in range(1, 101):
             began = time.perf_counter()
-            store.append([entry(CardOut(n, n), *(message(3 * n + i) for i in range(3)))])
+            store.append([entry(out(n, n), *(message(3 * n + i) for i in range(3)))])
             spent.append(time.perf_counter() - began)
     assert sorted(spent)[50] < 0.05
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.table import journal_of
+from tests.seen import out
 from tests.storage.test_log import HEADER, entry, message
 from tests.table_log import Play
 from vision.cli import main
 from vision.commands.audit import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
-from vision.game.events import CardOut, Role, ShoeStarted
+from vision.game.events import Role, ShoeStarted
 from vision.record.chain import BrokenChainError, Record, stub, verified
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
@@ -33,7 +34,7 @@ def filled(path: Path, sent: int = SHOES) -> Store:
         for n in range(10):
             seq += 1
             check = Checkpoint(at, seq, {"shoe": shoe}) if n == 0 else None
-            store.append([Entry(CardOut(at + n, seq), (message(seq),), check)])
+            store.append([Entry(out(at + n, seq), (message(seq),), check)])
             if shoe < sent:
                 store.acknowledge([seq])
     return store
@@ -58,7 +59,7 @@ def test_old_shoes_go_and_the_rest_is_verified_and_goes_on(tmp_path: Path) -> No
         prune(store, OLD, 13.5)
         assert shoes_left(path) == [3, 4]
     with Store(path, HEADER) as store:
-        store.append([entry(CardOut(0, 99), message(99))])
+        store.append([entry(out(0, 99), message(99))])
         prune(store, OLD, 14.5)
     assert shoes_left(path) == [4]
     assert main(["audit", str(path)]) == NOT_PROVEN, "nobody signs this log"
@@ -156,4 +157,4 @@ def test_damaged_message_is_never_given_out(tmp_path: Path) -> None:
         with pytest.raises(OutsideError, match="message 3 is not what was written"):
             store.pending(0, 9)
         with pytest.raises(OutsideError, match="nothing more is said"):
-            store.append([entry(CardOut(0, 99), message(99))])
+            store.append([entry(out(0, 99), message(99))])

@@ -15,13 +15,14 @@ from tests.metrics.sight import SightCounts
 from tests.schemas import SCHEMAS, check, schema
 from vision.config.profiles import load_profile
 from vision.game.cards import DECK, Card, parse_cards
+from vision.game.commands import Confirm
 from vision.game.events import (
-    CardOut,
-    CardPlaced,
-    CardRead,
+    CoupSeen,
+    CutCardOut,
     Event,
     Life,
     Role,
+    SeenCard,
     Slot,
     Started,
     Winner,
@@ -244,7 +245,7 @@ SAID: list[tuple[Output, list[tuple[str, bool]]]] = [
     (SHOE, [("shoe", True)]),
     (STATUS, [("status", True)]),
     (REPLY, [("cmd/reply", False)]),
-    (Ignored(NOON, event="CardOut", why="seen before"), []),
+    (Ignored(NOON, event="CoupSeen", why="seen before"), []),
 ]
 
 
@@ -331,8 +332,8 @@ def test_alert_id_cannot_leave_its_topic() -> None:
 
 def test_unknown_output_is_an_error_of_ours() -> None:
     """A output nobody taught the wire is not silently dropped."""
-    unknown: Any = CardOut(NOON, 1)
-    with pytest.raises(TypeError, match="CardOut"):
+    unknown: Any = CutCardOut(NOON)
+    with pytest.raises(TypeError, match="CutCardOut"):
         published(unknown)
 
 
@@ -441,9 +442,13 @@ def test_event_survives_the_log(name: str, data: st.DataObject) -> None:
 
 def test_whole_number_as_confidence_comes_back_as_the_same_text() -> None:
     """A confidence of 1 is written 1.0, before and after."""
-    text = canonical(event_to_json(CardRead(1, 2, Card.parse("As"), 1)))
+    text = canonical(event_to_json(CoupSeen(1, 1, (SeenCard(2, 1, Life.LYING, confidence=1),))))
     assert '"confidence":1.0' in text
     assert canonical(event_to_json(event_from_json(json.loads(text)))) == text
+
+
+COUP = event_to_json(CoupSeen(1, 1, ()))
+CARD = {"order": 1, "out_at": 1, "life": "out"}
 
 
 @pytest.mark.parametrize(
@@ -451,13 +456,14 @@ def test_whole_number_as_confidence_comes_back_as_the_same_text() -> None:
     [
         ({"is": "Nothing"}, "no event"),
         ({}, "no event"),
-        ({"is": "CardOut", "at": 1}, "fields at, order"),
-        ({"is": "CardOut", "at": 1, "order": 2, "more": 3}, "fields at, order"),
-        ({"is": "CardOut", "at": 1, "order": "2"}, "order"),
-        ({"is": "CardOut", "at": True, "order": 2}, "at"),
-        ({"is": "CardPlaced", "at": 1, "order": 2, "slot": "PUNTO_9"}, "PUNTO_9"),
-        ({"is": "CardPlaced", "at": 1, "order": 2, "slot": 3}, "slot"),
-        ({"is": "Started", "at": 1, "boot": "b", "version": "", "models": "x"}, "models"),
+        ({"is": "ShoeEnded", "at": 1}, "fields at, left"),
+        ({"is": "ShoeEnded", "at": 1, "left": 2, "more": 3}, "fields at, left"),
+        ({"is": "ShoeEnded", "at": 1, "left": "2"}, "left"),
+        ({"is": "ShoeEnded", "at": True, "left": 2}, "at"),
+        ({**COUP, "cards": [{**CARD, "slot": "PUNTO_9"}]}, "PUNTO_9"),
+        ({**COUP, "cards": [{**CARD, "slot": 3}]}, "cards"),
+        ({**COUP, "cards": [{"order": 1}]}, "life"),
+        ({**COUP, "cards": "x"}, "cards"),
         ({"is": "ResultEntered", "at": 1, "winner": "bank", "punto_pair": None,
           "banco_pair": None, "three_giving_eight": None, "egalite_points": None}, "bank"),
     ],
@@ -568,7 +574,7 @@ def test_class_names_are_told_in_small_letters() -> None:
 
 def test_every_event_can_be_logged() -> None:
     """No input was added that the log does not know."""
-    assert {CardOut, CardPlaced, Started} <= set(EVENTS.values())
+    assert {CoupSeen, Confirm, Started} <= set(EVENTS.values())
     for kind in EVENTS.values():
         assert is_dataclass(kind)
         assert [field.name for field in fields(kind)] == list(FIELDS[kind])

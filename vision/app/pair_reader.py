@@ -79,7 +79,7 @@ class PairReader(TableReader):
         self._shoes = table.shoes
         self._pipeline.begin_shoe(table.next_order, read_cards(table))
         self._pipeline.restore(resume_state_of(table))
-        self._own.begin(table.next_order)
+        self._own.begin(table)
 
     def _take_over(self) -> None:
         own = self._own

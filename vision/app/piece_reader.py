@@ -186,6 +186,4 @@ class _Reading:
 
 def _is_of_view(event: Event) -> bool:
     """Whether an event tells how the table is seen, and of no card."""
-    if isinstance(event, Noticed):
-        return event.order is None
-    return isinstance(event, ViewLost | ViewBack)
+    return isinstance(event, Noticed | ViewLost | ViewBack)

@@ -26,13 +26,8 @@ from vision.clock import CLOCK, now_ms
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, path_of
 from vision.errors import ShoeReaderError
-from vision.game.events import (
-    CardOut,
-    CardRead,
-    Event,
-    ShoeStarted,
-    TimePassed,
-)
+from vision.game.events import Event, ShoeStarted, TimePassed
+from vision.game.outputs import CardSeen
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.counters import Metrics
 from vision.sight.drawing import SightView
@@ -244,22 +239,22 @@ class TableReader:
     def _advance(self, events: Sequence[Input]) -> None:
         if not events:
             return
-        self._count(events)
         before = self._journal.table
-        self._report(self._journal.take(events))
+        steps = self._journal.take(events)
+        self._count(steps)
+        self._report(steps)
         table = self._journal.table
         if table.shoes != self._shoes:
             self._shoes = table.shoes
             begin = partial(self._pipeline.begin_shoe, table.next_order, past=ended_cards(before))
             self._sight.call(begin)
 
-    def _count(self, events: Sequence[Input]) -> None:
-        for event in events:
-            if isinstance(event, CardOut):
-                self.metrics.cards_out += 1
-            elif isinstance(event, CardRead):
-                self.metrics.cards_read += event.card is not None
-                self.metrics.cards_unread += event.card is None
+    def _count(self, steps: Sequence[Step]) -> None:
+        for output in (output for step in steps for output in step.outputs):
+            if isinstance(output, CardSeen):
+                self.metrics.cards_out += output.event in ("out", "found")
+                self.metrics.cards_read += output.event == "read" and output.card is not None
+                self.metrics.cards_unread += output.event == "read" and output.card is None
 
     def _report(self, steps: tuple[Step, ...]) -> None:
         for step in steps:

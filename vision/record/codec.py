@@ -170,9 +170,7 @@ def record_to_json(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, o
         if field.name not in without
     )
     return {
-        field.name: _field_to_json(field, value)
-        for field, value in given
-        if value != field.default
+        field.name: _field_to_json(field, value) for field, value in given if value != field.default
     }
 
 

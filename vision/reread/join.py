@@ -1,9 +1,9 @@
 """Join the pieces of a recording to shoes: one run of events, folded once into coups and messages.
 
-A piece counts its cards from 1 and its time from `EPOCH_MS`: here they get their place in the shoe
-and in the evening. What a piece noticed and did not see the end of ends with it, as the next one
-has looked at the table for itself. The rules, the numbers of messages and the alerts are those of
-a run of the whole film.
+A piece counts its coups and cards from 1 and its time from `EPOCH_MS`: here they get their place in
+the shoe and in the evening. What a piece noticed and did not see the end of ends with it, as the
+next one has looked at the table for itself. The rules, the numbers of messages and the alerts are
+those of a run of the whole film.
 """
 
 from __future__ import annotations
@@ -14,13 +14,9 @@ from itertools import pairwise
 
 from vision.errors import OutsideError
 from vision.game.events import (
-    CardFound,
-    CardOut,
-    CardPlaced,
-    CardRead,
-    CardRemoved,
-    CardWithdrawn,
+    CoupSeen,
     Event,
+    Life,
     Noticed,
     ShoeStarted,
     Started,
@@ -34,7 +30,6 @@ from vision.reread.pieces import EPOCH_MS, PieceRead
 from vision.wire.messages import Message
 from vision.wire.session import TableSession, advance
 
-CARD_EVENTS = (CardOut, CardFound, CardPlaced, CardRead, CardRemoved, CardWithdrawn)
 # What sight notices of the table as a whole, and later ends by an `over`.
 LASTING = ("LIGHT", "READING_POOR", "CAMERA_MOVED")
 
@@ -82,6 +77,8 @@ class Join:
         self._last = -1  # the frame that was folded last
         self._offset = 0  # of the cards of this piece in the shoe
         self._top = 0  # the last card out of this shoe
+        self._coups: dict[int, int] = {}  # of this piece, as this shoe numbers them
+        self._coup = 0  # the last coup of this shoe
         self._open: dict[object, Event] = {}  # what this piece has begun and not ended
         self._due: int | None = None  # when the rules wait for time to pass
 
@@ -92,6 +89,7 @@ class Join:
         self._change_shoes(self._recorded.start_ms)
         for number, read in enumerate(reads, start=1):
             self._offset = self._top
+            self._coups.clear()
             for frame, events in read.rows:
                 self._pass_time(frame)
                 self._fold(frame, events)
@@ -133,35 +131,47 @@ class Join:
         while self._shoes and self._shoes[0][0] <= at:
             self._take(ShoeStarted(at, self._shoes.pop(0)[1]))
             self._offset, self._top = self._offset - self._top, 0
+            self._coups, self._coup = dict.fromkeys(self._coups, 0), 0
+            self._open = {k: e for k, e in self._open.items() if not isinstance(e, CoupSeen)}
 
     def _placed(self, event: Event) -> Event | None:
-        """Return an event at its time and with its card's number in the shoe.
+        """Return an event at its time, and a coup with its number and those of its cards.
 
-        `None` for one of a card of the shoe before.
+        `None` for a coup of the shoe before.
         """
-        event = replace(event, at=event.at - EPOCH_MS + self._recorded.start_ms)
-        order = getattr(event, "order", None)
-        if not isinstance(event, (*CARD_EVENTS, Noticed)) or order is None:
+        event = replace(event, at=self._moved(event.at))
+        if not isinstance(event, CoupSeen):
             return event
-        order += self._offset
-        return replace(event, order=order) if order > 0 else None
+        number = self._coups.setdefault(event.coup, self._coup + 1)
+        if not number:
+            return None
+        self._coup = max(self._coup, number)
+        cards = tuple(
+            replace(card, order=card.order + self._offset, out_at=self._moved(card.out_at))
+            for card in event.cards
+        )
+        alleged = tuple(
+            replace(each, order=None if each.order is None else each.order + self._offset)
+            for each in event.alleged
+        )
+        return replace(event, coup=number, cards=cards, alleged=alleged)
+
+    def _moved(self, at: int) -> int:
+        return at - EPOCH_MS + self._recorded.start_ms
 
     def _note(self, event: Event) -> None:
         """Keep what has begun, until it ends."""
         match event:
-            case CardOut(order=order) | CardFound(order=order):
-                self._top = max(self._top, order)
-                self._open[order] = event
-            case CardRemoved(order=order) | CardWithdrawn(order=order):
-                self._open.pop(order, None)
-            case Noticed(code="RETURNED_TO_SHOE", order=order):
-                self._open.pop(order, None)
-            case Noticed(code=code, order=None, over=over) if code in LASTING:
+            case CoupSeen(coup=coup, cards=cards):
+                self._top = max(self._top, *(card.order for card in cards), 0)
+                lies = any(card.life in (Life.OUT, Life.LYING) for card in cards)
+                self._begin_or_end(coup, event, ended=not lies)
+            case Noticed(code=code, over=over) if code in LASTING:
                 self._begin_or_end(code, event, ended=over)
             case ViewLost() | ViewBack():
                 self._begin_or_end("view", event, ended=isinstance(event, ViewBack))
 
-    def _begin_or_end(self, what: str, event: Event, *, ended: bool) -> None:
+    def _begin_or_end(self, what: object, event: Event, *, ended: bool) -> None:
         if ended:
             self._open.pop(what, None)
         else:
@@ -178,8 +188,12 @@ class Join:
 
 def _end_of(event: Event, at: int) -> Event:
     match event:
-        case CardOut(order=order) | CardFound(order=order):
-            return CardRemoved(at, order)
+        case CoupSeen():
+            gone = tuple(
+                card if card.life is Life.RETURNED else replace(card, life=Life.REMOVED)
+                for card in event.cards
+            )
+            return replace(event, at=at, cards=gone)
         case Noticed(code=code):
             return Noticed(at, code, over=True)
         case _:

@@ -360,9 +360,7 @@ def _clearing(context: FaultContext, code: str, order: int | None) -> list[Dealt
         card
         for card in context.coup.cards
         if card.marks.keyed is None and not card.marks.confirmed
-        if any(
-            _would_vanish(context, card, other, (code, order)) for other in _others(card)
-        )
+        if any(_would_vanish(context, card, other, (code, order)) for other in _others(card))
     ]
 
 

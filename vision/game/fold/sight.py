@@ -105,7 +105,7 @@ def _replace(
     if gone:
         transition.pass_coup_deadlines(coup, (Deadline.SETTLEMENT,))
         transition.pass_table_deadlines((Deadline.SETTLEMENT,))
-    if len(before.cards) != len(coup.cards):
+    if not before.cards or len(coup.cards) < len(before.cards):
         transition.report_shoe()
 
 

@@ -133,8 +133,8 @@ def test_everything_named_in_an_alert_was_published_before_it(dealt: Table) -> N
 
 def test_doubt_about_the_reader_has_its_picture_and_clip(tmp_path: Path) -> None:
     """`REVIEW` is only advisory, and is judged by its pictures."""
-    play = Play().begin(version="0.2.0").card("P1:9c")
-    table = Table(tmp_path).play(play.then(Noticed(play.at, "REVIEW", 1)).events)
+    play = Play().begin().card("P1:9c")
+    table = Table(tmp_path).play(play.then(*play.sight.doubt(play.at, "why")).events)
     assert {kept.medium for kept in table.kept() if kept.alert} == {Medium.STILL, Medium.CLIP}
 
 

@@ -12,7 +12,6 @@ from tests.schemas import check
 from vision.app import identify as module
 from vision.app.identify import identify
 from vision.game.events import Started
-from vision.record.codec import event_from_json, event_to_json
 
 MODELS = {"detector": "0" * 64}
 
@@ -68,10 +67,3 @@ def test_signature_stands_in_the_log_and_in_status(tmp_path: Path) -> None:
         assert json.loads(status.payload)["identity"] == found
         (started,) = [e for e in journal._store.events() if isinstance(e, Started)]
         assert started.identity == found
-
-
-def test_run_of_an_earlier_version_has_no_signature_and_is_read() -> None:
-    """A field that events had not is not asked of them, and not written where it is empty."""
-    event = Started(5, "b1", "0.1.0", ())
-    assert "identity" not in event_to_json(event)
-    assert event_from_json(event_to_json(event)) == event

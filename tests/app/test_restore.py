@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.make_replays import REPLAYS
 from tests.schemas import check
-from tests.table_log import PLAYS, interrupted, said, write_log
+from tests.table_log import PLAYS, header, interrupted, said, write_log
 from vision.cli import main
 from vision.commands.audit import NOT_PROVEN
+from vision.errors import ConfigurationError
 from vision.game.events import Event
 from vision.record.chain import GENESIS, record_line, seal
+from vision.storage.log import Store
 from vision.storage.log_reader import read_log
 from vision.wire.messages import message_line
 
@@ -166,6 +170,25 @@ def test_check_finds_another_card_in_a_log_with_a_good_chain(
     assert main(["audit", str(forgery)]) == NOT_PROVEN
     assert replay(forgery, "--check") == 3
     assert "says something else" in capsys.readouterr().err
+
+
+def test_log_of_before_is_refused_with_what_to_do(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No command reads it as if it were one of today, or takes it for one that was changed."""
+    old = rewritten(log, '"version":"1.0"}', '"version":1}')
+    older = tmp_path / "older.sqlite"
+    with closing(sqlite3.connect(log)) as db, closing(sqlite3.connect(older)) as copy:
+        db.backup(copy)
+        first = next(iter(read_log(old)))
+        copy.execute("UPDATE log SET body = ?, hash = ? WHERE n = 0", (first.body, first.hash))
+        copy.commit()
+    for path in (old, older):
+        for command in (["audit", str(path)], ["replay", str(path)]):
+            assert main(command) == 2
+            assert "keep it with the program that wrote it" in capsys.readouterr().err
+    with pytest.raises(ConfigurationError, match="log of version 1, "):
+        Store(older, header())
 
 
 @pytest.mark.parametrize(

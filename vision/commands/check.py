@@ -15,10 +15,9 @@ from time import perf_counter
 from vision.access.users import load_users
 from vision.app.identify import identify
 from vision.camera.source import Shot, open_source
-from vision.config.profiles import load_profile
+from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.game.rule_sheets.findings import sheet_findings
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.server import ask
 from vision.metrics.time_sync import time_sync
@@ -99,8 +98,7 @@ def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableC
 def _profile(config: TableConfig) -> Iterator[str]:
     profile = load_profile(config.profile)
     yield f"{profile.title} ({profile.rules.decks} decks), sha256 {rules_hash(profile)[:16]}"
-    for finding in sheet_findings(profile.sheet) if profile.sheet is not None else ():
-        yield str(finding)
+    yield from () if profile.sheet is None else sheet_findings(profile.sheet)
 
 
 def _opened(config: TableConfig) -> ModelSet:

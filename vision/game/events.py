@@ -100,7 +100,7 @@ class SeenCard:
 
 @dataclass(frozen=True, slots=True)
 class Allegation:
-    """A fault that only sight can know: a code of `fault_table`, of that card or of the coup.
+    """A fault that only sight can know, of that card or of the coup: a code that is `alleged`.
 
     `odds`: how many times likelier it is than the best explanation in which nobody did wrong.
     """

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo floor test check chaos docs slow wheel lock clean
+.PHONY: demo floor test test-all check chaos docs wheel lock audit clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
@@ -14,16 +14,22 @@ PROVE ?=
 floor: $(VENV)/dev.done
 	$(BIN)/python -m tests.archive.floor $(PROVE)
 
+# All that a change can break, without the long forms that WHICH leaves out.
+WHICH ?= -m "not nightly"
 test: $(VENV)/dev.done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WHICH)
+
+# Every night and before a release: training, faults by the dozen, the wheel as well.
+test-all:
+	$(MAKE) test WHICH=
 
 # What a developer runs between commits: no slow tests, no browser, no broker.
 check: $(VENV)/dev.done
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow and not train and not browser and not mosquitto"
+	$(BIN)/python -m pytest -m "not nightly and not slow and not train and not browser and not mosquitto"
 
 # Every fault that we know to inject, within an hour, and one table; SCALE=0.02 is a short form of it.
 SCALE ?= 1

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -25,7 +27,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.mark.slow
 def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
     """Installed in an empty folder it can run the demo: all its data is inside."""
     with zipfile.ZipFile(wheel) as archive:
@@ -55,7 +56,6 @@ def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
     assert not [n for n in names if n.endswith(".pt")]
 
 
-@pytest.mark.slow
 def test_installed_simulator_lies_inside_vision_and_deals(wheel: Path, tmp_path: Path) -> None:
     """The installed command films a coup with the simulator of the wheel, not of the checkout."""
     installed = tmp_path / "installed"

@@ -16,7 +16,14 @@ import pytest
 from tests.app.films import pace_of, pictures_of
 from tests.schemas import check
 from tests.table_log import NOON, PLAYS, Play, header, overdraw, session_of
-from vision.app.evidence import ClipBuffer, Crop, EvidenceRecorder, wanted_names, write_film
+from vision.app.evidence import (
+    FILM_BYTES,
+    ClipBuffer,
+    Crop,
+    EvidenceRecorder,
+    wanted_names,
+    write_film,
+)
 from vision.app.journal import event_of, fold
 from vision.cli import main
 from vision.config.table import EvidenceSection, ViewSection
@@ -27,7 +34,7 @@ from vision.game.events import Event, Noticed, Role, ShoeStarted, Slot
 from vision.game.outputs import Output
 from vision.record.proofs import STILLS_REMEMBERED, EvidenceKept, Medium
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.evidence import EvidenceStore, file_name, folder_of
+from vision.storage.evidence import EvidenceStore, Why, file_name, folder_of
 from vision.storage.log import Entry, Store
 from vision.wire import session
 from vision.wire.messages import Message, MessageStream
@@ -173,6 +180,39 @@ def test_clip_begins_before_its_alert_and_is_completed_after(dealt: Table) -> No
     assert both[: len(before)] == before
     assert len(before) / pace_of(films[0]) == pytest.approx(3.0, abs=0.3)
     assert len(both) / pace_of(films[1]) == pytest.approx(6.0, abs=0.3)
+
+
+def clips(table: Table) -> list[EvidenceKept]:
+    """Return the two clips of the first alert: up to it, and whole."""
+    return [kept for kept in table.kept() if kept.medium is Medium.CLIP][:2]
+
+
+def test_clip_up_to_its_alert_goes_once_the_whole_is_there(tmp_path: Path) -> None:
+    """Nothing is on the disk twice, but for as long as it may still have to be sent."""
+    table = Table(tmp_path).play(overdraw().events)
+    first, whole = clips(table)
+    day = file_name(first)[:10]
+    assert table.recorder.doomed(NOON, wanted=(), before_day=day) == ()
+    doomed = table.recorder.doomed(NOON, wanted=("s1-2-",), before_day="9999")
+    assert {piece.why for piece in doomed} == {Why.REPLACED}
+    assert [piece.name for piece in doomed] == [file_name(first)]
+    table.recorder.delete(doomed)
+    there = [(folder_of(table.log) / file_name(kept)).exists() for kept in (first, whole)]
+    assert there == [False, True]
+    assert table.recorder.doomed(NOON, wanted=(), before_day="9999") == ()
+
+
+def test_clip_stays_where_the_whole_has_not_every_picture_of_it(tmp_path: Path) -> None:
+    """A whole clip that had to be made smaller replaces nothing."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, whole = clips(Table(tmp_path / "a").play(overdraw().events))
+    table = Table(tmp_path / "b")
+    table.recorder._most_bytes = (first.size + whole.size) // 2 + FILM_BYTES
+    table.play(overdraw().events)
+    assert clips(table)[0].sha256 == first.sha256
+    assert clips(table)[1].sha256 != whole.sha256
+    assert table.recorder.doomed(NOON, wanted=(), before_day="9999") == ()
 
 
 def test_replay_says_the_same_without_the_pictures(

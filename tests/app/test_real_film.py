@@ -65,7 +65,15 @@ def filmed(folder: Path, card_px: int) -> Path:
 
 @pytest.mark.shared
 @pytest.mark.slow
-@pytest.mark.parametrize("card_px", [206, 103, 52, 31])
+@pytest.mark.parametrize(
+    "card_px",
+    [
+        pytest.param(206, marks=pytest.mark.nightly),
+        103,
+        pytest.param(52, marks=pytest.mark.nightly),
+        31,
+    ],
+)
 def test_two_cards_laid_by_a_hand_are_placed_and_read(tmp_path: Path, card_px: int) -> None:
     """Each card comes out once, lies in its slot and is read right, down to 31 pixels of width."""
     if not FILM.is_file():

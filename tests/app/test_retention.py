@@ -13,11 +13,12 @@ from tests.chaos.table import config_of
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal
 from vision.app.retention import Retention
+from vision.audit.verify import Trust, audit, evidence_words
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Noticed, Role
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import EvidenceKept, Medium
-from vision.storage.evidence import EvidenceStore, folder_of
+from vision.storage.evidence import EvidenceStore, file_name, folder_of
 from vision.storage.log_reader import read_log
 from vision.storage.retention import DAY_MS
 
@@ -159,6 +160,28 @@ def test_pictures_deleted_before_their_time_raise_an_alert(machine: Machine) -> 
     assert [fact["subject"] for fact in machine.facts(Fact.EVIDENCE_DELETED)] == ["size"]
     reports: tuple[Event, ...] = machine.evidence.reports(NOON)
     assert [event.code for event in reports if isinstance(event, Noticed)] == ["EVIDENCE_AT_RISK"]
+
+
+def test_log_says_which_clips_were_replaced(machine: Machine) -> None:
+    """A clip that goes for the whole one is recorded as such, and an audit finds it said."""
+    clip = EvidenceKept(NOON, "s1-1-a1", Medium.CLIP, "s1", 1, "", 0, None, "a1", complete=False)
+    clip = machine.pictures.keep(clip, b"clip")
+    machine.journal.take([clip])
+    machine.evidence._replaced.append(clip)
+    machine.live(NOON, 0.05)
+    assert machine.left == 0
+    (fact,) = machine.facts(Fact.EVIDENCE_DELETED)
+    assert (fact["subject"], json.loads(fact["detail"])) == ("replaced", [file_name(clip)])
+    found = audit(read_log(machine.path), Trust())
+    assert "NO RECORD" not in evidence_words(found.kept, {}, found.deleted)
+
+
+def test_picture_that_went_without_a_word_is_told_by_an_audit(machine: Machine) -> None:
+    """What the log has the hash of is there, or the log says that it was deleted."""
+    machine.take_pictures(2)
+    found = audit(read_log(machine.path), Trust())
+    told = evidence_words(found.kept, {}, found.deleted)
+    assert "2 are not kept here any more; NO RECORD says that 2 of these were deleted" in told
 
 
 def test_facts_are_in_the_log_before_the_files_go(

@@ -12,6 +12,7 @@ from tests.archive.postgres import FOLDERS
 from tests.floor.cluster import NATS_SERVER
 
 
+@pytest.mark.nightly
 @pytest.mark.mosquitto
 @pytest.mark.skipif(not (NATS_SERVER and FOLDERS), reason="no nats-server or no PostgreSQL")
 def test_floor_loses_and_doubles_nothing_when_its_parts_are_killed(tmp_path: Path) -> None:

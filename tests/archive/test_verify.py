@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
 
 from tests.archive.test_writer import received
-from tests.table_log import PLAYS, said, write_log
+from tests.config.test_table import table_file
+from tests.table_log import NOON, PLAYS, Play, header, said, session_of, write_log
 from vision.archive import tables
 from vision.archive.database import open_archive
 from vision.archive.loading import load_log
 from vision.archive.verify import verify
-from vision.archive.writer import Writer
+from vision.archive.writer import Received, Writer
+from vision.cli import main
+from vision.config.table import load
+from vision.errors import OutsideError
+from vision.record.chain import seal
+from vision.record.codec import event_from_json
+from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log, write_export
+from vision.version import VERSION
+from vision.wire.session import advance, session_to_json
 
 
 @pytest.fixture
@@ -105,6 +116,68 @@ def test_archive_is_filled_from_a_log(tmp_path: Path, log: Path) -> None:
     load_log(log, writer)
     assert writer.counts.written == written
     assert faults(engine, log) == []
+
+
+def forged(log: Path, folder: Path) -> Path:
+    """Return an export with a checkpoint behind its last record in which all winners are others."""
+    records = list(read_log(log))
+    session = session_of(header())
+    for event in map(event_from_json, (json.loads(r.body).get("event") for r in records[1:])):
+        session = advance(session, event).session
+    names = {"punto": "banco", "banco": "punto"}
+    swapped = re.sub(
+        '"winner": "(punto|banco)"',
+        lambda found: f'"winner": "{names[found[1]]}"',
+        json.dumps(session_to_json(session)),
+    )
+    assert swapped != json.dumps(session_to_json(session))
+    last = records[-1]
+    records.append(seal(last.number + 1, last.hash, {"desk": json.loads(swapped)}))
+    write_export(folder / "forged.jsonl", iter(records))
+    return folder / "forged.jsonl"
+
+
+def test_checkpoint_that_nobody_signed_puts_nothing_into_an_archive(tmp_path: Path) -> None:
+    """What the events of the log say counts: a checkpoint is held against them, and refused."""
+    play = (
+        Play()
+        .begin(version=VERSION)
+        .coup("P1:9c B1:3s P2:Kd B2:4h")
+        .coup("P1:2c B1:3s P2:Kd B2:4h P3:5h")
+    )
+    write_log(tmp_path / "t.sqlite", play.events)
+    engine = open_archive(str(tmp_path / "late.sqlite"))
+    log = forged(tmp_path / "t.sqlite", tmp_path)
+    with pytest.raises(OutsideError, match="not what the records before say"):
+        load_log(log, Writer(engine))
+
+
+def test_log_that_no_given_key_signed_is_not_loaded(tmp_path: Path) -> None:
+    """With a key, what `archive load` believes is what that key has signed."""
+    write_log(tmp_path / "t.sqlite", PLAYS["overdraw"]().events)
+    make_keys(tmp_path / "key")
+    archive = tmp_path / "late.sqlite"
+    words = ["floor", "archive", "load", str(tmp_path / "t.sqlite"), "--archive", str(archive)]
+    assert main([*words, "--public-key", str(tmp_path / "key.pub")]) == 3
+    assert not archive.exists()
+    assert main(words) == 0
+
+
+def test_command_forgets_the_term_of_a_table_that_the_archive_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names tables by their files, and refuses one of which there is nothing."""
+    config = load(table_file(tmp_path))
+    archive = str(tmp_path / "late.sqlite")
+    writer = Writer(open_archive(archive), pairs={config.table})
+    message = said(PLAYS["clean"]().events)[0]
+    payload = json.dumps({**json.loads(message.payload), "table": config.table, "term": 9})
+    words = ["floor", "archive", "forget-term", str(table_file(tmp_path)), "--archive", archive]
+    assert main(words) == 2
+    assert "has nothing of table" in capsys.readouterr().err
+    writer.take([Received(config.site, config.table, "status", payload.encode(), NOON)])
+    assert main(words) == 0
+    assert "the next term counts" in capsys.readouterr().out
 
 
 def test_messages_that_wait_for_the_broker_are_not_missing(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tests.wire.odd_messages import said as odd_said
 from vision.archive import tables
 from vision.archive import writer as writing
 from vision.archive.database import MEMORY, open_archive
+from vision.archive.terms import forget_term
 from vision.archive.writer import Received, Writer
 from vision.errors import OutsideError
 from vision.wire.commands import again
@@ -127,6 +128,21 @@ def test_message_of_an_older_term_is_kept_apart(engine: Engine) -> None:
     writer.take(received([before]))
     writer.take(received([again(before, PREFIX)]))
     assert (writer.counts.apart, writer.counts.repeats) == (1, 2)
+
+
+def test_term_that_was_forgotten_keeps_nothing_apart(engine: Engine) -> None:
+    """A pair that begins again at term 1 is archived from its first message on."""
+    first, *others = said(PLAYS["clean"]().events)
+    Writer(engine, pairs={"7"}).take(received([with_fields(first, term=9)]))
+    overtaken = received([with_fields(others[0], term=1)])
+    writer = Writer(engine, pairs={"7"})
+    writer.take(overtaken)
+    assert writer.counts.apart == 1
+    assert forget_term(engine, ("house", "7")) == 1
+    assert forget_term(engine, ("house", "8")) == 0
+    writer = Writer(engine, pairs={"7"})
+    writer.take(overtaken)
+    assert (writer.counts.apart, writer.counts.written) == (0, 1)
 
 
 def test_numbers_that_begin_again_are_another_numbering(engine: Engine) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from vision.access.users import Credential, User, Users, save_users
-from vision.board.login.passwords import save_password
+from vision.board.login.passwords import Account, change_account, hashed
+from vision.clock import now_ms
 from vision.config.table import TableConfig
 
 PASSWORD = "three small words"
@@ -19,10 +21,16 @@ def house_of_people(folder: Path) -> tuple[Path, Path]:
     users = Users(users={"desk-1": desk})
     for name, role in PEOPLE.items():
         users = users.with_user(name, User(roles=(role,)))
-        save_password(folder / "passwords.json", name, PASSWORD)
+        change_account(folder / "passwords.json", name, lambda _: Account(_hash(), now_ms()))
     save_users(folder / "users.json", users)
     credential.save(folder / "desk.key")
     return folder / "users.json", folder / "desk.key"
+
+
+@cache
+def _hash() -> str:
+    """Return the hash of everybody's password, which takes a moment to make."""
+    return hashed(PASSWORD)
 
 
 def with_desk(config: TableConfig, users: Path, key: Path, **desk: object) -> TableConfig:

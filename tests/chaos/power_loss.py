@@ -183,6 +183,8 @@ def check(folder: Path, left: dict[str, bytes], taken: int) -> None:
     journal.take([])
     journal.close()
     words = ["audit", str(log)]
+    if any('"is":"Anchored"' in record.body for record in read_log(log)):
+        words += ["--public-key", str(folder / "key.pub")]
     if taken and anchors_of(log).exists() and anchors_of(log).stat().st_size:
         words += ["--anchors", str(anchors_of(log))]
     with contextlib.redirect_stdout(io.StringIO()):

@@ -217,7 +217,7 @@ def run(times: int, seconds: float = math.inf, seed: int = 1) -> Done:
         assert child.exitcode == 0, "the reader did not come to the end"
         wait_for(lambda: len(ear.alerts) >= disk.alerts, WITHIN_S)
         ear.close()
-    lost = sum(isinstance(event, Noticed) for event in faulty(coups)) // 2 - disk.alerts
+    lost = sum(isinstance(event, Noticed) for event in faulty(coups)) - disk.alerts
     if lost or ear.early:
         words = f"{lost} alerts lost, {len(ear.early)} heard before what they name"
         raise LimitBrokenError(words, lost=lost, wrong=len(ear.early))

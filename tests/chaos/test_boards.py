@@ -8,6 +8,7 @@ from tests.chaos import boards
 from tests.mqtt.mqtt_tools import MOSQUITTO
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.slow,
     pytest.mark.browser,
     pytest.mark.mosquitto,

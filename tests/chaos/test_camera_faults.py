@@ -9,6 +9,7 @@ from tests.chaos.camera import NOTICED_S, RECOVERED_S, endure
 from tests.chaos.fuzz_media import fuzz
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_camera_faults_are_noticed_and_mended_in_time() -> None:
     """Each within 2 s, seen again within 5 s, nothing bad shown, nothing left behind."""

@@ -22,7 +22,7 @@ def test_reader_killed_at_random_moments_leaves_the_record_as_if_it_never_was() 
 def test_play_goes_on_until_all_kills_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that plays far more coups between two kills than there are kills."""
     monkeypatch.setattr(kills, "PACE_S", 0.0)
-    monkeypatch.setattr(kills, "AT_WORK_S", (3.0, 3.0))
+    monkeypatch.setattr(kills, "AT_WORK_S", (1.0, 1.0))
     assert kills.run(2).tries == 2
 
 
@@ -45,6 +45,7 @@ def test_broker_that_fails_loses_and_doubles_nothing(outage: outages.Outage) -> 
     assert outage()
 
 
+@pytest.mark.nightly  # its limit is a part of a second, which a busy machine breaks
 @pytest.mark.mosquitto
 @pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto")
 def test_result_is_not_held_up_by_messages_that_are_sent_again() -> None:
@@ -68,6 +69,7 @@ def test_clock_that_leaps_or_drifts_moves_no_deadline() -> None:
     assert "same results" in clocks.run(6).words
 
 
+@pytest.mark.nightly
 def test_soak_of_a_few_shoes_grows_nothing() -> None:
     """Proof h: memory, descriptors and times stay what they were."""
     assert "as undisturbed" in soak.run(140)

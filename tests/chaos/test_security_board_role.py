@@ -25,6 +25,7 @@ from vision.mqtt.endpoint import Endpoint, new_client, private_id, probe
 from vision.wire.commands import COMMANDS
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.slow,
     pytest.mark.mosquitto,
     pytest.mark.skipif(not HAS_CLIENTS or MOSQUITTO is None, reason="needs mosquitto"),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import socket
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,7 @@ from vision.commands.check import (
     _log,
     _models,
     _orders,
+    _store,
     health_lines,
 )
 from vision.config.table import TableConfig, load
@@ -127,3 +132,46 @@ def test_models_say_how_fast_this_machine_is(tmp_path: Path) -> None:
     """Whoever buys a machine for a table learns how many pictures a second it looks at."""
     (line,) = _models(config_of(tmp_path))
     assert re.search(r"the test picture is read, [1-9]\d* such pictures a second$", line)
+
+
+@contextmanager
+def nats_server(greeting: bytes) -> Iterator[str]:
+    """Serve one connection as a nats-server does that says this first; give its address."""
+
+    def serve(listener: socket.socket) -> None:
+        wire, _ = listener.accept()
+        with wire:
+            wire.sendall(greeting)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(5)
+
+
+@pytest.mark.parametrize(
+    ("version", "notes"),
+    [("2.9.10", ["2.9.10 has known holes"]), ("2.11.14", ["2.11.14 has known holes"]),
+     ("2.11.15", []), ("2.12.6", []), ("2.12.0-beta.1", [])],
+)  # fmt: skip
+def test_nats_server_with_known_holes_is_told(
+    tmp_path: Path, version: str, notes: list[str]
+) -> None:
+    """The store's servers are asked for their version; one without the security fixes is named."""
+    with nats_server(b'INFO {"server_id":"N","version":"%s"} \r\n' % version.encode()) as server:
+        told, *found = _store(config_of(tmp_path, standby={"servers": (server,)}))
+    assert f"{server} has nats-server {version.partition('-')[0]}" in told
+    assert len(found) == len(notes)
+    assert all(note in line for note, line in zip(notes, found, strict=True))
+
+
+def test_nats_server_that_is_none_or_away_is_a_fault(tmp_path: Path) -> None:
+    """The port of another service is told from a server that is not there."""
+    with (
+        nats_server(b"SSH-2.0-OpenSSH_9.2\r\n") as server,
+        pytest.raises(OutsideError, match="is no nats-server"),
+    ):
+        list(_store(config_of(tmp_path, standby={"servers": (server,)})))
+    with pytest.raises(OutsideError, match="does not answer"):
+        list(_store(config_of(tmp_path, standby={"servers": (server,)})))

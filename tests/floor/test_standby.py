@@ -10,6 +10,7 @@ from tests.floor.standby import prove
 needs_nats = pytest.mark.skipif(NATS_SERVER is None, reason="needs nats-server")
 
 
+@pytest.mark.nightly
 @needs_nats
 @pytest.mark.slow
 @pytest.mark.mosquitto

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -24,6 +25,11 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 10.0) -> None:
@@ -110,7 +116,7 @@ class Mosquitto:
         self._config.write_text("\n".join(lines).replace("PORT", str(self.port)) + "\n")
 
     def start(self) -> None:
-        """Start it and wait until its port answers."""
+        """Start it and wait until all its ports answer."""
         self._process = subprocess.Popen(
             [str(MOSQUITTO), "-c", str(self._config)],
             stdout=subprocess.DEVNULL,
@@ -121,8 +127,9 @@ class Mosquitto:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, "mosquitto ended"
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        text = self._config.read_text("utf-8")
+        ports = re.findall(r"^listener (\d+)", text, re.MULTILINE)
+        return all(_listens(int(port)) for port in ports)
 
     def stop(self, *, in_order: bool = False) -> None:
         """Kill it, as a power cut would, or let it save what it knows."""

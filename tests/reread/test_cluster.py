@@ -90,8 +90,9 @@ def test_scheduler_that_is_started_again_loses_nothing(tmp_path: Path) -> None:
     assert "handed in again" in said[0]
 
 
-def test_scheduler_that_never_comes_is_said() -> None:
+def test_scheduler_that_never_comes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the patience the words name the address and the cure."""
+    monkeypatch.setattr("vision.reread.cluster.ANSWER_S", 0.5)
     cluster = Cluster(
         scheduler_at(f"tcp://127.0.0.1:{free_port()}", None), patience_s=0.1, say=print
     )

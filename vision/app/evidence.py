@@ -40,7 +40,7 @@ from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.record.register import Hold
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.copier import Copier
-from vision.storage.evidence import Doomed, EvidenceStore, Limits, folder_of
+from vision.storage.evidence import Doomed, EvidenceStore, Limits, Why, file_name, folder_of
 from vision.wire.messages import Message, topic_level
 from vision.wire.session import TableSession
 
@@ -96,6 +96,7 @@ class EvidenceRecorder:
         self._frame: Frame | None = None
         self._still: tuple[Frame, bytes] | None = None
         self._rolling: list[_Rolling] = []
+        self._replaced: list[EvidenceKept] = []  # clips whose every picture the whole one has
         self._failing = Condition("EVIDENCE")
         self._failure: str | None = None
         self._at_risk = Condition("EVIDENCE_AT_RISK")
@@ -117,13 +118,15 @@ class EvidenceRecorder:
         return self._store.filled(message)
 
     def doomed(self, at: int, *, wanted: tuple[str, ...], before_day: str) -> tuple[Doomed, ...]:
-        """Return the evidence that is too old or too much at `at`; see `EvidenceStore.doomed`.
+        """Return the evidence that is too old or too much at `at`, and clips that were replaced.
 
-        Never what lies under a name that begins with one of `wanted`, nor of `before_day` or later.
+        Nothing of `before_day` or later; of the first two, see `EvidenceStore.doomed`, never what
+        lies under a name that begins with one of `wanted`.
         """
         if not self._settings.keep:
             return ()
         try:
+            replaced = self._store.replaced(self._replaced, before_day)
             doomed = self._store.doomed(
                 self._limits,
                 at,
@@ -133,7 +136,7 @@ class EvidenceRecorder:
         except OSError as error:
             log.warning("old evidence cannot be looked through: %s", error)
             return ()
-        early = sum(piece.early for piece in doomed)
+        early = sum(piece.why is Why.SIZE for piece in doomed)
         if early:
             self._deleted_early = (
                 f"{early} pictures, from {doomed[0].name[:10]}, are deleted before their time: "
@@ -141,7 +144,7 @@ class EvidenceRecorder:
             )
         elif not doomed:
             self._deleted_early = ""
-        return doomed
+        return doomed + replaced
 
     def newest(self) -> int:
         """Return when the newest evidence was kept, to the day (Unix ms); 0 where there is none."""
@@ -153,6 +156,9 @@ class EvidenceRecorder:
             self._store.delete(doomed)
         except OutsideError as error:
             log.warning("%s", error)
+            return
+        gone = {piece.name for piece in doomed}
+        self._replaced = [kept for kept in self._replaced if file_name(kept) not in gone]
 
     def reports(self, at: int) -> tuple[Event, ...]:
         """Return the reports that evidence cannot be kept or is at risk, or is not any more."""
@@ -181,7 +187,11 @@ class EvidenceRecorder:
         for clip in clips:
             until = max(clip.kept.at, min(at, clip.last))
             whole = replace(clip.kept, at=until, sha256=NO_HASH, size=0, complete=True)
-            kept += self._keep(whole, self._buffer.film(clip.first, clip.last, self._most_bytes))
+            written = self._keep(whole, self._buffer.film(clip.first, clip.last, self._most_bytes))
+            is_other = any(each.sha256 != clip.kept.sha256 for each in written)
+            if is_other and self._buffer.fits(clip.first, clip.last, self._most_bytes):
+                self._replaced.append(clip.kept)
+            kept += written
         return kept
 
     # --- what is kept ------------------------------------------------------------------------
@@ -347,8 +357,7 @@ class ClipBuffer:
 
         One that would be larger than `most_bytes` has only every second picture, or third.
         """
-        every = [(at, picture) for at, picture in self._pictures if first <= at <= last]
-        found = every
+        found = every = self._between(first, last)
         for step in range(2, len(every) + 1):
             if _film_bytes(picture for _, picture in found) <= most_bytes:
                 break
@@ -358,6 +367,13 @@ class ClipBuffer:
         lasted_s = (found[-1][0] - found[0][0]) / 1000
         fps = (len(found) - 1) / lasted_s if lasted_s > 0 else 1000 / self._every_ms
         return write_film([picture for _, picture in found], self._crop.small, fps)
+
+    def fits(self, first: int, last: int, most_bytes: int) -> bool:
+        """Whether the film from one moment to another has every picture that is held of it."""
+        return _film_bytes(picture for _, picture in self._between(first, last)) <= most_bytes
+
+    def _between(self, first: int, last: int) -> list[tuple[int, bytes]]:
+        return [(at, picture) for at, picture in self._pictures if first <= at <= last]
 
 
 def _film_bytes(pictures: Iterable[bytes]) -> int:

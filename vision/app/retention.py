@@ -13,7 +13,7 @@ from vision.game.events import Event
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.storage.elapsed import TOLD_MS
-from vision.storage.evidence import Doomed
+from vision.storage.evidence import Doomed, Why
 from vision.storage.log import Seal, Store
 from vision.storage.retention import DAY_MS, Limits
 from vision.wire.session import TableSession
@@ -74,10 +74,10 @@ class Retention:
             self._evidence.delete(doomed)
 
     def _deleted(self, at: int) -> tuple[Event, ...]:
-        """Return the facts of what is deleted, for its age or because there is too much."""
+        """Return the facts of what is deleted, one for each reason."""
         facts = []
-        for why, early in (("age", False), ("size", True)):
-            names = [piece.name for piece in self._doomed if piece.early is early]
+        for why in Why:
+            names = [piece.name for piece in self._doomed if piece.why is why]
             if names:
                 facts.append(Recorded(at, Fact.EVIDENCE_DELETED, why, canonical(names)))
         return tuple(facts)

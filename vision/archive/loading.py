@@ -1,7 +1,8 @@
 """Put what a table's log holds into an archive: every message that was published, every order.
 
 The messages are made again from the events of the log, as a replay makes them, so an export serves
-as well as the table's own file.
+as well as the table's own file. A checkpoint is held against the events before it, as an audit
+does; whether signatures cover the log, whoever loads it has to find out first.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from vision.archive.writer import Received, Writer
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.record.chain import BrokenChainError, said_digest, verified
-from vision.record.codec import event_from_json
 from vision.storage.log_reader import read_log
+from vision.version import VERSION
+from vision.wire.log_fold import CheckpointError, LogFold
 from vision.wire.messages import Message, message_line
-from vision.wire.session import TableSession, advance, new_session, session_from_json
+from vision.wire.session import TableSession, new_session
 
 # Messages in one transaction: large ones are quicker, and a failed one costs a second at most.
 AT_ONCE = 5000
@@ -84,21 +86,25 @@ def received_of(step: Step) -> Iterator[Received]:
 
 
 def _steps(path: Path) -> Iterator[Step]:
-    start: TableSession | None = None
+    fold: LogFold | None = None
     for _record, content in verified(read_log(path)):
-        if start is None:
+        if fold is None:
             header = content["log"]
-            start = session = new_session(header, logged_profile(header))
-        elif "desk" in content:
-            session = session_from_json(content["desk"], start)
-            yield _step(session, (), None, session.table.clock)
-        elif "event" in content:
-            event = event_from_json(content["event"])
-            step = advance(session, event)
-            session = step.session
+            fold = LogFold(new_session(header, logged_profile(header)))
+            continue
+        try:
+            step = fold.take(content)
+        except CheckpointError:
+            if fold.session.stream.version in ("", VERSION):
+                raise
+            step = None
+            fold.adopt(content)  # another version may keep other things of the same events
+        if step is not None:
             said = said_digest(map(message_line, step.messages)) if step.messages else None
-            proven = said == content.get("said")
-            yield _step(session, step.messages, _order(content), event.at, proven=proven)
+            proven, at = said == content.get("said"), content["event"]["at"]
+            yield _step(fold.session, step.messages, _order(content), at, proven=proven)
+        elif "desk" in content:
+            yield _step(fold.session, (), None, fold.session.table.clock)
 
 
 def _step(

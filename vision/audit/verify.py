@@ -6,7 +6,8 @@ that names the first bad record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
 from vision.record.chain import BrokenChainError, Record
 from vision.record.codec import event_from_json
+from vision.record.facts import Fact
 from vision.record.proofs import Anchored, EvidenceKept
 from vision.record.register import LogBegun
 from vision.storage.anchors import fingerprint, is_signed
@@ -61,6 +63,7 @@ class Found:
     `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
     that counted then, `orders_unproved` those of a time at which the log does not name the keys.
     `differs` says what another version of this program wrote that this one cannot verify.
+    `kept` is the evidence that the log names, `deleted` the files of it that it says were deleted.
     """
 
     header: Mapping[str, Any]
@@ -85,6 +88,7 @@ class Found:
     orders_unproved: int = 0
     differs: str = ""
     kept: list[EvidenceKept] = field(default_factory=list)
+    deleted: set[str] = field(default_factory=set)
 
     @property
     def site(self) -> str:
@@ -208,6 +212,8 @@ class Auditor:
         found.began = found.ended if found.began is None else found.began
         if event.get("is") in LIMITS_OF_A_RUN:
             found.unsigned = found.unsigned or record.number
+        if event.get("kind") == Fact.EVIDENCE_DELETED:
+            found.deleted |= _names_of(event, record.number)
         if event.get("is") not in PROOFS:
             return
         try:
@@ -342,21 +348,39 @@ def demand_signature(found: Found) -> None:
         )
 
 
-def evidence_words(kept: Iterable[EvidenceKept], read: Mapping[str, str]) -> str:
+def evidence_words(
+    kept: Iterable[EvidenceKept],
+    read: Mapping[str, str],
+    deleted: Collection[str] | None = None,
+) -> str:
     """Return how the evidence stands; `read` gives the SHA-256 of each file that is there.
 
-    OutsideError at the first piece that was changed.
+    `deleted` are the files that the log says were deleted, where all of it is known. OutsideError
+    at the first piece that was changed.
     """
-    there = gone = 0
+    there, gone = 0, []
     for piece in kept:
-        digest = read.get(file_name(piece))
+        name = file_name(piece)
+        digest = read.get(name)
         if digest is None:
-            gone += 1
+            gone.append(name)
         elif digest != piece.sha256:
-            raise OutsideError(f"evidence {file_name(piece)} is not what the log says it was")
+            raise OutsideError(f"evidence {name} is not what the log says it was")
         else:
             there += 1
-    return f"evidence: {there} pieces are what they were, {gone} are not kept here any more"
+    words = f"evidence: {there} pieces are what they were, {len(gone)} are not kept here any more"
+    unsaid = [] if deleted is None else [name for name in gone if name not in deleted]
+    if unsaid:
+        words += f"; NO RECORD says that {len(unsaid)} of these were deleted, {unsaid[0]} the first"
+    return words
+
+
+def _names_of(event: Mapping[str, Any], number: int) -> set[str]:
+    """Return the files that a fact says were deleted."""
+    try:
+        return {str(name) for name in json.loads(event["detail"])}
+    except (ValueError, KeyError, TypeError) as error:
+        raise BrokenChainError(number, "is no list of what was deleted") from error
 
 
 def words(found: Found, trust: Trust) -> Iterator[str]:

@@ -6,12 +6,12 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vision import logging_setup
-from vision.audit.verify import audit, demand_signature
+from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
 from vision.commands.printing.archives import ARCHIVE_HELP, opened
 from vision.commands.printing.console import add_trust, broken, trust_of
@@ -35,11 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "what",
-        choices=("serve", "load", "verify", "prune"),
+        choices=("serve", "load", "verify", "prune", "forget-term"),
         help="serve TABLE.toml...: archive what all tables of the first one's house publish (name "
         "the files of all tables with a [standby] too); load LOG...: put "
         "what logs say into the archive; verify LOG...: hold the archive against logs; prune: "
-        "delete what is older than --days",
+        "delete what is older than --days; forget-term TABLE.toml...: let whatever term the "
+        "readers of these tables name next count (stop serve first)",
     )
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="a table file, or logs")
     parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
@@ -57,7 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked for; ConfigurationError or OutsideError."""
-    return {"serve": _serve, "load": _load, "verify": _verify, "prune": _prune}[args.what](args)
+    return {
+        "serve": _serve,
+        "load": _load,
+        "verify": _verify,
+        "prune": _prune,
+        "forget-term": _forget_term,
+    }[args.what](args)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -144,9 +151,11 @@ def _load(args: argparse.Namespace) -> int:
     from vision.archive.loading import load_log  # noqa: PLC0415
     from vision.archive.writer import Writer  # noqa: PLC0415
 
+    logs = _logs(args)
+    _audit(logs, trust_of(args))
     engine, shown = opened(args.archive, create=True)
     writer = Writer(engine)
-    for log in _logs(args):
+    for log in logs:
         began, before = time.perf_counter(), writer.counts.written
         count = load_log(log, writer)
         new = writer.counts.written - before
@@ -159,16 +168,8 @@ def _verify(args: argparse.Namespace) -> int:
     from vision.archive.verify import verify  # noqa: PLC0415
 
     engine, shown = opened(args.archive)
-    logs, trust, faults = _logs(args), trust_of(args), 0
-    for log in logs:
-        try:
-            found = audit(read_log(log), trust)
-        except BrokenChainError as error:
-            raise broken(log, error) from error
-        if trust.keys:
-            demand_signature(found)
-        print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
-              f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
+    logs, faults = _logs(args), 0
+    _audit(logs, trust_of(args))
     for compared in verify(engine, logs):
         print(compared)
         for fault in compared.faults[:FAULTS_SHOWN]:
@@ -182,6 +183,19 @@ def _verify(args: argparse.Namespace) -> int:
     return 0
 
 
+def _audit(logs: Sequence[Path], trust: Trust) -> None:
+    """Hold logs against what is trusted, before anything that they say is believed."""
+    for log in logs:
+        try:
+            found = audit(read_log(log), trust)
+        except BrokenChainError as error:
+            raise broken(log, error) from error
+        if trust.keys:
+            demand_signature(found)
+        print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
+              f"{found.last.number}, hash {found.last.hash}")  # fmt: skip
+
+
 def _prune(args: argparse.Namespace) -> int:
     from vision.archive.retention import prune  # noqa: PLC0415
 
@@ -193,6 +207,22 @@ def _prune(args: argparse.Namespace) -> int:
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
     print(f"archive: {shown}")
+    return 0
+
+
+def _forget_term(args: argparse.Namespace) -> int:
+    from vision.archive.terms import forget_term  # noqa: PLC0415
+
+    if not args.files:
+        raise ConfigurationError("archive forget-term: no table file is named; give those of pairs")
+    engine, shown = opened(args.archive)
+    for config in map(load, args.files):
+        if not forget_term(engine, (config.site, config.table)):
+            raise ConfigurationError(
+                f"the archive {shown} has nothing of table {config.table} of {config.site}; name "
+                "the table file of one that it has"
+            )
+        print(f"table {config.table} of {config.site}: the next term counts, whatever it is")
     return 0
 
 

@@ -94,7 +94,8 @@ def _audited(
         return found, (evidence,)
     found, messages = audit_from(args.log, since, trust)
     digests = digests_of(args.evidence or folder_of(args.log), found.kept)
-    return found, (messages, evidence_words(found.kept, digests) if found.kept else "")
+    deleted = None if found.first else found.deleted
+    return found, (messages, evidence_words(found.kept, digests, deleted) if found.kept else "")
 
 
 def _say_pair(args: argparse.Namespace, trust: Trust) -> None:

@@ -15,15 +15,15 @@ from time import perf_counter
 from vision.access.users import load_users
 from vision.app.identify import identify
 from vision.camera.source import Shot, open_source
-from vision.config.profiles import load_profile
+from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.game.rule_sheets.findings import sheet_findings
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.server import ask
 from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import endpoint_of, probe
+from vision.mqtt.nats_version import LEAST_SERVER, dotted, version_of
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
 from vision.sight.quality.view import blind_reason
@@ -61,10 +61,13 @@ def run(args: argparse.Namespace) -> int:
         "log": _log,
         "evidence": _evidence,
         "broker": _broker,
+        "store": _store,
         "orders": _orders,
         "clock": _clock,
         "health": _health,
     }
+    if not config.standby.servers:
+        del parts["store"]
     if args.health:
         parts = {"health": _health}
     codes = [_try(name, part, config) for name, part in parts.items()]
@@ -95,8 +98,7 @@ def _try(name: str, part: Callable[[TableConfig], Iterator[str]], config: TableC
 def _profile(config: TableConfig) -> Iterator[str]:
     profile = load_profile(config.profile)
     yield f"{profile.title} ({profile.rules.decks} decks), sha256 {rules_hash(profile)[:16]}"
-    for finding in sheet_findings(profile.sheet) if profile.sheet is not None else ():
-        yield str(finding)
+    yield from () if profile.sheet is None else sheet_findings(profile.sheet)
 
 
 def _opened(config: TableConfig) -> ModelSet:
@@ -203,6 +205,18 @@ def _broker(config: TableConfig) -> Iterator[str]:
             for node in endpoint.each():
                 probe(node)
                 yield f"external, {node} accepts us"
+
+
+def _store(config: TableConfig) -> Iterator[str]:
+    """Yield the versions of the nats-servers of the house's store, and which are too old."""
+    versions = {server: version_of(server) for server in config.standby.servers}
+    yield ", ".join(f"{server} has nats-server {dotted(one)}" for server, one in versions.items())
+    for server, version in versions.items():
+        if version < LEAST_SERVER:
+            yield (
+                f"{server}: nats-server {dotted(version)} has known holes in its security; install "
+                f"{dotted(LEAST_SERVER)} or later, from the project itself"
+            )
 
 
 def _orders(config: TableConfig) -> Iterator[str]:

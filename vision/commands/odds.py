@@ -23,7 +23,7 @@ from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
 from vision.game.odds import count, edges, remaining
 from vision.game.profile import Profile
-from vision.game.rule_sheets.published_odds import published_figures
+from vision.game.published_odds import published_figures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

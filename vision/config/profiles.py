@@ -5,6 +5,7 @@ The models below are the form of the file, checked in full; `Profile` is what th
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -52,6 +53,12 @@ def profile_names() -> tuple[str, ...]:
     """Return the names of the packaged profiles, sorted."""
     found = (files("vision.game") / "profiles").iterdir()
     return tuple(sorted(f.name[: -len(SUFFIX)] for f in found if f.name.endswith(SUFFIX)))
+
+
+def sheet_findings(number: int) -> tuple[str, ...]:
+    """Return what a rule sheet (0 to 4) gets wrong or leaves open, and what was decided of it."""
+    text = (files("vision.game") / "profiles" / "sheets.json").read_text(encoding="utf-8")
+    return tuple(json.loads(text)[number])
 
 
 @lru_cache(maxsize=16)

@@ -100,7 +100,7 @@ class SeenCard:
 
 @dataclass(frozen=True, slots=True)
 class Allegation:
-    """A fault that only sight can know: a code of `fault_table`, of that card or of the coup.
+    """A fault that only sight can know, of that card or of the coup: a code that is `alleged`.
 
     `odds`: how many times likelier it is than the best explanation in which nobody did wrong.
     """
@@ -131,69 +131,6 @@ class CoupSeen(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CardOut(Event):
-    """A card left the shoe; `unseen`: only the mouth of the shoe says so until now."""
-
-    order: int
-    unseen: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CardPlaced(Event):
-    """A card came to rest: in a slot, or (`None`) outside every slot.
-
-    `unordered`: another was on its way at the same time, and which of them this is was not seen.
-    """
-
-    order: int
-    slot: Slot | None
-    unordered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CardRead(Event):
-    """A face was read, or (`card` is `None`) a face lies open and the reader declines to read it.
-
-    `confidence` is the probability (0 to 1) that `card` is right; `second` is the next best face.
-    A later read of the same card replaces the earlier one until the coup is final.
-    """
-
-    order: int
-    card: Card | None
-    confidence: float
-    second: Card | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CardRemoved(Event):
-    """A card was taken from the layout (to the discard tray or the hand)."""
-
-    order: int
-
-
-@dataclass(frozen=True, slots=True)
-class CardFound(Event):
-    """A card lies on the table that nobody saw leave the shoe.
-
-    `order` is the next number, as for a card that leaves now; it does not say when the card left.
-    Where the card lies is said by the `CardPlaced` that follows.
-    """
-
-    order: int
-
-
-@dataclass(frozen=True, slots=True)
-class CardWithdrawn(Event):
-    """What was taken for a card out of the shoe is none, as sight has come to know.
-
-    Its number is not used again. A card that went back into the shoe is `Noticed` instead. A doubt
-    about the card ends by its own `over`.
-    """
-
-    order: int
-
-
-@dataclass(frozen=True, slots=True)
 class CutCardOut(Event):
     """The cut card left the shoe."""
 
@@ -207,8 +144,6 @@ class Noticed(Event):
     """
 
     code: str
-    order: int | None = None
-    slot: Slot | None = None
     detail: str = ""
     over: bool = False
 

@@ -30,6 +30,7 @@ from nats.js.errors import (
 from nats.js.kv import KeyValue
 
 from vision.errors import OutsideError
+from vision.mqtt.nats_version import LEAST_SERVER, dotted
 
 BUCKET = "shoe-reader-lease"
 STREAM = "shoe-reader-log"
@@ -57,10 +58,6 @@ class AwayError(Exception):
 class OvertakenError(Exception):
     """Somebody else has written meanwhile."""
 
-
-# The first nats-server without the holes that were known when this was written (CVE-2025-30215,
-# CVE-2026-33222); an older one lets strangers into the store.
-LEAST_SERVER = (2, 11, 15)
 
 log = logging.getLogger(__name__)
 
@@ -171,8 +168,8 @@ class HouseStore:
             log.warning(
                 "nats-server %s has known holes in its security; install %s or later, from the "
                 "project itself",
-                ".".join(map(str, old)),
-                ".".join(map(str, LEAST_SERVER)),
+                dotted(old),
+                dotted(LEAST_SERVER),
             )
         while True:
             try:

@@ -157,8 +157,8 @@ def words_of(event: Event) -> str:
             return f"coup {coup}: {' '.join(filter(None, words))}"
         case CutCardOut():
             return "cut card out"
-        case Noticed(code=code, order=order, detail=detail):
-            return " ".join(filter(None, (code, f"card {order}" if order else "", detail)))
+        case Noticed(code=code, detail=detail):
+            return f"{code} {detail}".strip()
     return type(event).__name__
 
 

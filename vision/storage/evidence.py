@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,21 @@ class Limits:
     alert_days: float
 
 
+class Why(StrEnum):
+    """Why a piece of evidence is deleted."""
+
+    AGE = "age"
+    SIZE = "size"  # before its time, because there is too much
+    REPLACED = "replaced"  # a clip up to its alert: the whole clip has every picture of it
+
+
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """A file that is to be deleted; `early`: not for its age, but because there is too much."""
+    """A file that is to be deleted."""
 
     path: Path
     size: int
-    early: bool
+    why: Why
 
     @property
     def name(self) -> str:
@@ -164,7 +173,13 @@ class EvidenceStore:
             if excess > 0 or not early_of[path]:
                 size = path.stat().st_size
                 excess -= size
-                yield Doomed(path, size, early_of[path])
+                yield Doomed(path, size, Why.SIZE if early_of[path] else Why.AGE)
+
+    def replaced(self, pieces: Iterable[EvidenceKept], before_day: str) -> tuple[Doomed, ...]:
+        """Return which files of these pieces, of days before `before_day`, are still there."""
+        paths = [self.folder / file_name(kept) for kept in pieces if _day(kept.at) < before_day]
+        sizes = {path: path.stat().st_size for path in paths[:DELETED_AT_ONCE] if path.exists()}
+        return tuple(Doomed(path, size, Why.REPLACED) for path, size in sizes.items())
 
     def delete(self, doomed: Iterable[Doomed]) -> None:
         """Delete files that `doomed` named, and days that are empty then; OutsideError."""

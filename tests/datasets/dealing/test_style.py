@@ -81,7 +81,7 @@ def test_hands_and_cards_never_jump_in_any_style(split: str, dealing: Dealing) -
     """Each motion begins where and how the one before it ended, mistakes included."""
     for number, style in enumerate(styles(split)[:16]):
         scenario = Scenario(
-            seed=number, coups=6, dealing=dealing, slip_every=2, from_sight=True, burn=True
+            seed=number, coups=2, dealing=dealing, slip_every=2, from_sight=True, burn=True
         )
         for act in choreograph(deal(scenario), scenario, style):
             _assert_smooth(act)

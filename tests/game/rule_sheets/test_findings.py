@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vision.game.rule_sheets.findings import Finding, numbers_in, sheet_findings
-from vision.game.rule_sheets.transcripts import SHEETS, PrintedRow, Sheet
+from tests.game.rule_sheets.findings import PAGE, Finding, numbers_in, page, sheet_findings
+from tests.game.rule_sheets.transcripts import SHEETS, PrintedRow, Sheet
+from vision.config.profiles import sheet_findings as packaged
 
 
 def wheres(sheet: int) -> list[str]:
@@ -18,6 +19,12 @@ def wheres(sheet: int) -> list[str]:
 def finding(sheet: int, where: str) -> Finding:
     """Return the first finding at a place."""
     return next(one for one in sheet_findings(sheet) if one.where == where)
+
+
+def test_findings_that_check_shows_are_these() -> None:
+    """What the program carries is what the judge says of the transcriptions."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+    assert packaged(2) == tuple(map(str, sheet_findings(2)))
 
 
 def test_findings_of_sheet_2_name_the_misprinted_row() -> None:
@@ -133,8 +140,8 @@ def test_findings_of_a_complete_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
         commission="5 %",
         commission_rounding="down",
     )
-    monkeypatch.setattr("vision.game.rule_sheets.findings.SHEETS", (complete,))
-    monkeypatch.setattr("vision.game.rule_sheets.findings.published_figures", tuple)
+    monkeypatch.setattr("tests.game.rule_sheets.findings.SHEETS", (complete,))
+    monkeypatch.setattr("tests.game.rule_sheets.findings.published_figures", tuple)
     assert sheet_findings(0) == ()
 
 

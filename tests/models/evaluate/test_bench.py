@@ -103,6 +103,7 @@ def test_memory_of_a_measurement_is_not_that_of_who_started_it() -> None:
     assert 20 < float(said.stdout) < LARGE / 1e6
 
 
+@pytest.mark.nightly
 def test_bench_in_its_short_form_measures_every_film(capsys: pytest.CaptureFixture[str]) -> None:
     """Films are dealt, decoded and read, and more than decoding is counted for reading."""
     words = ["--short", "--only-ours", "--no-latency", "--json", "--size", "640x360"]

@@ -58,6 +58,7 @@ def test_figures_count_a_box_on_the_felt_and_not_one_on_a_card_in_the_mouth() ->
     assert figures(boxes)["CLEAR"]["CLR_FP"] == 10
 
 
+@pytest.mark.nightly
 def test_command_measures_all_trackers_on_a_dealt_film(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

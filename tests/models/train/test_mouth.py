@@ -15,6 +15,7 @@ from models.train import mouth as train_mouth
 from vision.sight.mouth.measurement import LABELS
 
 
+@pytest.mark.nightly
 @pytest.mark.train
 @pytest.mark.slow
 def test_mouth_network_trained_a_little_exports_to_the_same_network(

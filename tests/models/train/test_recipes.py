@@ -61,6 +61,7 @@ def test_bank_opened_at_another_size_keeps_its_pictures(tmp_path: Path) -> None:
     assert grown.slice(0, 8)[1].tolist() == [0, 1, 2, 3, 4, 9, 9, 9]
 
 
+@pytest.mark.nightly
 def test_classifier_trained_a_little_exports_to_the_same_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +95,7 @@ def test_classifier_trained_a_little_exports_to_the_same_network(
     assert len(looks) == len(pictures)
 
 
+@pytest.mark.nightly
 def test_corner_finder_trained_a_little_exports_to_the_same_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,6 +200,7 @@ def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) 
         average(files, mean, pictures)
 
 
+@pytest.mark.nightly
 def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -> None:
     """Render, train, export: torch and ONNX give the same boxes through our own decoding."""
     train_detector.make(tmp_path / "data", "train", first=0, count=4)

@@ -14,7 +14,7 @@ from html import escape
 
 from vision.game.odds import Counts, Edge
 from vision.game.profile import Profile
-from vision.game.rule_sheets.published_odds import Figure, percent
+from vision.game.published_odds import Figure, percent
 from vision.game.wagers import EGALITES, Bet
 
 DIGITS = 10  # decimals; published tables have four to ten

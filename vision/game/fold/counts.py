@@ -40,16 +40,18 @@ def recount(
     Evaluate that coup, and others that this concerns.
     """
     faces = [
-        Counter(c.face for c in cards if c.marks.fate != "carried") for cards in (before, after)
+        [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
     ]
-    concerned = _count(transition, *faces)
+    changed = faces[0] != faces[1]
+    concerned = _count(transition, *map(Counter, faces)) if changed else frozenset()
     if coup is not None:
         transition.evaluate(coup, show=show)
     for other in concerned:
         where = transition.table.coup_of(other)
         if where is not None and (coup is None or where.number != coup.number):
             transition.evaluate(where)
-    _check_order(transition, min((card.order for card in after), default=0))
+    if changed:
+        _check_order(transition, min((card.order for card in after), default=0))
 
 
 def _count(
@@ -60,8 +62,6 @@ def _count(
     Those are the orders of the latest copies of a face, where there are now too many or no longer.
     """
     shoe, decks = transition.shoe, transition.rules.decks
-    if before == after:
-        return frozenset()
     counts = list(shoe.counts)
     for face in before | after:
         if face is not None:

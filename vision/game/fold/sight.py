@@ -218,9 +218,9 @@ def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
         for card in seen
         if card.removed_at is None and (card.placed_at is not None or card.card is not None)
     ]
-    if not seen or any(card in lying for card in transition.lay_out(coup).cards):
-        return None
     if all(card.removed_at is None for card in seen):
+        return None
+    if any(card in lying for card in transition.lay_out(coup).cards):
         return None
     return transition.at if before.cleared_at is None else before.cleared_at
 
@@ -350,9 +350,10 @@ def _report_cards(
         elsewhere = any(card.order == order for card in transition.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:
             transition.report_card("withdrawn", number, old[order])
-    for order in sorted(new):
-        for event in _events(old.get(order), new[order]):
-            transition.report_card(event, number, new[order])
+    for order, card in sorted(new.items()):
+        if old.get(order) != card:
+            for event in _events(old.get(order), card):
+                transition.report_card(event, number, card)
 
 
 def _events(old: DealtCard | None, new: DealtCard) -> Iterator[str]:

@@ -17,7 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import Card
-from vision.game.events import Allegation, CoupSeen, CutCardOut, Event, Life, SeenCard, Slot
+from vision.game.events import (
+    Allegation,
+    CoupSeen,
+    CutCardOut,
+    Event,
+    Life,
+    Noticed,
+    SeenCard,
+    Slot,
+)
 from vision.game.rules import Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
@@ -96,7 +105,6 @@ class _Told:
 
     first: int
     seen: CoupSeen | None = None
-    cards: int = 0  # how many were out when it was told last
     # Odds by code and by the card's number in the coup, from 0.
     alleged: dict[tuple[str, int | None], float] = field(default_factory=dict)
     open_since: int | None = None
@@ -162,7 +170,7 @@ class Follower:
         self._told: dict[int, _Told] = {}
         self._before, self._next = 0, order  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
-        self._cut_told, self._exposed_ms, self._exposed = False, 0.0, False
+        self._cut_told, self._exposed_ms = False, 0.0
         self._early: dict[int, float] = {}  # log odds that a slot still holds a card of before
         self._begun_at: int | None = None
         self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
@@ -231,7 +239,7 @@ class Follower:
         shown = None if sight is None else self._look(at, sight)
         if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
             return events
-        self._note_exposed(mouth, elapsed)
+        events += self._exposed(at, mouth, elapsed)
         decided = self.accounts.take(at, looked=sight is not None)
         for account in (*decided, *self.accounts.open):
             if account.coup > self._muted:
@@ -433,10 +441,6 @@ class Follower:
             face = Face() if card.place == HAND else self._face(account, card)
             _set(found, ("SWITCH", number), SURE_ODDS, holds=face.switched is not None)
             _set(found, ("FOREIGN_CARD", number), SURE_ODDS, holds=bool(face.foreign))
-        if self._exposed and len(account.cards) > told.cards:
-            found["EXPOSED_IN_SHOE", told.cards] = SURE_ODDS
-            self._exposed = False
-        told.cards = len(account.cards)
         odds = account.odds.get(TWO_OUT, 0.0)
         _set(found, (TWO_OUT, None), odds, holds=odds >= self._odds)
         self._allege_exposed(account, told)
@@ -463,17 +467,18 @@ class Follower:
         if lying != lay and not (over and not lying - lay):
             told.alleged["RESTART_CONFIRM", None] = SURE_ODDS
 
-    def _note_exposed(self, mouth: NDArray[np.float32], elapsed: int) -> None:
-        """Take whether the card in the mouth shows its face."""
+    def _exposed(self, at: int, mouth: NDArray[np.float32], elapsed: int) -> list[Event]:
+        """Tell once of a card in the mouth that shows its face."""
         in_mouth = sum(
             p
             for world, p in self.decoder.worlds.items()
             if world.state.lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}
         )
         shows = face_at_lip(mouth) > EXPOSED and in_mouth > EXPOSED and not hand_at_lip(mouth)
-        self._exposed_ms = self._exposed_ms + elapsed if shows else 0.0
-        if self._exposed_ms >= EXPOSED_MS:
-            self._exposed = True
+        before = self._exposed_ms
+        self._exposed_ms = before + elapsed if shows else 0.0
+        is_new = before < EXPOSED_MS <= self._exposed_ms
+        return [Noticed(at, "EXPOSED_IN_SHOE")] if is_new else []
 
     def _note_early(self, at: int, values: Values) -> None:
         """Add up whether cards of the coup before still lie when the next one has begun."""

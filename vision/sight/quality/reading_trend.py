@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vision.game.conditions import Condition
-from vision.game.events import CardRead, Event
+from vision.game.events import CoupSeen, Event
 from vision.sight.detection.classifier import LEAST_READABLE, Look
 from vision.sight.quality.view import OVER_SHARE
 
@@ -53,9 +53,10 @@ class ReadingTrend:
     def update(self, events: Iterable[Event], at: int) -> tuple[Event, ...]:
         """Take the card events of a frame; return an event if reading became poor or good again."""
         for event in events:
-            if isinstance(event, CardRead):
-                self._unread[event.order] = event.card is None
-                if len(self._unread) > CARDS:
+            if isinstance(event, CoupSeen):
+                known = (card for card in event.cards if card.card is not None or card.declined)
+                self._unread.update((card.order, card.card is None) for card in known)
+                while len(self._unread) > CARDS:
                     del self._unread[next(iter(self._unread))]
         return self._poor.take(self._reason(), at)
 

@@ -1,20 +1,24 @@
 """Judge the rule sheets as they are printed: what is doubled, missing, unsaid or does not compute.
 
-Each finding says what the sheet says and what was decided; `shoe-reader check` shows them. It reads
-transcriptions only (`transcripts`) and corrects nothing.
+Each finding says what the sheet says and what was decided; `shoe-reader check` shows them, from the
+file that `python -m tests.game.rule_sheets.findings` writes. It reads transcriptions only
+(`transcripts`) and corrects nothing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
-from vision.game.rule_sheets.published_odds import percent, published_figures
-from vision.game.rule_sheets.transcripts import SHEETS, PrintedRow, Sheet
+from tests.game.rule_sheets.transcripts import SHEETS, PrintedRow, Sheet
+from vision.game.published_odds import percent, published_figures
 from vision.game.tableau import row_of
 
 BANCO_TOTALS = range(10)
+PAGE = Path(__file__).parents[3] / "vision" / "game" / "profiles" / "sheets.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +173,13 @@ def _figures(sheet: Sheet) -> list[Finding]:
             )
         )
     return findings
+
+
+def page() -> str:
+    """Return the findings on each sheet, a line each, as JSON."""
+    lines = [[str(finding) for finding in sheet_findings(n)] for n in range(len(SHEETS))]
+    return json.dumps(lines, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,1 +1,0 @@
-"""The published rule sheets, and what is wrong or missing in them."""

@@ -45,12 +45,19 @@ def test_broker_that_fails_loses_and_doubles_nothing(outage: outages.Outage) -> 
     assert outage()
 
 
-@pytest.mark.nightly  # its limit is a part of a second, which a busy machine breaks
+# The pictures alone take 30 s; a busy machine breaks the promise of 0.3 s, but not the loose one.
+@pytest.mark.parametrize(
+    ("coups", "later_s"),
+    [pytest.param(4, 3.0, id="loose"), pytest.param(12, 0.3, marks=pytest.mark.nightly)],
+)
 @pytest.mark.mosquitto
 @pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto")
-def test_result_is_not_held_up_by_messages_that_are_sent_again() -> None:
-    """At most 0.3 s later than without, over 2 MB/s, while 3,000 messages with pictures go out."""
-    assert "sent again" in catch_up.run(12)
+def test_result_is_not_held_up_by_messages_that_are_sent_again(
+    coups: int, later_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes as soon as without, over 2 MB/s, while 3,000 messages with pictures go out."""
+    monkeypatch.setattr(catch_up, "MOST_LATER_S", later_s)
+    assert "sent again" in catch_up.run(coups)
 
 
 @pytest.mark.parametrize("fault", [disks.full, disks.read_only, disks.slow])

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from vision.camera.pictures import open_picture
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
 from vision.game.events import Event, Noticed
 from vision.inference.load import ModelSet
+from vision.pictures import open_picture
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.drawing import SightView

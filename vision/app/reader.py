@@ -13,16 +13,15 @@ from functools import partial
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
-from vision.app.identify import identify
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch
 from vision.app.pipeline import SightPipeline
 from vision.app.restore import ended_cards, read_cards, resume_state_of
 from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
-from vision.camera.pictures import GreyPictures
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
+from vision.config.identity import identify
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, path_of
 from vision.errors import ShoeReaderError
@@ -35,6 +34,7 @@ from vision.game.events import (
 )
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.counters import Metrics
+from vision.pictures import GreyPictures
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame
 from vision.wire.session import Step

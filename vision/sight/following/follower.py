@@ -448,12 +448,12 @@ class Follower:
 
     def _allege_exposed(self, account: Account, told: _Told) -> None:
         """Tell of a card that lies open before all four do, where they are dealt face down."""
-        if self._rules.dealing is not Dealing.PUNTO_FIRST or len(account.cards) > 4:
+        if self._rules.dealing is not Dealing.PUNTO_FIRST or not account.is_laid:
             return
-        dealt = sum(1 for card in account.cards if card.slot is not None)
+        if sum(slot is not None for slot in account.layout) >= 4:
+            return
         for number, card in enumerate(account.cards):
-            early = card.face_up and lies(card.place) and card.slot is not None and dealt < 4
-            if early:
+            if card.face_up and lies(card.place) and card.slot is not None:
                 told.alleged.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
 
     def _check_restart(self, at: int, account: Account, told: _Told) -> None:

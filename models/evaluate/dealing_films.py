@@ -155,8 +155,8 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
         if dealt is not None:
             codes = alerts.get(published["coup"], set()) if published else set()
             outcome = judge(dealt, published, tally)
-            cut = cut_in is not None and published is not None
-            cut = cut and published["coup"] - cut_in in ({0, 1} if cut_first(truth, dealt) else {0})
+            late = -1 if cut_in is None or published is None else published["coup"] - cut_in
+            cut = late == 0 or (late == 1 and cut_first(truth, dealt))
             faults(dealt, codes | ({"CUT_CARD"} if cut else set()), tally)
             if outcome != "right" or codes or dealt["fault"]:
                 tally.notes.append(

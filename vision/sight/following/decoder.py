@@ -19,7 +19,7 @@ from vision.sight.following.world import ASIDE, FACE, HAND, UNSEEN, Cards, State
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
-PRUNE, BEAM, IGNORED = 3e-7, 256, 1e-8
+PRUNE, BEAM, IGNORED = 3e-7, 128, 1e-8
 # A longer time than this between two pictures is gone through in steps, s: several things may
 # happen in it. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24

@@ -27,9 +27,9 @@ UNKNOWN = -1  # the state of a slot in which a card lands or turns, or from whic
 # Times (ms) in which a state is not known: before a card comes to rest, before its face is seen to
 # lie open, and after it is taken.
 LANDING, TURNING, TAKING = 150, 900, 350
-# Observations that every symbol has in every state, and the share of a flat table mixed in: nothing
-# is held to be rarer than one burst in a hundred.
-PRIOR, FLAT = 0.5, 0.01
+# The share of a flat table that is mixed in: a symbol that was seen a few times says little, and one
+# that was never seen says nothing.
+FLAT = 0.05
 OUT = Path(__file__).parents[1] / "following.toml"
 Counts = NDArray[np.float64]
 
@@ -79,8 +79,8 @@ def counted(films: Iterable[Film]) -> Counts:
 
 def table_of(counts: Counts) -> Counts:
     """Return the likelihoods (3 x SYMBOLS, rows sum to 1) from counts of runs."""
-    shares = counts + PRIOR
-    shares /= shares.sum(axis=1, keepdims=True)
+    seen = counts.sum(axis=1, keepdims=True)
+    shares = np.where(seen > 0, counts / np.maximum(seen, 1), 1 / SYMBOLS)
     hides = hidden_symbols()
     hidden = shares[:, hides].mean(axis=0)
     shares[:, ~hides] *= (1 - hidden.sum()) / shares[:, ~hides].sum(axis=1, keepdims=True)

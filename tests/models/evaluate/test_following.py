@@ -77,7 +77,7 @@ def test_films_as_their_truth_says_are_decoded_right(film: Film) -> None:
     table = table_of(counted([film]))
     fitted = PlaceTable.of(dict(zip(STATES, table.tolist(), strict=True)))
     tally = Tally()
-    judge(film, decode(film, fitted, odds=50, tally=tally, broken="not"), 50, tally)
+    judge(film, decode(film, fitted, tally=tally, broken="not"), 50, tally)
     assert (tally.coups, tally.right, tally.wrong, tally.accused) == (3, 3, 0, 0)
     assert tally.in_time == tally.cards == 12
     both = Tally()

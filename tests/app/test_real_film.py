@@ -83,7 +83,7 @@ def test_two_cards_laid_by_a_hand_are_placed_and_read(tmp_path: Path, card_px: i
     assert main([*words, "--messages", str(said), "--log", str(tmp_path / "l.sqlite")]) == 0
     messages = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
     cards = [m["payload"] for m in messages if m["topic"].endswith("/card")]
-    # No shoe is in the film: a card may be seen to leave where it should, or is found where it lies.
+    # No shoe is in the film: a card may be seen to leave one, or is found where it lies.
     told = [(card["event"], card["slot"], card["card"]) for card in cards]
     assert [each for each in told if each[0] not in ("out", "found")] == [
         (event, slot, "6s" if event == "read" else None)

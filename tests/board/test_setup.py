@@ -13,9 +13,9 @@ import pytest
 
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
-from vision.app.drawn_film import live_drawing
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
+from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
 

@@ -24,10 +24,10 @@ from tests.browser.conftest import CHROMIUM
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, table_config, wait_for
-from vision.app.drawn_film import live_drawing
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
+from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
 

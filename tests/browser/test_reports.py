@@ -13,17 +13,17 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from paho.mqtt.enums import CallbackAPIVersion
 
-from tests.archive.month import PlayedTable
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import SITE, table_config, wait_for
+from tests.floor.archive.month import PlayedTable
 from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
-from vision.archive.database import open_archive
-from vision.archive.writer import Writer
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.commands.board import reports_of
 from vision.config.table import TableConfig
+from vision.floor.archive.database import open_archive
+from vision.floor.archive.writer import Writer
 from vision.game.outputs import Alert, AlertState, Deadline, Severity
 from vision.wire.messages import alert_payload, iso
 

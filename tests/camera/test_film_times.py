@@ -14,7 +14,7 @@ from vision.camera import files
 from vision.camera.source import Outage, Pace, Shot, _paced, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
-from vision.reread.film import survey
+from vision.floor.reread.film import survey
 
 SIZE, FPS = (320, 240), 25
 IMAGE = np.zeros((4, 4, 3), np.uint8)

@@ -12,16 +12,16 @@ import cv2
 import numpy as np
 import pytest
 
-from vision.app.drawn_film import live_drawing
+from vision import pictures
 from vision.app.pipeline import layout_of
 from vision.board.desk.table_editor import TableEditor
-from vision.camera import pictures
-from vision.camera.pictures import decode_picture, open_picture
 from vision.camera.source import open_source
 from vision.commands import read
+from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import CameraSection, TableConfig, load
 from vision.errors import ShoeReaderError
 from vision.inference import self_test
+from vision.pictures import decode_picture, open_picture
 from vision.setup.calibration import from_sheet
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "table.example.toml"

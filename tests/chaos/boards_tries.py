@@ -19,10 +19,10 @@ from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
 from tests.chaos.outcome import Done
 from tests.table_log import overdraw
-from vision.app.drawn_film import live_drawing
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.board.rights import MAY_ORDER
+from vision.commands.printing.drawn_film import live_drawing
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 # The routes that are for everybody; they tell what lies open on the table, and the pages' files.

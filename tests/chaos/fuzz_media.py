@@ -29,9 +29,9 @@ import numpy as np
 
 from tests.chaos.outcome import Done, LimitBrokenError
 from vision.camera import files
-from vision.camera.pictures import open_picture
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_model, packaged
+from vision.pictures import open_picture
 from vision.sight.geometry.frame import Frame
 
 HANG_S = 60.0

@@ -24,24 +24,24 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from tests.archive.postgres import FOLDERS, Postgres
 from tests.chaos.test_security_fuzz import VALUES, mutated, nested
-from tests.floor.test_lease import LENGTH_S
-from tests.floor.test_lease import Store as LeaseMemory
+from tests.floor.archive.postgres import FOLDERS, Postgres
+from tests.floor.pair.test_lease import LENGTH_S
+from tests.floor.pair.test_lease import Store as LeaseMemory
 from tests.mqtt.endpoints import endpoint_at
 from tests.schemas import SCHEMAS, schema
 from tests.table_log import PLAYS, said
 from tests.wire.odd_messages import FRAME, ODD, RESULT
-from vision.app.lease import Lease
-from vision.app.pair import batch_from
-from vision.archive import tables
-from vision.archive.database import open_archive
-from vision.archive.hook import envelope, identity_of
-from vision.archive.writer import Received, Writer
 from vision.board.desk.history import History
 from vision.board.feed import Feed
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.errors import OutsideError
+from vision.floor.archive import tables
+from vision.floor.archive.database import open_archive
+from vision.floor.archive.hook import envelope, identity_of
+from vision.floor.archive.writer import Received, Writer
+from vision.floor.pair.lease import Lease
+from vision.floor.pair.shared_log import batch_from
 from vision.wire.commands import order_fields, read_range
 from vision.wire.messages import iso
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from vision.camera import files
-from vision.camera.pictures import GreyPictures, decode_picture, is_grey, why_no_picture
 from vision.errors import ConfigurationError
+from vision.pictures import GreyPictures, decode_picture, is_grey, why_no_picture
 
 NOISE = np.random.default_rng(1).integers(0, 255, (240, 320, 3), np.uint8)
 

@@ -26,14 +26,14 @@ from tests.chaos.shoe import play
 from tests.chaos.table import PREFIX, config_of
 from tests.floor.cluster import HERE, NATS_SERVER
 from tests.mqtt.mqtt_tools import free_port, wait_for
-from vision.app import lease as lease_module
 from vision.app.journal import Destinations
-from vision.app.own_sight import OwnSight, news
-from vision.app.pair import FencedError
-from vision.app.standby import PairJournal
 from vision.config.table import StandbySection, TableConfig
+from vision.floor.pair import lease as lease_module
+from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore
+from vision.floor.pair.journal import PairJournal
+from vision.floor.pair.shared_log import FencedError
+from vision.floor.pair.sight import OwnSight, news
 from vision.game.events import Event, ShoeStarted
-from vision.mqtt.house_store import AwayError, HouseAccount, HouseStore
 from vision.wire.term import Term
 
 ENDLESS = 100_000  # coups

@@ -17,9 +17,9 @@ from tests.mqtt.mosquitto_house import PASSWORD, TABLE, House
 from tests.mqtt.mqtt_tools import MOSQUITTO, wait_for
 from tests.seen import out
 from tests.storage.test_log import HEADER, entry
-from vision.archive.consumer import Consumer
-from vision.archive.database import open_archive
-from vision.archive.writer import Writer
+from vision.floor.archive.consumer import Consumer
+from vision.floor.archive.database import open_archive
+from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Address, Endpoint, new_client
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store

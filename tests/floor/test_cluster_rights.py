@@ -22,8 +22,8 @@ from tests.mqtt.mosquitto_house import ROLES, TABLE, TOPICS
 from tests.mqtt.mqtt_tools import wait_for
 from tests.mqtt.test_mosquitto_rights import MAY_READ, MAY_WRITE
 from vision.errors import OutsideError
+from vision.floor.pair.house_store import HouseAccount, HouseStore, OvertakenError
 from vision.mqtt.endpoint import Endpoint, new_client, probe
-from vision.mqtt.house_store import HouseAccount, HouseStore, OvertakenError
 
 FLOOR = Path(__file__).parents[2] / "deploy" / "floor"
 CERTIFICATES = Path(__file__).parents[2] / "deploy" / "mosquitto" / "certificates.sh"
@@ -190,7 +190,7 @@ def test_reader_of_a_pair_may_use_the_store_of_its_table_and_no_other(
     house: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records and lease of table 1 with the rights of its reader; those of table 2 are refused."""
-    monkeypatch.setattr("vision.mqtt.house_store.START_S", 4.0)
+    monkeypatch.setattr("vision.floor.pair.house_store.START_S", 4.0)
     server = house.servers.replace("nats://127.0.0.1", "tls://localhost")
     who = (1, "reader-store", house.passwords["reader-store"], f"{house.certs}/ca.crt")
     own = HouseStore(HouseAccount((server,), "house.1", *who))

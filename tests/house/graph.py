@@ -13,7 +13,7 @@ The *floor* of a node is the length of the longest chain of imports below it, co
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -48,7 +48,14 @@ class House:
 
     def imports_of(self, name: str) -> Iterator[str]:
         """Yield the full names of what a module imports: modules where they are ours."""
-        for node in ast.walk(self.trees[name]):
+        yield from self._imported(name, ast.walk(self.trees[name]))
+
+    def loads_of(self, name: str) -> Iterator[str]:
+        """Yield the full names of what is imported as soon as a module is."""
+        yield from self._imported(name, self.trees[name].body)
+
+    def _imported(self, name: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
+        for node in nodes:
             if isinstance(node, ast.Import):
                 yield from (self._in_checkout(alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

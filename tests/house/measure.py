@@ -14,6 +14,7 @@ one by default; `--list` names what was counted. What each figure means:
 - *constants without a comment*: a name assigned at the level of a module to a number, or to a tuple
   or list of numbers, arithmetic included, that has no comment on its lines and no comment line
   directly above it or above its group (assignments on consecutive lines).
+- *class names twice*: public classes at the level of a module of `vision`, of one name.
 - *functions*: all, nested ones included; the length is from `def` to the last line, the docstring
   left out. Nine in ten are no longer than p90.
 """
@@ -219,6 +220,7 @@ def measured(house: House) -> dict[str, object]:
         "circles of folders": len(circles(house.folders)),
         "circles of modules": len(circles(house.arrows)),
         "doubled defaults": len(doubled_defaults(house)),
+        "class names twice": len(class_names_twice(house)),
         "constants": len(numbers),
         "constants without a comment": sum(not number.said for number in numbers),
         f"files under {SHORT} lines": sum(lines < SHORT for lines in files.values()),
@@ -228,6 +230,17 @@ def measured(house: House) -> dict[str, object]:
         "function p90": quantiles(lengths, n=10)[-1],
         "function longest": max(lengths),
     }
+
+
+def class_names_twice(house: House) -> dict[str, list[str]]:
+    """Return each public class name that several modules of `vision` define, with those modules."""
+    found: dict[str, list[str]] = {}
+    for module in house.paths:
+        if module.startswith("vision."):
+            for node in house.trees[module].body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(module)
+    return {name: modules for name, modules in sorted(found.items()) if len(modules) > 1}
 
 
 def by_room(house: House) -> dict[str, tuple[int, int]]:
@@ -261,6 +274,9 @@ def details(house: House) -> Mapping[str, list[str]]:
             if not number.said
         ],
         "short files": [f"{name} {lines}" for name, lines in files.items() if lines < SHORT],
+        "class names twice": [
+            f"{name}: {' '.join(modules)}" for name, modules in class_names_twice(house).items()
+        ],
         "long files": [f"{name} {lines}" for name, lines in files.items() if lines > LONG],
         "longest functions": sorted(functions, key=lambda name: -functions[name])[:5],
     }

@@ -100,3 +100,13 @@ def test_command_prints_every_figure(house: House, capsys: pytest.CaptureFixture
     figures = json.loads(capsys.readouterr().out)
     assert figures["loose modules"] == figures["circles of modules"] == 1
     assert figures["constants by room"]["vision.clock"] == [2, 1]
+
+
+def test_class_names_twice_are_found(tmp_path: Path) -> None:
+    """One name for two things is named with both places; private classes may share one."""
+    for name in ("first", "second"):
+        path = tmp_path / "vision" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"class Seen: ...\n\n\nclass _Own: ...\n\n\nclass {name.title()}: ...\n")
+    found = measure.class_names_twice(House(tmp_path))
+    assert found == {"Seen": ["vision.first", "vision.second"]}

@@ -6,17 +6,24 @@ with a key of the users file. What a role may order is for the rules (`vision.ga
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from vision.access.second_person import NEEDED, VOUCHERS, Policy, is_wanted, needs_second
 from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
 from vision.errors import ConfigurationError
+from vision.game.commands import Command
 from vision.game.events import Event
+from vision.record.codec import EVENTS, event_from_json
 from vision.wire.commands import (
     COMMANDS,
     HOUSE_INPUTS,
@@ -25,9 +32,11 @@ from vision.wire.commands import (
     Fields,
     RefusedError,
     order_fields,
+    read_command,
     signed_text,
 )
 from vision.wire.messages import unix_ms
+from vision.wire.session import TableSession
 
 log = logging.getLogger(__name__)
 
@@ -280,3 +289,33 @@ def _moment(fields: Fields) -> int:
         return unix_ms(_text(fields, "time"))
     except (ValueError, OverflowError) as error:
         raise RefusedError("time: no moment of the calendar") from error
+
+
+def is_ordered(content: Mapping[str, Any]) -> bool:
+    """Whether a record holds an order, or an event to which only an order can have given rise."""
+    kind = EVENTS.get(str(content.get("event", {}).get("is")))
+    return "order" in content or (kind is not None and issubclass(kind, Command))
+
+
+def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
+    """Return what is wrong with the order of a record, "" where it is as it was signed.
+
+    `session` is the one before it, with the users as they were at that moment.
+    """
+    if "order" not in content:
+        return "was signed by nobody"
+    try:
+        name, fields = str(content["order"]["name"]), content["order"]["fields"]
+        entry = session.register.entry_of(fields["key"])
+        if not entry:
+            return f"was signed by {fields['key']!r}, who was no user then"
+        topic = f"{session.stream.prefix}cmd/{name}"
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(entry)["key"]))
+        key.verify(bytes.fromhex(fields["sig"]), signed_text(topic, fields))
+        event = event_from_json(content["event"])
+        ordered, _ = read_command(name, fields, event.at)
+    except InvalidSignature:
+        return "does not bear the signature of the key that counted then"
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return f"is not one that can be signed ({error})"
+    return "" if ordered == event else "is not what was done"

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from vision.app.restore import read_cards, resumed
-from vision.camera.pictures import open_picture
 from vision.config.profiles import load_profile
 from vision.config.table import TableConfig, WatchSection
 from vision.errors import ConfigurationError
@@ -22,6 +21,7 @@ from vision.game.coup.state import Table
 from vision.game.events import Event
 from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet
+from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck
 from vision.sight.detection.detector import Kind
 from vision.sight.drawing import SightView

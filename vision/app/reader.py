@@ -13,22 +13,22 @@ from functools import partial
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
-from vision.app.identify import identify
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch
 from vision.app.pipeline import SightPipeline, rules_of
 from vision.app.restore import ended_cards
 from vision.app.sight_loop import SeenShot, SightLoop
 from vision.app.supervisor import SightSupervisor
-from vision.camera.pictures import GreyPictures
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
+from vision.config.identity import identify
 from vision.config.table import TableConfig, path_of
 from vision.errors import ShoeReaderError
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.game.outputs import CardSeen
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.counters import Metrics
+from vision.pictures import GreyPictures
 from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame
 from vision.wire.session import Step

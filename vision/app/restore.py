@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vision.access.command_gate import is_ordered, order_fault
 from vision.app.signing import newest_in_log, newest_signature
-from vision.audit.messages import Rows, compare
-from vision.audit.orders import is_ordered, order_fault
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
@@ -29,6 +28,7 @@ from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Checkpoint, Store
 from vision.storage.log_reader import NEWEST, WHOLE, checkpoints, read_log
+from vision.storage.log_walk import Rows, compare
 from vision.wire.log_fold import LogFold
 from vision.wire.session import TableSession, new_session, session_to_json
 

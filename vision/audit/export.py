@@ -29,7 +29,6 @@ from vision.audit.verify import (
     demand_signature,
     evidence_words,
 )
-from vision.audit.walk import opened
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import GENESIS, BrokenChainError, Record, record_from_line, record_line
 from vision.record.codec import canonical
@@ -37,6 +36,7 @@ from vision.record.proofs import EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
 from vision.storage.log_reader import checkpoints, is_table, read_log
+from vision.storage.log_walk import opened
 from vision.version import VERSION
 
 RECORDS, ANCHORS, RECEIPT, EVIDENCE = "records.jsonl", "anchors.jsonl", "receipt.json", "evidence"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vision.audit.walk import Taken
 from vision.errors import ConfigurationError
 from vision.game.events import Event
 from vision.record.chain import GENESIS
 from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored
+from vision.storage.log_walk import Taken
 from vision.wire.session import Step, TableSession
 
 

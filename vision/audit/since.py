@@ -12,7 +12,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from vision.audit.messages import Rows
 from vision.audit.verify import Found, Trust, audit
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import GENESIS, Record
@@ -24,6 +23,7 @@ from vision.storage.log_reader import (
     read_messages,
     standing_messages,
 )
+from vision.storage.log_walk import Rows
 
 
 class Ended(NamedTuple):

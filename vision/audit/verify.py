@@ -13,9 +13,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from vision.audit.messages import Rows
-from vision.audit.orders import is_ordered, order_fault
-from vision.audit.walk import Taken, Walk, opened
+from vision.access.command_gate import is_ordered, order_fault
 from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
 from vision.record.chain import BrokenChainError, Record
@@ -26,6 +24,7 @@ from vision.record.register import LogBegun
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
 from vision.storage.keyring import RingKey
+from vision.storage.log_walk import Rows, Taken, Walk, opened
 from vision.wire.messages import iso
 
 PROOFS = frozenset(kind.__name__ for kind in (Anchored, EvidenceKept, LogBegun))

@@ -52,8 +52,8 @@ import cv2
 import numpy as np
 
 from vision.camera.losses import WholePictures
-from vision.camera.pictures import MOST_PIXELS
 from vision.camera.planes import Coding, Planes, pixels
+from vision.pictures import MOST_PIXELS
 from vision.sight.geometry.frame import Image
 
 # Options of the video library. RTSP by TCP. No time is spent on finding out format and rate: what

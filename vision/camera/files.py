@@ -27,10 +27,10 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from vision.camera.losses import WholePictures
-from vision.camera.pictures import decode_picture, why_no_picture
 from vision.camera.planes import upright
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import in_order
+from vision.pictures import decode_picture, why_no_picture
 from vision.sight.geometry.frame import Pixels
 
 log = logging.getLogger(__name__)

@@ -1,8 +1,14 @@
 """What people type: each command with its line of help, in the order in which they are shown.
 
 A command is a module of this package, with `add_arguments` and `run`, that is named after its last
-word; only the module of the command that is asked for is imported, for others may be slow to.
+word; only the module of the command that is asked for is imported, for others may be slow to, and
+those of `vision.floor` need the libraries of an extra.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vision.errors import ConfigurationError
 
 COMMANDS = {
     "demo": "the whole product on this machine: deal a shoe on film, read it, show it on a board",
@@ -41,3 +47,15 @@ MODULES = {"log begin": "log", "log confirm-clock": "log"}
 def module_of(name: str) -> str:
     """Return the full name of the module of a command."""
     return f"{__name__}.{MODULES.get(name, name.rpartition(' ')[2])}"
+
+
+@contextmanager
+def needs_floor(what: str) -> Iterator[None]:
+    """Turn the import of a library of the extra `floor` that is missing into a cure."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{what} needs '{error.name}', which is not installed; install what a floor needs: "
+            'pip install "shoe-reader[floor]"'
+        ) from error

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine
 
 from vision import logging_setup
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
-from vision.commands.printing.archives import ARCHIVE_HELP, opened
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
+from vision.floor.archive.consumer import Consumer
+from vision.floor.archive.database import ARCHIVE_HELP, open_named
+from vision.floor.archive.hook import Hook, hook_target
+from vision.floor.archive.loading import load_log
+from vision.floor.archive.retention import prune
+from vision.floor.archive.terms import forget_term
+from vision.floor.archive.verify import verify
+from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
 from vision.storage.log_reader import read_log
-
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
-    from vision.archive.hook import Hook
 
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
 PRUNE_EVERY_S = 3600.0
@@ -79,10 +83,7 @@ def _serve(args: argparse.Namespace) -> int:
             "archive serve: the table files are of several sites; run an archive for each"
         )
     pairs = {each.table for each in configs if each.standby.servers}
-    engine, shown = opened(args.archive or config.archive.address, create=True)
-    # Only where something is served, for they take time to import and belong to the extra `floor`.
-    from vision.archive.consumer import Consumer  # noqa: PLC0415
-    from vision.archive.writer import Writer  # noqa: PLC0415
+    engine, shown = open_named(args.archive or config.archive.address, create=True)
 
     endpoint = _endpoint(config)
     consumer = Consumer(endpoint, config.site, Writer(engine, pairs), name=shown)
@@ -112,7 +113,6 @@ def _endpoint(config: TableConfig) -> Endpoint:
 
 
 def _hook(engine: Engine, config: TableConfig, args: argparse.Namespace) -> Hook | None:
-    from vision.archive.hook import Hook, hook_target  # noqa: PLC0415
 
     own = config.archive
     url = args.hook if args.hook is not None else own.hook
@@ -134,9 +134,6 @@ def _pruner(engine: Engine, days: int) -> threading.Event:
 
 
 def _prune_on(engine: Engine, days: int, wait: Callable[[float], bool]) -> None:
-    import logging  # noqa: PLC0415
-
-    from vision.archive.retention import prune  # noqa: PLC0415
 
     while True:
         try:
@@ -148,12 +145,9 @@ def _prune_on(engine: Engine, days: int, wait: Callable[[float], bool]) -> None:
 
 
 def _load(args: argparse.Namespace) -> int:
-    from vision.archive.loading import load_log  # noqa: PLC0415
-    from vision.archive.writer import Writer  # noqa: PLC0415
-
     logs = _logs(args)
     _audit(logs, trust_of(args))
-    engine, shown = opened(args.archive, create=True)
+    engine, shown = open_named(args.archive, create=True)
     writer = Writer(engine)
     for log in logs:
         began, before = time.perf_counter(), writer.counts.written
@@ -165,9 +159,7 @@ def _load(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from vision.archive.verify import verify  # noqa: PLC0415
-
-    engine, shown = opened(args.archive)
+    engine, shown = open_named(args.archive)
     logs, faults = _logs(args), 0
     _audit(logs, trust_of(args))
     for compared in verify(engine, logs):
@@ -197,13 +189,11 @@ def _audit(logs: Sequence[Path], trust: Trust) -> None:
 
 
 def _prune(args: argparse.Namespace) -> int:
-    from vision.archive.retention import prune  # noqa: PLC0415
-
     if not args.days or args.days < 0:
         raise ConfigurationError(
             "archive prune: nothing says what is old; give --days N, the days that are kept"
         )
-    engine, shown = opened(args.archive)
+    engine, shown = open_named(args.archive)
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
     print(f"archive: {shown}")
@@ -211,11 +201,9 @@ def _prune(args: argparse.Namespace) -> int:
 
 
 def _forget_term(args: argparse.Namespace) -> int:
-    from vision.archive.terms import forget_term  # noqa: PLC0415
-
     if not args.files:
         raise ConfigurationError("archive forget-term: no table file is named; give those of pairs")
-    engine, shown = opened(args.archive)
+    engine, shown = open_named(args.archive)
     for config in map(load, args.files):
         if not forget_term(engine, (config.site, config.table)):
             raise ConfigurationError(

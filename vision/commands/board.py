@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vision import logging_setup
-from vision.app.drawn_film import live_drawing
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
 from vision.board.host.boards import NO_REPORTS, Boards, Reports, address_of
+from vision.commands import needs_floor
+from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 
@@ -80,14 +81,9 @@ def reports_of(address: str) -> Reports:
     """
     if not address:
         return NO_REPORTS
-    try:
-        from vision.archive.database import open_archive  # noqa: PLC0415
-        from vision.archive.questions import QUESTIONS, ask, asked_of  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"[archive] address is set, but '{error.name}' is not installed; install what a floor "
-            'needs: pip install "shoe-reader[floor]"'
-        ) from error
+    with needs_floor("[archive] address"):
+        from vision.floor.archive.database import open_archive  # noqa: PLC0415
+        from vision.floor.archive.questions import QUESTIONS, ask, asked_of  # noqa: PLC0415
     opened: list[Engine] = []
     mutex = threading.Lock()
 

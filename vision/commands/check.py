@@ -13,8 +13,8 @@ from pathlib import Path
 from time import perf_counter
 
 from vision.access.users import load_users
-from vision.app.identify import identify
 from vision.camera.source import Shot, open_source
+from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError

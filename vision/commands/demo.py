@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vision.access.users import Credential, RoleName, User, Users, save_users
-from vision.app.drawn_film import live_drawing
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.board.host.process import BoardProcess, Served, with_broker
 from vision.board.login.passwords import save_password
 from vision.commands.printing.console import Console, clock
+from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Role

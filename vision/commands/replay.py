@@ -9,12 +9,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from vision.audit.messages import Rows
-from vision.audit.walk import is_what_was_said
 from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError, OutsideError
 from vision.record.chain import BrokenChainError, header_of, verified
 from vision.storage.log_reader import is_table, read_log, read_messages, standing_messages
+from vision.storage.log_walk import Rows, is_what_was_said
 from vision.storage.messages_file import MessagesFile
 from vision.wire.log_fold import LogFold
 from vision.wire.messages import Message, message_line

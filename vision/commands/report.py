@@ -7,8 +7,9 @@ import csv
 import json
 import sys
 
-from vision.commands.printing.archives import ARCHIVE_HELP, missing, opened
 from vision.commands.printing.odds_tables import Table
+from vision.floor.archive.database import ARCHIVE_HELP, open_named
+from vision.floor.archive.questions import ask, asked_of
 
 KINDS = {
     "misdeals": "mis-deals by kind, table or hour, per thousand coups",
@@ -35,12 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask and print; ConfigurationError or OutsideError."""
-    engine, _ = opened(args.archive)
-    try:
-        from vision.archive.questions import ask, asked_of  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise missing(error) from error
-
+    engine, _ = open_named(args.archive)
     fields = {name: getattr(args, name) for name in ("by", "table", "since", "until")}
     answer = ask(engine, args.kind, asked_of(fields))
     if args.format == "json":

@@ -8,23 +8,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from vision.commands.printing.archives import ARCHIVE_HELP, opened
 from vision.errors import ConfigurationError, OutsideError
+from vision.floor.archive.database import ARCHIVE_HELP, open_named
+from vision.floor.archive.evening import said_in
+from vision.floor.reread.cluster import Cluster, Here, Pool, own_workers, scheduler_at
+from vision.floor.reread.evening import evening_of
+from vision.floor.reread.piece_reader import read_piece, reader_of
+from vision.floor.reread.progress import Progress
+from vision.floor.reread.recordings import Recording, recordings
+from vision.floor.reread.report import summary, write_report
+from vision.floor.reread.rereading import Reading, Rereading
 from vision.secrets import shown
-
-try:
-    from vision.app.piece_reader import read_piece, reader_of
-    from vision.reread.cluster import Cluster, Here, Pool, own_workers, scheduler_at
-    from vision.reread.evening import evening_of
-    from vision.reread.progress import Progress
-    from vision.reread.recordings import Recording, recordings
-    from vision.reread.report import summary, write_report
-    from vision.reread.rereading import Reading, Rereading
-except ImportError as error:
-    raise ConfigurationError(
-        f"{error.name} is missing: shoe-reader floor reread needs more than a table does; install "
-        "shoe-reader[floor], here and on the workers"
-    ) from error
 
 # Milliseconds of the longest recording, a week: so much of an archive is looked at. Shorter, and
 # the end of a longer one has nothing to be compared with.
@@ -79,9 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _with_archive(found_in: Sequence[Recording], archive: str) -> tuple[Recording, ...]:
     """Return the recordings with what the archive has of their times."""
-    from vision.archive.evening import said_in  # noqa: PLC0415
-
-    engine, _ = opened(archive)
+    engine, _ = open_named(archive)
     found = []
     for each in found_in:
         if not each.is_dated:

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vision import logging_setup
-from vision.app.drawn_film import DrawnFilm
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
 from vision.camera.source import is_live
+from vision.commands import needs_floor
 from vision.commands.printing.console import Console, LoggedConsole
+from vision.commands.printing.drawn_film import DrawnFilm
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.server import MetricsServer
@@ -98,13 +99,8 @@ def _kind(config: TableConfig, *, publish: bool) -> type[TableReader]:
     """Return the reader of a table, or one of two; ConfigurationError without the extra `floor`."""
     if not (config.standby.servers and publish):
         return TableReader
-    try:
-        from vision.app.pair_reader import PairReader  # noqa: PLC0415  it needs an extra
-    except ImportError as error:
-        raise ConfigurationError(
-            "[standby] servers: a second reader needs the extra 'floor'; install "
-            "shoe-reader[floor], or leave the section empty"
-        ) from error
+    with needs_floor("[standby] servers"):
+        from vision.floor.pair.reader import PairReader  # noqa: PLC0415
     return PairReader
 
 

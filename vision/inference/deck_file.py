@@ -20,9 +20,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.camera.pictures import decode_picture
 from vision.errors import ConfigurationError
 from vision.files import replacing
+from vision.pictures import decode_picture
 from vision.sight.deck.classifier import Captured, Deck
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES

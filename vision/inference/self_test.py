@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vision.camera.pictures import open_picture
 from vision.errors import ConfigurationError
+from vision.pictures import open_picture
 from vision.sight.geometry.frame import Image
 
 PICTURE = Path(__file__).with_name("self_test.jpg")

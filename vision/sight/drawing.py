@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard
+from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
 from vision.sight.detection.detector import Detection
 from vision.sight.following.follower import CardView
 from vision.sight.geometry.frame import Frame, Image, Points
@@ -297,3 +298,20 @@ def _meet(one: Box, other: Box) -> bool:
 
 def _width(text: str) -> int:
     return int(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, LETTERS, 1)[0][0])
+
+
+def output_words(output: Output) -> list[tuple[str, Colour]]:
+    """Return what an output says, in a few words, with its colour; nothing for most."""
+    match output:
+        case CoupResult():
+            if output.winner is None:
+                return [(f"COUP {output.coup} {output.state} {output.why or ''}".rstrip(), OPEN)]
+            points = f"{output.punto.points}:{output.banco.points}"
+            return [(f"COUP {output.coup} {output.state} {output.winner} {points}", GOOD)]
+        case AlertChanged(alert=alert, first=True):
+            return [(f"ALERT {alert.severity} {alert.code}", BAD)]
+        case AlertChanged(alert=alert) if alert.state is not AlertState.RAISED:
+            return [(f"alert {alert.code} is {alert.state}", WHITE)]
+        case StatusChanged():
+            return [(f"reader {output.state} {output.why or ''}".strip(), WHITE)]
+    return []

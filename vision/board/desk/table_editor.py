@@ -15,10 +15,10 @@ import cv2
 import numpy as np
 
 from vision.board.desk.setup import Viewfinder, Written
-from vision.camera.pictures import open_picture
 from vision.config.editor import TableFile
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import open_picture
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView, polygon
 

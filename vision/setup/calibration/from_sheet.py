@@ -13,10 +13,10 @@ from typing import cast
 import cv2
 import numpy as np
 
-from vision.camera.pictures import decode_picture
 from vision.camera.source import Shot, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import decode_picture
 from vision.setup.calibration.marker_sheet import NotSeenError, find
 from vision.setup.calibration.solver import Fit, Thing, Vector, fit
 from vision.sight.geometry.frame import Image, Points

@@ -1,0 +1,177 @@
+"""Draw on pictures what sight makes of them: the film of `run --draw`, and the set-up page, live.
+
+The film consists of fragments of two seconds, each whole: whatever ends the program, what was
+written so far can be played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import av
+from av.container import OutputContainer
+from av.error import FFmpegError
+from av.video.stream import VideoStream
+
+from vision.app.pipeline import SightPipeline, rules_of
+from vision.config.table import TableConfig, path_of
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.outputs import Output
+from vision.inference.load import Runtime, open_models
+from vision.sight.drawing import Colour, Drawing, SightView, output_words
+from vision.sight.geometry.frame import Frame, Image
+from vision.wire.session import Step
+
+CODEC = "libx264"
+SUFFIX = ".mp4"
+# Milliseconds, the unit of the pictures' times: a camera may deliver them at any pace.
+TICK = Fraction(1, 1000)
+# Seconds from one whole picture to the next, and so of a fragment: what is lost when the program is
+# killed. Shorter makes larger films.
+FRAGMENT_S = 2.0
+# Of x264: quality at which small letters stay sharp (0 to 51, lower is better; 23 is x264's own), a
+# preset that takes little time on one thread, and no pictures that wait for later ones, which would
+# shift all times.
+OPTIONS = {"crf": "24", "preset": "veryfast", "threads": "1", "bf": "0"}
+MUXER = {"movflags": "frag_keyframe+empty_moov+default_base_moof"}
+
+
+class DrawnFilm:
+    """The film of a run; made at once, and removed again where not one picture came.
+
+    A film that cannot be written on does not end the run: `failure` says why it ended.
+    """
+
+    def __init__(self, path: Path, config: TableConfig) -> None:
+        """Make the file; ConfigurationError or OutsideError where a film cannot be written."""
+        self._path = path
+        self._drawing = Drawing(config.view.table_view())
+        self._fps = config.camera.fps
+        self._said: list[Output] = []
+        self._began: int | None = None
+        self._last = -1
+        self._container: OutputContainer | None = None
+        self._stream: VideoStream | None = None
+        self.failure: str | None = None
+        _check_codec()
+        self._file = _new_file(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def take(self, step: Step) -> None:
+        """Take what a step came to; it is said with the next picture."""
+        self._said += step.outputs
+
+    def show(self, frame: Frame, seen: SightView | None) -> None:
+        """Draw a picture and add it; one that is not later than the last is left out."""
+        self._began = frame.at if self._began is None else self._began
+        if self.failure is not None or frame.at - self._began <= self._last:
+            return
+        self._last = frame.at - self._began
+        picture = self._drawing(frame, seen, self._lines())
+        try:
+            self._write(picture)
+        except (OSError, FFmpegError) as error:
+            self.failure = (
+                f"{self._path}: the film ends {self._last / 1000:.1f} s after its beginning, "
+                f"because it cannot be written: {error.strerror or error}; see that the disk has "
+                "room. The table was read on without it"
+            )
+
+    def close(self) -> None:
+        """End the film, so that it can be played."""
+        try:
+            if self._stream is not None and self._container is not None:
+                if self.failure is None:
+                    self._mux(self._stream.encode(None))
+                self._container.close()
+            self._file.close()
+        except (OSError, FFmpegError) as error:
+            self.failure = self.failure or f"{self._path}: cannot be ended: {error}"
+        if self._stream is None:
+            self._path.unlink(missing_ok=True)
+
+    def _lines(self) -> list[tuple[str, Colour]]:
+        said, self._said = self._said, []
+        return [line for output in said for line in output_words(output)]
+
+    def _write(self, picture: Image) -> None:
+        if self._stream is None:
+            self._stream = self._open(picture.shape[1], picture.shape[0])
+        image = av.VideoFrame.from_ndarray(picture, format="bgr24")
+        image.pts, image.time_base = self._last, TICK
+        self._mux(self._stream.encode(image))
+
+    def _open(self, width: int, height: int) -> VideoStream:
+        self._container = av.open(self._file, "w", format="mp4", options=MUXER)
+        rate = Fraction(self._fps).limit_denominator(1000)
+        stream = self._container.add_stream(CODEC, rate=rate, options=OPTIONS)
+        assert isinstance(stream, VideoStream)  # noqa: S101  # the codec is one of video
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream.codec_context.time_base = TICK
+        stream.codec_context.gop_size = max(1, round(FRAGMENT_S * self._fps))
+        return stream
+
+    def _mux(self, packets: Iterable[av.Packet[VideoStream]]) -> None:
+        assert self._container is not None  # noqa: S101
+        for packet in packets:
+            self._container.mux(packet)
+
+
+def _check_codec() -> None:
+    if CODEC not in av.codecs_available:
+        raise OutsideError(
+            f"--draw: this PyAV was built without {CODEC}; install the wheel that its project "
+            "publishes: pip install --force-reinstall av"
+        )
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    """Make the file of a film, which must not be there yet."""
+    if path.suffix.lower() != SUFFIX:
+        raise ConfigurationError(f"--draw: {path} is no MP4; give a name that ends in {SUFFIX}")
+    try:
+        return path.open("xb")
+    except FileExistsError:
+        raise ConfigurationError(
+            f"--draw: {path} is there already and is not overwritten; give another name, or move "
+            "it away"
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"--draw: {path} cannot be written: {error.strerror}; give a path in a folder that "
+            "exists and is writable"
+        ) from None
+
+
+def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
+    """Return what draws on the frames of a table, in order of time.
+
+    ConfigurationError where models, deck or profile cannot be opened, or, later, a frame has not
+    the size that the table was calibrated with.
+    """
+    models = open_models(
+        **config.models.paths(),
+        threads=config.models.threads,
+        runtime=Runtime(config.models.provider),
+        deck=path_of(config.deck.path),
+    )
+    pipeline = SightPipeline(config, models, rules=rules_of(config))
+    pipeline.keep_view()
+    drawing = Drawing(config.view.table_view())
+
+    def draw(frame: Frame) -> Image:
+        pipeline.see(frame)
+        return drawing(frame, pipeline.view)
+
+    return draw

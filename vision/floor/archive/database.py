@@ -1,0 +1,230 @@
+"""Open the archive's database, SQLite or PostgreSQL, and bring its tables up to date."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, Engine, Table, case, create_engine, event, make_url, or_
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.sql.dml import Insert
+
+from vision.config.table import load
+from vision.errors import ConfigurationError, OutsideError
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+# Seconds that a database may take to answer a connection or to give up a lock. A house's answers in
+# milliseconds; longer delays the next try, shorter gives up on one that is busy.
+PATIENCE_S = 10
+DEFAULT = "archive.sqlite"
+ARCHIVE_HELP = (
+    "an SQL address (postgresql://USER@HOST/DATABASE), a file of SQLite, or a table file whose "
+    f"[archive] address names one; without it {DEFAULT} in this folder"
+)
+MEMORY = "sqlite://"  # an archive that lasts as long as its engine, for comparisons
+
+
+def open_named(text: str, *, create: bool = False) -> tuple[Engine, str]:
+    """Open the archive that a command names; return it and its address for people.
+
+    A file that is not there is made with `create` only. ConfigurationError or OutsideError.
+    """
+    address = _address_in(text)
+    if not create and "://" not in address and not Path(address).exists():
+        raise ConfigurationError(
+            f"--archive {address}: there is no such archive; make one with shoe-reader floor "
+            "archive serve or load"
+        )
+    return open_archive(address), shown(sql_address(address))
+
+
+def _address_in(text: str) -> str:
+    """Return the address that a word names: its own, or that of a table file."""
+    if not text.endswith(".toml"):
+        return text or DEFAULT
+    address = load(Path(text)).archive.address
+    if not address:
+        raise ConfigurationError(f"{text}: archive.address: is not set; write where the archive is")
+    return address
+
+
+def open_archive(address: str) -> Engine:
+    """Open or create the archive at an SQL address or in a file, its tables brought up to date.
+
+    ConfigurationError where the address is none, or a newer version wrote the archive; OutsideError
+    where the database does not answer.
+    """
+    engine = _engine(address)
+    with explained(engine):
+        _migrate(engine)
+    return engine
+
+
+def sql_address(text: str) -> str:
+    """Return the address of a database: a word without `://` is a file of SQLite.
+
+    ConfigurationError for one with a password, which everybody on the machine could read.
+    """
+    if "://" not in text:
+        return f"sqlite:///{text}"
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise ConfigurationError(
+            f"archive '{shown(text)}': is no SQL address; write sqlite:///FILE or "
+            "postgresql://USER@HOST/DATABASE"
+        ) from error
+    if url.password:
+        raise ConfigurationError(
+            f"archive '{shown(text)}': leave the password out of the address; put it into the file "
+            "~/.pgpass, or into the environment variable PGPASSWORD"
+        )
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    return url.render_as_string()
+
+
+def shown(address: str) -> str:
+    """Return an address as it may be printed: no password."""
+    head, _, tail = address.rpartition("@")
+    return f"{head.partition('://')[0]}://…@{tail}" if head else address
+
+
+@contextmanager
+def explained(engine: Engine) -> Iterator[None]:
+    """Turn the faults of a database into an OutsideError with the cure."""
+    try:
+        yield
+    except DBAPIError as error:
+        first = str(error.orig).strip().splitlines() or ["no reason given"]
+        raise OutsideError(
+            f"the archive's database {engine.url.render_as_string()}: {first[0]}; see that it "
+            "runs, that this user may write to it, and that its disk has room"
+        ) from error
+    except SQLAlchemyError as error:
+        raise OutsideError(
+            f"the archive's database {engine.url.render_as_string()}: {error}; see that it is an "
+            "archive of shoe-reader"
+        ) from error
+
+
+def joining(connection: Connection, table: Table) -> Insert:
+    """Return an insert that joins a row of the same key as the columns of the table say."""
+    insert = _insert(connection, table)
+    there, new = table.c, insert.excluded
+    is_newer = new.seq >= there.seq
+    values: dict[str, Any] = {}
+    for column in table.columns:
+        old, added = there[column.name], new[column.name]
+        join = column.info.get("join")
+        if column.primary_key:
+            continue
+        if join == "added":
+            values[column.name] = old + added
+        elif join == "either":
+            values[column.name] = or_(old, added)
+        elif join == "first":
+            is_first = old.is_(None) | (added < old)
+            values[column.name] = case((added.is_(None), old), (is_first, added), else_=old)
+        else:
+            values[column.name] = case((is_newer, added), else_=old)
+    statement: Insert = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=values
+    )
+    return statement
+
+
+def joined(table: Table, there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `joining` makes of two rows of one key, for rows of one batch."""
+    found = dict(new if new["seq"] >= there["seq"] else there)
+    for column in table.columns:
+        join, both = column.info.get("join"), (there[column.name], new[column.name])
+        if join == "added":
+            found[column.name] = sum(both)
+        elif join == "either":
+            found[column.name] = any(both)
+        elif join == "first":
+            found[column.name] = min((one for one in both if one is not None), default=None)
+    return found
+
+
+def once(connection: Connection, table: Table) -> Insert:
+    """Return an insert that leaves a row of the same key as it is."""
+    insert = _insert(connection, table)
+    statement: Insert = insert.on_conflict_do_nothing(index_elements=list(table.primary_key))
+    return statement
+
+
+def replacing(connection: Connection, table: Table) -> Insert:
+    """Return an insert that takes the place of a row of the same key."""
+    insert = _insert(connection, table)
+    values = {c.name: insert.excluded[c.name] for c in table.columns if not c.primary_key}
+    statement: Insert = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_=values
+    )
+    return statement
+
+
+def _insert(connection: Connection, table: Table) -> Any:
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    return dialect.insert(table)
+
+
+def _engine(address: str) -> Engine:
+    url = sql_address(address)
+    kind = make_url(url).get_backend_name()
+    if kind not in ("sqlite", "postgresql"):
+        raise ConfigurationError(
+            f"archive '{shown(url)}': an archive is kept in SQLite or PostgreSQL; write "
+            "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
+        )
+    patience = "timeout" if kind == "sqlite" else "connect_timeout"
+    try:
+        engine = create_engine(url, pool_pre_ping=True, connect_args={patience: PATIENCE_S})
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        raise ConfigurationError(
+            f"archive '{shown(url)}': {error}; install what a floor needs: "
+            'pip install "shoe-reader[floor]"'
+        ) from error
+    if kind == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    """Readers do not wait for the writer; what is committed survives a power cut."""
+    for words in ("journal_mode = WAL", "synchronous = FULL"):
+        connection.execute(f"PRAGMA {words}")
+
+
+def _migrate(engine: Engine) -> None:
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is not None and found not in known:
+            raise ConfigurationError(
+                f"the archive {engine.url.render_as_string()} was written by a newer shoe-reader "
+                f"(version {found} of its tables; this one knows {', '.join(sorted(known))}); "
+                "install that one here too"
+            )
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise OutsideError(
+                f"the archive {engine.url.render_as_string()} cannot be brought up to date: "
+                f"{error}; restore a back-up of it"
+            ) from error

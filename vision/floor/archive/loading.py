@@ -1,0 +1,125 @@
+"""Put what a table's log holds into an archive: every message that was published, every order.
+
+The messages are made again from the events of the log, as a replay makes them, so an export serves
+as well as the table's own file. A checkpoint is held against the events before it, as an audit
+does; whether signatures cover the log, whoever loads it has to find out first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from vision.config.profiles import logged_profile
+from vision.errors import OutsideError
+from vision.floor.archive.writer import Received, Writer
+from vision.record.chain import BrokenChainError, said_digest, verified
+from vision.storage.log_reader import read_log
+from vision.version import VERSION
+from vision.wire.log_fold import CheckpointError, LogFold
+from vision.wire.messages import Message, message_line
+from vision.wire.session import TableSession, new_session
+
+# Messages in one transaction: large ones are quicker, and a failed one costs a second at most.
+AT_ONCE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a record of a log came to: its messages, the order that it holds, its time.
+
+    `proven` is false where this version says another thing than was said then. `seq` is the number
+    of the last message so far.
+    """
+
+    site: str
+    table: str
+    messages: tuple[Message, ...]
+    command: tuple[str, str] | None
+    at: int
+    seq: int
+    proven: bool = True
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """The house and the table."""
+        return self.site, self.table
+
+
+def load_log(path: Path, writer: Writer) -> int:
+    """Write all that a log says into the archive; return how many messages. OutsideError."""
+    found = (one for step in steps_of(path) for one in received_of(step))
+    count = 0
+    while batch := list(islice(found, AT_ONCE)):
+        writer.take(batch)
+        count += len(batch)
+    return count
+
+
+def steps_of(path: Path) -> Iterator[Step]:
+    """Yield what each record of a log came to, its chain verified on the way; OutsideError."""
+    try:
+        yield from _steps(path)
+    except BrokenChainError as error:
+        raise OutsideError(
+            f"{path}: the chain is broken at {error}; keep it as evidence"
+        ) from error
+    except (KeyError, ValueError) as error:
+        raise OutsideError(
+            f"{path}: holds what this version of shoe-reader does not know: {error}; use the "
+            "version that wrote it"
+        ) from error
+
+
+def received_of(step: Step) -> Iterator[Received]:
+    """Yield what the archive is given of a step: its order, then its messages."""
+    if step.command is not None:
+        name, text = step.command
+        yield Received(step.site, step.table, f"cmd/{name}", text.encode(), step.at)
+    for message in step.messages:
+        topic = message.topic.split("/", 4)[4]
+        yield Received(step.site, step.table, topic, message.payload, step.at)
+
+
+def _steps(path: Path) -> Iterator[Step]:
+    fold: LogFold | None = None
+    for _record, content in verified(read_log(path)):
+        if fold is None:
+            header = content["log"]
+            fold = LogFold(new_session(header, logged_profile(header)))
+            continue
+        try:
+            step = fold.take(content)
+        except CheckpointError:
+            if fold.session.stream.version in ("", VERSION):
+                raise
+            step = None
+            fold.adopt(content)  # another version may keep other things of the same events
+        if step is not None:
+            said = said_digest(map(message_line, step.messages)) if step.messages else None
+            proven, at = said == content.get("said"), content["event"]["at"]
+            yield _step(fold.session, step.messages, _order(content), at, proven=proven)
+        elif "desk" in content:
+            yield _step(fold.session, (), None, fold.session.table.clock)
+
+
+def _step(
+    session: TableSession,
+    messages: tuple[Message, ...],
+    command: tuple[str, str] | None,
+    at: int,
+    *,
+    proven: bool = True,
+) -> Step:
+    stream = session.stream
+    return Step(stream.site, stream.table, messages, command, at, stream.seq, proven)
+
+
+def _order(content: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the name and the text of a signed order, None where the record holds none."""
+    order = content.get("order")
+    return None if order is None else (order["name"], json.dumps(order["fields"]))

@@ -1,0 +1,235 @@
+"""Hold an archive against the logs of its tables: what is forged, missing, doubled or changed.
+
+The log of a table is chained and signed; the archive is neither. So all that a log says is put
+into an empty archive by the same code, and the rows of both are compared, the tables from which
+questions are answered too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, Table, select
+
+from vision.floor.archive import tables
+from vision.floor.archive.database import MEMORY, explained, open_archive
+from vision.floor.archive.loading import AT_ONCE, Step, received_of, steps_of
+from vision.floor.archive.numbers import NumberSet
+from vision.floor.archive.rows import Row
+from vision.floor.archive.writer import Received, Where, Writer
+from vision.storage.log_reader import is_table, unsent_messages
+
+# What a row of each table is told by, besides its house and table; when it is of.
+TIMES = {"message": "at", "coup": "dealt_at", "alert": "raised_at", "shoe": "begun_at"}
+# Not compared: the order in which messages came, and the count of numberings before this log.
+OF_THE_ARCHIVE = ("arrival", "numbering")
+
+
+class Fault(NamedTuple):
+    """A row that is not what the logs say: the archive's table, the row, and what is wrong."""
+
+    table: str
+    row: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.table} {self.row}"
+
+
+@dataclass(slots=True)
+class Compared:
+    """What a comparison of one table of the house came to.
+
+    `unproven` rows lie where the logs were pruned, or were said by another version; `unnumbered`
+    are last wills and refusals, of which a log has none. `lost` messages never came, and nobody
+    could send them again.
+    """
+
+    where: Where
+    good: int = 0
+    unproven: int = 0
+    unnumbered: int = 0
+    lost: int = 0
+    refused_orders: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        site, table = self.where
+        return (
+            f"table {table} of {site}: {self.good} rows are as the logs say, {len(self.faults)} "
+            f"are not; {self.unproven} could not be compared, {self.unnumbered} have no number of "
+            f"their own, {self.refused_orders} orders are in no log, {self.lost} messages were lost"
+        )
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the logs of one table say: an archive of it, and which numbers they prove.
+
+    `since` is the time from which on all is proven.
+    """
+
+    engine: Engine
+    writer: Writer
+    proven: NumberSet = field(default_factory=NumberSet)
+    unsent: set[int] = field(default_factory=set)
+    since: int = 0
+    _seq: int = 0
+
+    def note(self, step: Step) -> None:
+        """Note which numbers a step proves, and where something before it is not proven."""
+        begins = step.messages[0].seq - 1 if step.messages else step.seq
+        if step.messages and step.proven:
+            self.proven.add(begins + 1, step.seq)
+        if begins != self._seq or not step.proven:
+            self.since = max(self.since, step.at)
+        self._seq = step.seq
+
+
+def verify(engine: Engine, logs: Sequence[Path]) -> Iterator[Compared]:
+    """Yield what the comparison with the logs of each table came to; OutsideError.
+
+    Several logs of one table are given in the order in which they were begun.
+    """
+    for where, said in _said(logs).items():
+        yield _compare(engine, where, said)
+        said.engine.dispose()
+
+
+def _said(logs: Iterable[Path]) -> dict[Where, _Said]:
+    found: dict[Where, _Said] = {}
+    for path in logs:
+        unsent = set(unsent_messages(path)) if is_table(path) else set()
+        batch: list[Received] = []
+        said: _Said | None = None
+        for step in steps_of(path):
+            if said is None:
+                said = found.setdefault(step.where, _new_said())
+                said.unsent |= unsent
+            said.note(step)
+            batch += received_of(step)
+            if len(batch) >= AT_ONCE:
+                said.writer.take(batch)
+                batch = []
+        if said is not None:
+            said.writer.take(batch)
+    return found
+
+
+def _new_said() -> _Said:
+    engine = open_archive(MEMORY)
+    return _Said(engine, Writer(engine))
+
+
+def _compare(engine: Engine, where: Where, said: _Said) -> Compared:
+    found = Compared(where)
+    pruned = _compare_numbers(engine, found, said)
+    for table in (tables.message, *tables.DERIVED):
+        time = TIMES.get(table.name, "at")
+        ours = _rows(engine, table, where)
+        theirs = _rows(said.engine, table, where)
+        for key in ours.keys() | theirs.keys():
+            here = [row for row in ours.get(key, []) if row[time] >= pruned]
+            there = [row for row in theirs.get(key, []) if row[time] >= pruned]
+            _compare_key(found, said, _Place(table, key, time), (here, there))
+    _compare_orders(engine, found, said)
+    found.faults.sort()
+    return found
+
+
+class _Place(NamedTuple):
+    """A table of the archive, the key of some of its rows, and the column with their time."""
+
+    table: Table
+    key: tuple[Any, ...]
+    time: str
+
+
+def _compare_key(
+    found: Compared, said: _Said, place: _Place, rows: tuple[list[Row], list[Row]]
+) -> None:
+    """Compare the rows of one key, of which there should be one in each or none."""
+    here, there = rows
+    same = [row for row in here if row in there]
+    odd = [row for row in here if row not in there]
+    gone = [row for row in there if row not in here]
+    found.good += min(len(same), 1)
+    for row in same[1:]:
+        _fault(found, place, row, "doubled")
+    for row in odd:
+        if row.get("mark"):
+            found.unnumbered += 1
+        elif (row["seq"] not in said.proven and row["seq"] <= said.proven.newest) or row[
+            place.time
+        ] < said.since:
+            found.unproven += 1
+        elif same or gone:
+            _fault(found, place, row, "doubled" if same else "changed")
+        else:
+            _fault(found, place, row, "forged")
+    for row in gone:
+        if not odd and row["seq"] not in said.unsent:
+            _fault(found, place, row, "missing")
+
+
+def _fault(found: Compared, place: _Place, row: Mapping[str, Any], what: str) -> None:
+    names = [c.name for c in place.table.primary_key if c.name not in ("site", "table_name")]
+    key = ", ".join(f"{name} {row[name]}" for name in names if row.get(name) not in (None, ""))
+    extra = "" if "seq" in names else f", from message {row['seq']}"
+    topic = f" on {row['topic']}" if place.table is tables.message else ""
+    found.faults.append(Fault(place.table.name, f"{key}{extra}{topic}", what))
+
+
+def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
+    """Hold the numbers that have come against those of the logs; return the time of pruning."""
+    site, table = found.where
+    source = tables.source
+    of_table = (source.c.site == site) & (source.c.table_name == table)
+    with explained(engine), engine.connect() as connection:
+        rows = connection.execute(select(source).where(of_table)).all()
+    come, lost = NumberSet(), NumberSet()
+    for row in rows:
+        for numbers, text in ((come, row.seen), (lost, row.lost)):
+            for first, last in NumberSet.of_text(text):
+                numbers.add(first, last)
+    for first, last in said.proven:
+        for number in range(first, last + 1):
+            if number in come or number in said.unsent:
+                continue
+            if number in lost:
+                found.lost += 1
+            else:
+                found.faults.append(Fault("source", f"message {number}", "never came"))
+    return max((row.pruned for row in rows), default=0)
+
+
+def _compare_orders(engine: Engine, found: Compared, said: _Said) -> None:
+    """Every order of the log is in the archive; those that were refused are in no log."""
+    ours, theirs = (_rows(one, tables.command, found.where) for one in (engine, said.engine))
+    found.refused_orders = len(ours.keys() - theirs.keys())
+    for key in theirs.keys() & ours.keys():
+        found.good += 1
+        if ours[key][0]["payload"] != theirs[key][0]["payload"]:
+            found.faults.append(Fault("command", f"mark {key[0]}", "changed"))
+    for key in theirs.keys() - ours.keys():
+        row = theirs[key][0]
+        words = f"mark {key[0]}, {row['name']} by {row['by']}"
+        found.faults.append(Fault("command", words, "missing"))
+
+
+def _rows(engine: Engine, table: Table, where: Where) -> dict[tuple[Any, ...], list[Row]]:
+    """Return the rows of a table of the house by their key."""
+    names = [c.name for c in table.columns if c.name not in (*OF_THE_ARCHIVE, "site", "table_name")]
+    key = [c.name for c in table.primary_key if c.name in names]
+    query = select(*(table.c[name] for name in names)).where(
+        table.c.site == where[0], table.c.table_name == where[1]
+    )
+    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    with explained(engine), engine.connect() as connection:
+        for row in connection.execute(query).mappings():
+            found[tuple(row[name] for name in key)].append(dict(row))
+    return found

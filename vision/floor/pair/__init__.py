@@ -1,0 +1,1 @@
+"""Two readers of one table: one log, one speaker, and the change from one to the other."""

@@ -1,0 +1,122 @@
+"""Run one of two readers of a table: it watches all the time, and speaks when the other is gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vision.app.journal import Destinations
+from vision.app.reader import TableReader, notify
+from vision.app.sight_loop import SeenShot
+from vision.camera.source import Shot
+from vision.config.table import TableConfig
+from vision.errors import ConfigurationError
+from vision.floor.pair.house_store import AwayError, HouseAccount, HouseStore, servers_of
+from vision.floor.pair.journal import PairJournal
+from vision.floor.pair.sight import OwnSight, news
+from vision.mqtt.endpoint import endpoint_of
+
+
+class PairReader(TableReader):
+    """The reader of a table that has another beside it, for one run."""
+
+    _journal: PairJournal
+    # Between two pictures sight may be made to count on where the other reader's table stands, so
+    # no picture may have been looked at before.
+    looks_ahead = False
+
+    def _open_journal(self, config: TableConfig, destinations: Destinations) -> PairJournal:
+        self._house = HouseStore(account_of(config))
+        self._house.open()
+        self._own = OwnSight()
+        self._inherited = 0
+        return PairJournal(config, destinations, self._house, self._recorder)
+
+    def run(self) -> None:
+        """Follow the other reader and the camera; speak from the takeover on, to the end."""
+        try:
+            with self._journal:
+                self._align()
+                notify("READY=1")
+                try:
+                    for seen in self._sight:
+                        if self._journal.speaks:
+                            self._journal.flush()
+                            self._take(self._with_news(seen))
+                        else:
+                            self._follow(seen)
+                        self._listener.tick(self.metrics)
+                finally:
+                    self._end()
+        finally:
+            self._house.close()
+
+    def _end(self) -> None:
+        notify("STOPPING=1")
+        self._sight.close()
+        self._supervisor.close()
+        if self._journal.may_send():
+            self._advance([*self._recorder.finish(self._at), *self._recorder.reports(self._at)])
+            self._report(self._journal.stop(self._at))
+
+    def _follow(self, seen: SeenShot) -> None:
+        """See for oneself, and write what the other reader tells."""
+        self._note(seen)
+        self._own.note(seen.events, self._journal.table)
+        if isinstance(seen.shot, Shot):
+            self._recorder.look(seen.shot.frame)
+        self._report(self._journal.follow())
+        notify("WATCHDOG=1")
+        table = self._journal.table
+        if table.shoes != self._shoes or not self._own.counts_as(table, self._at):
+            self._align()
+        if self._journal.lease.granted:
+            self._take_over()
+
+    def _align(self) -> None:
+        """Have this reader's sight count on where the table stands, as after a restart."""
+        table = self._journal.table
+        self._shoes = table.shoes
+        self._pipeline.restore(table, self._at)
+        self._own.begin(table)
+
+    def _take_over(self) -> None:
+        own = self._own
+        try:
+            self._report(self._journal.take_over(self._at, self._models, self._identity, own))
+        except AwayError:
+            return  # tried again at the next picture
+        table = self._journal.table
+        self._inherited = table.next_order
+        if not own.counts_as(table, self._at) or table.shoes != self._shoes:
+            self._align()
+        if not table.shoe.name:
+            self._begin()
+
+    def _with_news(self, seen: SeenShot) -> SeenShot:
+        """Return a picture with what is news of what this reader has seen in it."""
+        table = self._journal.table
+        if table.shoes != self._shoes:
+            return seen
+        told = (said for event in seen.events for said in news(table, event, self._inherited))
+        return replace(seen, events=tuple(told))
+
+
+def account_of(config: TableConfig) -> HouseAccount:
+    """Return how the house's store is reached; ConfigurationError if its password is not set."""
+    standby, broker = config.standby, config.broker
+    for name in (config.site, config.table):
+        if "." in name:
+            raise ConfigurationError(
+                f"'{name}': names of a site and a table with a standby have no dots; the house's "
+                "store takes none"
+            )
+    own = {"username": standby.username, "password_env": standby.password_env}
+    account = endpoint_of(broker.model_copy(update=own) if standby.username else broker)
+    return HouseAccount(
+        servers_of(standby.servers),
+        f"{config.site}.{config.table}",
+        standby.replicas,
+        account.username,
+        account.password,
+        account.tls_ca,
+    )

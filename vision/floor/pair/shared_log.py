@@ -1,0 +1,318 @@
+"""The records that two readers of a table share: each is in the house's store before it counts.
+
+The reader that speaks writes each transaction of its log to the store first, behind the sequence
+that it knows as the last; only then is it written to its own log and said. So there is one history,
+whoever speaks and whatever clocks and leases say: a reader that was frozen, or parted from the
+others, finds that its write is refused, and says nothing. The other reader writes the same records
+to its own log, and finds the same hashes.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+from vision.errors import OutsideError
+from vision.floor.pair.house_store import AwayError, OvertakenError
+from vision.record.chain import GENESIS, LOG_VERSION, Record, seal
+from vision.storage.log import Confirm, Store
+
+# Seconds that the table waits for the store at once; then it goes on and looks again at the next
+# picture. A store answers in milliseconds. Longer delays pictures while the store is away.
+PATIENCE_S = 0.25
+# Seconds between two looks for new records while there are none. Shorter asks the store more often,
+# longer makes a takeover as much later.
+LOOK_S = 0.05
+# Seconds that the end of the thread is waited for: what it asks of the store is answered by then.
+STOP_S = 3.0
+# Tries to write the first record of a table against another reader that begins at the same time.
+TRIES = 20
+
+
+class RecordStore(Protocol):
+    """Where records are shared."""
+
+    def append(self, data: bytes, after: int) -> concurrent.futures.Future[int]:
+        """Begin to write behind sequence `after`; the future has the new one, or OvertakenError."""
+
+    def read(self, after: int) -> tuple[int, bytes] | None:
+        """Return the first message behind sequence `after`, `None` where there is none yet."""
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the first and the last sequence that are there; (1, 0) where nothing ever was."""
+
+
+class FencedError(OutsideError):
+    """Another reader speaks for the table: this one says no more, and is to be started again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records written at once; `first` is the number of the first, `head` the hash of the last.
+
+    `before` is the hash of the record before the first. A batch without records says where the log
+    stood that was the first to be shared.
+    """
+
+    node: str
+    term: int
+    first: int
+    before: str
+    bodies: tuple[str, ...]
+    head: str
+
+    @property
+    def last(self) -> int:
+        """The number of its last record."""
+        return self.first + len(self.bodies) - 1
+
+    def contents(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the content of each record."""
+        return map(json.loads, self.bodies)
+
+    def data(self) -> bytes:
+        """Return the batch as the store has it."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def batch_from(data: bytes) -> Batch:
+    """Return the batch that the store has; OutsideError where it is none."""
+    try:
+        fields = json.loads(data)
+        batch = Batch(**{**fields, "bodies": tuple(fields["bodies"])})
+        texts = (batch.node, batch.before, batch.head, *batch.bodies)
+        if not all(type(text) is str for text in texts):
+            raise TypeError("a text is none")
+        if not all(type(number) is int for number in (batch.term, batch.first)):
+            raise TypeError("a number is none")
+        if not all(isinstance(content, dict) for content in batch.contents()):
+            raise TypeError("a record is none")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise OutsideError(
+            "the house's store holds records that this version does not understand; run the same "
+            "version of shoe-reader on both machines"
+        ) from error
+    return batch
+
+
+class Follower:
+    """Fetches what others write, in a thread of its own, so that no picture waits for the store."""
+
+    def __init__(self, store: RecordStore, sequence: int) -> None:
+        """Prepare to fetch what comes behind that sequence."""
+        self._store = store
+        self._sequence = sequence
+        self._found: SimpleQueue[tuple[int, Batch]] = SimpleQueue()
+        self._failure: OutsideError | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+
+    def start(self) -> None:
+        """Begin to fetch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; what it has fetched can still be taken."""
+        self._stopping.set()
+        self._thread.join(STOP_S)
+
+    def take(self) -> Iterator[tuple[int, Batch]]:
+        """Yield what has come, with its sequence; OutsideError where it cannot be understood."""
+        with suppress(Empty):
+            while True:
+                yield self._found.get_nowait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                found = self._store.read(self._sequence)
+                if found is None:
+                    self._stopping.wait(LOOK_S)
+                    continue
+                self._found.put((found[0], batch_from(found[1])))
+                self._sequence = found[0]
+            except AwayError:
+                self._stopping.wait(LOOK_S)
+            except OutsideError as error:
+                self._failure = error
+                return
+            except Exception as error:  # noqa: BLE001  # said by the thread of the table
+                self._failure = OutsideError(f"the house's store failed: {error!r}; report this")
+                return
+
+
+class Pair:
+    """One reader's end of the shared records; used by the thread of the table only."""
+
+    def __init__(self, store: RecordStore, node: str) -> None:
+        """Prepare for the reader called `node`."""
+        self.term = 0
+        self.shared = -1  # the number of the last record that is in the store
+        self._follower: Follower | None = None
+        self.node = node
+        self._store = store
+        self._sequence = 0
+        self._begun: tuple[str, concurrent.futures.Future[int]] | None = None
+
+    # --- before the log is opened ----------------------------------------------------------------
+
+    def header(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the header of the table's shared log: the one in the store, else `own`, put there.
+
+        OutsideError where the store's records begin later: this machine needs a copy of the log.
+        """
+        for _ in range(TRIES):
+            first, last = self._retried(self._store.bounds)
+            if last:
+                return self._stored_header(first)
+            record = seal(0, GENESIS, {"log": {"version": LOG_VERSION, **own}})
+            batch = Batch(self.node, 0, 0, GENESIS, (record.body,), record.hash)
+            concurrent.futures.wait([self._store.append(batch.data(), 0)])
+        raise OutsideError("the house's store takes no records; look at the nats-servers' logs")
+
+    def _stored_header(self, first: int) -> dict[str, Any]:
+        found = self._retried(lambda: self._store.read(first - 1))
+        batch = batch_from(found[1]) if found else None
+        if batch is None or batch.first != 0 or not batch.bodies:
+            raise OutsideError(
+                "the house's store no longer has the beginning of this table's records; copy the "
+                "other reader's log here first (shoe-reader log backup, shoe-reader log restore)"
+            )
+        header = dict(json.loads(batch.bodies[0])["log"])
+        del header["version"]
+        return header
+
+    def share(self, store: Store) -> None:
+        """Say where a log stands that was there before it was shared, if nothing is shared yet."""
+        if not self._retried(self._store.bounds)[1]:
+            number, head = store.head
+            batch = Batch(self.node, 0, number + 1, head, (), head)
+            concurrent.futures.wait([self._store.append(batch.data(), 0)])
+
+    # --- following ------------------------------------------------------------------------------
+
+    def find(self, store: Store) -> None:
+        """Find the batch behind which this log stands, and follow from there.
+
+        OutsideError where the log is not the one that is shared.
+        """
+        low, last = self._retried(self._store.bounds)
+        number, _ = store.head
+        high = last + 1
+        while low < high:  # the first sequence whose batch ends after our last record
+            middle = (low + high) // 2
+            found = self._retried(lambda after=middle - 1: self._store.read(after))  # type: ignore[misc]
+            if found is not None and batch_from(found[1]).last <= number:
+                low = found[0] + 1
+            else:
+                high = middle
+        self._sequence = low - 1
+        found = self._retried(lambda: self._store.read(self._sequence - 1)) if low > 1 else None
+        if found is not None:
+            batch = batch_from(found[1])
+            if store.hash_of(batch.last) != batch.head:
+                raise _other(batch)
+            self.shared = batch.last
+        self._follower = Follower(self._store, self._sequence)
+        self._follower.start()
+
+    def arrived(self) -> Iterator[Batch]:
+        """Yield the batches that have come from the other reader since."""
+        if self._follower is not None:
+            for sequence, batch in self._follower.take():
+                yield batch
+                self._sequence, self.shared = sequence, batch.last
+
+    def rest(self) -> Iterator[Batch]:
+        """Yield all that is still to come, and follow no more; AwayError."""
+        if self._follower is not None:
+            self._follower.stop()
+        yield from self.arrived()
+        while (found := self._store.read(self._sequence)) is not None:
+            batch = batch_from(found[1])
+            yield batch
+            self._sequence, self.shared = found[0], batch.last
+
+    def close(self) -> None:
+        """Follow no more."""
+        if self._follower is not None:
+            self._follower.stop()
+
+    @staticmethod
+    def fitting(batch: Batch) -> Confirm:
+        """Return what holds the records that we made of a batch against it; OutsideError."""
+
+        def confirm(records: Sequence[Record], before: str) -> None:
+            bodies = tuple(record.body for record in records)
+            if (bodies, before) != (batch.bodies, batch.before):
+                raise _other(batch)
+
+        return confirm
+
+    @staticmethod
+    def check(batch: Batch, head: tuple[int, str]) -> None:
+        """Refuse a batch without records where our log, whose end is `head`, is another."""
+        if (batch.last, batch.head) != head:
+            raise _other(batch)
+
+    # --- speaking -------------------------------------------------------------------------------
+
+    def confirm(self, records: Sequence[Record], before: str) -> None:
+        """Write the records of a transaction to the store, which makes them count.
+
+        AwayError when it has not answered yet: to be called again with the same. FencedError when
+        somebody else has written: the transaction never was.
+        """
+        head = records[-1].hash
+        if self._begun is None:
+            bodies = tuple(record.body for record in records)
+            batch = Batch(self.node, self.term, records[0].number, before, bodies, head)
+            self._begun = head, self._store.append(batch.data(), self._sequence)
+            concurrent.futures.wait([self._begun[1]], PATIENCE_S)
+        name, future = self._begun
+        if not future.done() or name != head:
+            raise AwayError("no answer")
+        self._begun = None
+        try:
+            self._sequence = future.result()
+        except (OvertakenError, AwayError):
+            self._settle(head)
+        self.shared = records[-1].number
+
+    def _settle(self, head: str) -> None:
+        """Find out whose the record behind our sequence is: ours, if an answer was lost."""
+        found = self._store.read(self._sequence)
+        if found is None:
+            raise AwayError("not written yet")
+        if batch_from(found[1]).head != head:
+            raise FencedError(
+                f"another reader ({batch_from(found[1]).node}) speaks for this table now; this one "
+                "says no more: start it again as the standby (the service does so by itself)"
+            )
+        self._sequence = found[0]
+
+    @staticmethod
+    def _retried(ask: Callable[[], Any]) -> Any:
+        for _ in range(TRIES):
+            try:
+                return ask()
+            except AwayError as error:
+                why = str(error)
+        raise OutsideError(f"the house's store does not answer ({why}); see the nats-servers")
+
+
+def _other(batch: Batch) -> OutsideError:
+    return OutsideError(
+        f"record {batch.first} of reader {batch.node} does not fit this machine's log: the two "
+        "logs, profiles or versions of shoe-reader differ; keep this log as evidence, and copy the "
+        "other reader's here (shoe-reader log backup, shoe-reader log restore)"
+    )

@@ -160,14 +160,6 @@ def test_copy_too_many_is_not_read_lightly_and_a_new_shoe_forgets() -> None:
     assert desk.show(60).read == CARDS[0]
 
 
-def test_card_that_went_back_can_be_drawn_again() -> None:
-    """Its copy counts as in the shoe."""
-    desk = Desk(decks=1)
-    known(desk)
-    desk.reader.put_back(WHERE)
-    assert desk.show(60).read == CARDS[0]
-
-
 def test_card_of_another_deck_is_foreign_and_never_read() -> None:
     """However sure its looks are, a face that looks strange is not named."""
     desk = Desk()

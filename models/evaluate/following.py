@@ -129,7 +129,8 @@ def decode(film: Film, table: PlaceTable, *, tally: Tally, broken: str) -> Decod
             seen: Sequence[PlaceLook] = watch.look(stream.boxes[index], stream.patches[index], at)
             seen = failing.slots(seen, at)
             aside = outside.take(seen=bool(elsewhere.look(stream.boxes[index], at)), at=at)
-            shown = Shown.of(slots.take(seen, at), reads[index], aside)
+            places = slots.take(seen, at)
+            shown = Shown.of(places, slots.holds, reads[index], aside)
         if not decoder.step(at, lip.take(values, at), shown):
             continue
         tally.worlds.append(len(decoder.worlds))
@@ -144,6 +145,8 @@ def codes_of(account: Account, odds: float) -> set[str]:
     """Return the fault codes alleged of a coup, by the rules where the layout shows them."""
     alleged = {code for code, ratio in account.odds.items() if ratio >= odds}
     codes = alleged & {RETURNED, TWO_OUT}
+    if account.is_open(odds):
+        return codes  # what rests on the layout is alleged of a layout that is known
     if TAKEN in alleged:
         codes.add("WRONG_REMOVED")
     if alleged & {OVER, ELSEWHERE, UNDER}:

@@ -48,7 +48,8 @@ class Play:
             if slot in self.hidden:
                 slots[:, slot] = 0.0
         reads = {slot: points for slot, (side, points) in self.lying.items() if side == 2}
-        return Shown.of(slots, reads, 10.0 if self.aside else 0.5)
+        holds = (slots[1:].max(axis=0) > slots[0]).tolist()
+        return Shown.of(slots, holds, reads, 10.0 if self.aside else 0.5)
 
     def draw(self, *, seen: bool = True) -> None:
         """Draw a card from the shoe into the hand."""

@@ -63,7 +63,7 @@ class Account:
     `cards` are as said; `p` is the probability of the likeliest `layout`. `odds` has for each
     departure how many times likelier the worlds with it are than those with none, where each card
     was seen to lie; `unseen` is the same of worlds in which one was not. `blind`: a part of it was
-    not seen.
+    not seen; `seen`: each card of the likeliest state that was laid was seen to lie.
     """
 
     coup: int
@@ -75,6 +75,7 @@ class Account:
     unseen: float = 0.0
     blind: bool = False
     likeliest: tuple[tuple[State, float], ...] = ()
+    seen: bool = True
 
     def is_open(self, least: float) -> bool:
         """Whether it is open how it lies, or whether somebody departed from procedure.
@@ -86,7 +87,9 @@ class Account:
 
     @property
     def is_laid(self) -> bool:
-        """Whether no other layout is likely, and this one was said."""
+        """Whether no other layout is likely, this one was said, and all of it was seen to lie."""
+        if not self.seen:
+            return False
         said = tuple(card.slot for card in self.cards if card.place != SHOE)
         return self.p > LAID and said == self.layout
 
@@ -120,6 +123,7 @@ class Account:
         self.p = layouts[self.layout] / sum(layouts.values())
         self._weigh(states)
         self.likeliest = tuple(sorted(states.items(), key=lambda pair: -pair[1])[:MOST_SHOWN])
+        self.seen = were_seen(tuple(c for c in self.likeliest[0][0].cards if c[0] != HAND))
 
     def _place(self, states: Weighed) -> list[int]:
         """Say where each card is: the slot once it is known, and gone once that is known too.

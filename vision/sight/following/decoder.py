@@ -167,8 +167,8 @@ def is_lawful(world: World) -> bool:
 class Shown(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
-    `ratios` is 2 x 6; `holds` says which slots rather hold a card; `reads` has the points of the
-    cards read in them; `aside` is how much likelier what is seen is if a card lies outside them.
+    `ratios` is 2 x 6; `holds` says which slots were seen to hold a card; `reads` has the points of
+    the cards read in them; `aside` is how much likelier what is seen is if a card lies elsewhere.
     """
 
     ratios: list[list[float]]
@@ -177,10 +177,9 @@ class Shown(NamedTuple):
     aside: float
 
     @classmethod
-    def of(cls, slots: Values, reads: Reads, aside: float) -> Shown:
+    def of(cls, slots: Values, holds: list[bool], reads: Reads, aside: float) -> Shown:
         """Return what log-likelihoods (3 x 6) of empty, back and face show."""
-        ratios = np.exp(slots[1:] - slots[0])
-        return cls(ratios.tolist(), (ratios.max(axis=0) > 1).tolist(), reads, aside)
+        return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, aside)
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.game.events import Slot
 from vision.sight.following.places import SYMBOLS, PlaceLook
 from vision.sight.following.world import Lip
 
@@ -23,6 +24,9 @@ Values = NDArray[np.float64]
 MOUTH_MS = 60.0
 # A run of one symbol counts as ln(1 + its length / this) looks, ms.
 PLACE_MS = 200.0
+# A card was seen to lie in a slot once the looks since it came are so much likelier with one, ln:
+# 20 times. Less, and what passes under a hand was seen to lie; more only tells later.
+SEEN = 3.0
 # Beyond this length, ms, a run counts like any other picture: bursts are shorter, and in a slot
 # that was bare for a minute a card that seems to be laid now is to be seen at once.
 BURST_MS = 1000.0
@@ -135,7 +139,13 @@ class SlotEvidence:
     def __init__(self, table: PlaceTable) -> None:
         self._table = table.log_p
         self._runs: list[tuple[int, int]] = []
+        self._held: Values = np.zeros(len(Slot))  # ln, since the slot last looked empty
         self._at: int | None = None
+
+    @property
+    def holds(self) -> list[bool]:
+        """Whether each slot was seen to hold a card."""
+        return [bool(held > SEEN) for held in self._held]
 
     def take(self, looks: Sequence[PlaceLook], at: int) -> Values:
         """Return the log-likelihoods, 3 x 6, of a look at a time, ms."""
@@ -151,6 +161,7 @@ class SlotEvidence:
             weight = min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since)))
             found[:, place] = self._table[:, look.symbol] * weight
         self._runs = fresh
+        self._held = np.maximum(0, self._held + found[1:].max(axis=0) - found[0])
         return found
 
 

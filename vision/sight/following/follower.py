@@ -263,7 +263,8 @@ class Follower:
         values = self._slots.take(looks, at)
         self._note_early(at, values)
         self._note_begun(at, looks)
-        return Shown.of(values, reads, self._aside.take(seen=bool(outside), at=at))
+        aside = self._aside.take(seen=bool(outside), at=at)
+        return Shown.of(values, self._slots.holds, reads, aside)
 
     def _note_begun(self, at: int, looks: Sequence[PlaceLook]) -> None:
         """Take cards that lie there from the first look on for a coup that began before it."""

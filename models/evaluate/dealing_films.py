@@ -155,13 +155,21 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
         if dealt is not None:
             codes = alerts.get(published["coup"], set()) if published else set()
             outcome = judge(dealt, published, tally)
-            cut = cut_in is not None and published is not None and cut_in == published["coup"]
+            late = -1 if cut_in is None or published is None else published["coup"] - cut_in
+            cut = late == 0 or (late == 1 and cut_first(truth, dealt))
             faults(dealt, codes | ({"CUT_CARD"} if cut else set()), tally)
             if outcome != "right" or codes or dealt["fault"]:
                 tally.notes.append(
                     f"{name} coup {dealt['coup']} ({dealt['fault'] or 'clean'}): {outcome}, "
                     f"alerts {sorted(codes)}"
                 )
+
+
+def cut_first(truth: Json, dealt: Json) -> bool:
+    """Whether the cut card came before a coup's first card: in that coup, or between two."""
+    outs = [card["t_out"] for card in truth["cards"] if card["coup"] == dealt["coup"]]
+    cuts = [card["t_out"] for card in truth["cards"] if card["kind"] == "cut"]
+    return any(cut == min(outs) for cut in cuts)
 
 
 def judge(dealt: Json, published: Json | None, tally: Tally) -> str:

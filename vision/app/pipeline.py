@@ -133,7 +133,7 @@ class SightPipeline:
         if not moving:
             poor += self._position.look(frame)
         if any(self.blind().values()):
-            self._follower.miss(frame.at)
+            self._follower.miss()
             return (*poor, *self._trend.update((), frame.at))
         mouth_due = self._mouth_gate.due(frame.at)
         if mouth_due or not self._mouth_values.size:

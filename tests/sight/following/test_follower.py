@@ -58,7 +58,7 @@ class Desk:
         for _ in script:
             frame = self.stage.picture()
             if blind:
-                self.follower.miss(frame.at)
+                self.follower.miss()
                 continue
             self.eye.remember(frame.image)
             sight = Sight(

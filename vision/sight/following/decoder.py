@@ -19,13 +19,14 @@ from vision.sight.following.world import ASIDE, FACE, HAND, UNSEEN, Cards, State
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
-PRUNE, BEAM, IGNORED = 3e-7, 256, 1e-8
+PRUNE, BEAM, IGNORED = 3e-7, 128, 1e-8
 # A longer time than this between two pictures is gone through in steps, s: several things may
 # happen in it. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24
 # The least weight of the lawful world against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
-# No more steps than these for one picture: after a longer gap nothing more is known.
+# No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
+# any coup would be over.
 MOST_STEPS = 40
 
 Weights = dict[World, float]
@@ -67,6 +68,7 @@ class Decoder:
             self._waiting = lip
             return False
         self._at, self._waiting = at, None
+        elapsed = min(elapsed, round(1000 * LONGEST_S) * MOST_STEPS)
         most = 1 if still else MOST_STEPS
         steps = min(most, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
         for _ in range(steps):

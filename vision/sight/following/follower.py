@@ -27,7 +27,7 @@ from vision.game.events import (
     SeenCard,
     Slot,
 )
-from vision.game.rules import Dealing, Rules
+from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
@@ -165,7 +165,8 @@ class Follower:
         """Begin to count at that order, with the faces read so far; the table is empty."""
         self.faces.begin_shoe(read)
         self.faces.forget(1 << 30)
-        self.decoder = Decoder(self._rules, burn=burn if order == 1 else 0.0)
+        burns = order == 1 and self._rules.burn.kind is not BurnKind.NONE
+        self.decoder = Decoder(self._rules, burn=burn if burns else 0.0)
         self.accounts = Accounts(self.decoder)
         self._told: dict[int, _Told] = {}
         self._before, self._next = 0, order  # coups of sight before the decoder's first one
@@ -218,12 +219,9 @@ class Follower:
         restarting = any(told.restart is not None for told in self._told.values())
         return self.faces.waiting or restarting or not self.accounts.is_settled
 
-    def miss(self, at: int) -> None:
-        """Take that nothing is seen at a time, ms."""
-        self._note_gap(at, seen=False)
-        if self.decoder.step(at, np.zeros(len(Lip))):
-            self.accounts.take(at, looked=False)
-        self._at = at
+    def miss(self) -> None:
+        """Take that nothing is seen; what may happen meanwhile is weighed at the next picture."""
+        self.accounts.lost_sight()
 
     def see(
         self, at: int, mouth: NDArray[np.float32], sight: Sight | None, *, still: bool
@@ -232,9 +230,10 @@ class Follower:
 
         `still`: nothing has moved since the picture before. Return what is to be said.
         """
-        self._note_gap(at, seen=True)
         elapsed = 0 if self._at is None else at - self._at
         self._at, self.looks = at, ()
+        if elapsed > GAP_MS:
+            self.accounts.lost_sight()
         events: list[Event] = []
         shown = None if sight is None else self._look(at, sight)
         if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
@@ -250,10 +249,6 @@ class Follower:
             if told is not None:
                 self._next = told.first + len(account.cards)
         return events + self._cut_card(at)
-
-    def _note_gap(self, at: int, *, seen: bool) -> None:
-        if not seen or (self._at is not None and at - self._at > GAP_MS):
-            self.accounts.lost_sight()
 
     def _look(self, at: int, sight: Sight) -> Shown:
         looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
@@ -448,12 +443,12 @@ class Follower:
 
     def _allege_exposed(self, account: Account, told: _Told) -> None:
         """Tell of a card that lies open before all four do, where they are dealt face down."""
-        if self._rules.dealing is not Dealing.PUNTO_FIRST or len(account.cards) > 4:
+        if self._rules.dealing is not Dealing.PUNTO_FIRST or not account.is_laid:
             return
-        dealt = sum(1 for card in account.cards if card.slot is not None)
+        if sum(slot is not None for slot in account.layout) >= 4:
+            return
         for number, card in enumerate(account.cards):
-            early = card.face_up and lies(card.place) and card.slot is not None and dealt < 4
-            if early:
+            if card.face_up and lies(card.place) and card.slot is not None:
                 told.alleged.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
 
     def _check_restart(self, at: int, account: Account, told: _Told) -> None:

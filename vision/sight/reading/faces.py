@@ -299,12 +299,6 @@ class FaceReader:
         """Forget the faces of the coups up to that one: they have left the table."""
         self.faces = {where: face for where, face in self.faces.items() if where.coup > coup}
 
-    def put_back(self, where: Where) -> None:
-        """Take the card that lay there as back in the shoe: it can be drawn again."""
-        face = self.faces.pop(where, None)
-        if face is not None:
-            self._count(face.now, None)
-
     def _count(self, before: Card | None, now: Card | None) -> None:
         if before is not None:
             self._left[before.index] += 1

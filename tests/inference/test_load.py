@@ -83,6 +83,8 @@ def test_open_eyes_with_the_models_swapped_says_which_key_is_wrong() -> None:
 def test_open_eyes_gives_the_hashes_of_the_packaged_models() -> None:
     """What is said to be in use is what is in use."""
     hashes = open_models(threads=1, runtime=WHOLE).hashes
+    table = packaged("mouth").with_name("following.toml")
+    assert hashes.pop("following") == hashlib.sha256(table.read_bytes()).hexdigest()
     assert hashes == {name: digest_of(name) for name in OUTPUT_NAMES}
 
 

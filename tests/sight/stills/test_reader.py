@@ -14,9 +14,8 @@ from datasets.render.paint import lay, pyramid
 from vision.cli import main
 from vision.commands.read import counted
 from vision.game.cards import Card
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.models import CardModels
 from vision.sight.stills.proposals import PASSES, passes_for
 from vision.sight.stills.reader import StillCard, read_still
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import RANK_LETTERS, SUIT_LETTERS
-from vision.sight.detection.detector import Detection, Infer, Kind, Tensor, batch
+from vision.sight.detection.detector import Detection, Detector, Infer, Kind, Tensor, batch
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView, rectify
 
@@ -118,6 +118,14 @@ def _sigmoid(logits: Tensor) -> Tensor:
 def _log_softmax(logits: Tensor) -> Tensor:
     shifted = logits - logits.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CardModels:
+    """The networks that find and read cards: detector with corner finder, and classifier."""
+
+    detector: Detector
+    classifier: Classifier
 
 
 class CheckedFaces(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from vision.game.events import Slot
 from vision.sight.following.decoder import LEAST_LAWFUL, Decoder
 from vision.sight.following.procedure import RETURNED, taken_from
 from vision.sight.following.world import (
@@ -93,6 +94,22 @@ class Account:
         said = tuple(card.slot for card in self.cards if card.place != SHOE)
         return self.p > LAID and said == self.layout
 
+    @property
+    def layouts(self) -> tuple[tuple[str, float], ...]:
+        """The likeliest layouts in words, `P1 B1 P2 B2`, each with its probability (0 to 1)."""
+        shares: dict[str, float] = {}
+        for state, p in self.likeliest:
+            name = " ".join(map(_slot_name, layout(state.cards)))
+            shares[name] = shares.get(name, 0.0) + p
+        total = sum(shares.values()) or 1.0
+        return tuple((n, p / total) for n, p in sorted(shares.items(), key=lambda pair: -pair[1]))
+
+    @property
+    def alternatives(self) -> str:
+        """Words for the two likeliest layouts, with how likely each is."""
+        words = [f"{name} ({p:.0%})" for name, p in self.layouts[:2]]
+        return f"It may be {' or '.join(words)}."
+
     def counts(self, states: Weighed) -> int:
         """Return how many cards are to be said to be out."""
         most = max((len(state.cards) for state in states), default=0)
@@ -176,6 +193,10 @@ def were_seen(cards: Cards) -> bool:
     Nobody is accused of what was not seen: a card that never lay anywhere is doubt.
     """
     return all(side < UNSEEN for place, side, _ in cards if place != SHOE)
+
+
+def _slot_name(slot: int | None) -> str:
+    return "–" if slot is None else f"{Slot(slot).name[0]}{slot // 2 + 1}"
 
 
 def _lay_at(place: int) -> int:

@@ -8,9 +8,8 @@ happened meanwhile is weighed as it comes back in sight, and nobody is accused o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 
 from vision.game.cards import Card
 from vision.game.events import (
-    Allegation,
     CoupSeen,
     CutCardOut,
     Event,
@@ -30,6 +28,7 @@ from vision.game.events import (
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.following.allegations import Allegations, Restart, rounded
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import (
@@ -42,7 +41,6 @@ from vision.sight.following.evidence import (
     hand_at_lip,
 )
 from vision.sight.following.places import COVERED, STRONG, ElsewhereWatch, PlaceLook, PlaceWatch
-from vision.sight.following.procedure import RETURNED, TWO_OUT
 from vision.sight.following.world import (
     ASIDE,
     BACK,
@@ -54,7 +52,6 @@ from vision.sight.following.world import (
     Cards,
     Lip,
     is_gone,
-    layout,
 )
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import TableView
@@ -81,8 +78,6 @@ CUT = 0.9
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
 # 1): the corner of a face that is drawn and turned passes in less.
 EXPOSED_MS, EXPOSED = 300, 0.8
-# The odds that are stated of what is read off a face or a side of which sight is sure (`PLACED`).
-SURE_ODDS = 100.0
 # For so long, ms, after a coup began it is watched whether cards of the one before still lie.
 EARLY_MS = 1000
 
@@ -104,14 +99,10 @@ class _Told:
     """What is kept of a coup beside its account: its first order, what was told of it last."""
 
     first: int
+    alleged: Allegations
     seen: CoupSeen | None = None
-    # Odds by code and by the card's number in the coup, from 0.
-    alleged: dict[tuple[str, int | None], float] = field(default_factory=dict)
     open_since: int | None = None
     doubt: str = ""
-    # After a restart: until when, ms, what lies there is compared with the slots that were taken,
-    # and whether these may have been cleared.
-    restart: tuple[int, frozenset[int], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +163,6 @@ class Follower:
         self._before, self._next = 0, order  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
         self._cut_told, self._exposed_ms = False, 0.0
-        self._early: dict[int, float] = {}  # log odds that a slot still holds a card of before
         self._begun_at: int | None = None
         self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
 
@@ -205,7 +195,8 @@ class Follower:
         self.accounts.open = [account]
         first = min(card.order for card in resumed.cards)
         lying = frozenset(place for place, _, _ in cards if place < HAND)
-        self._told[1] = _Told(first, restart=(at + RESTART_MS, lying, resumed.over))
+        restart = Restart(at + RESTART_MS, lying, resumed.over)
+        self._told[1] = _Told(first, Allegations(self._odds, restart))
         for card in resumed.cards:
             if card.card is not None:
                 slot = None if card.slot is None else int(card.slot)
@@ -216,7 +207,7 @@ class Follower:
     @property
     def waiting(self) -> bool:
         """Whether looks are wanted even while nothing moves."""
-        restarting = any(told.restart is not None for told in self._told.values())
+        restarting = any(told.alleged.restart is not None for told in self._told.values())
         return self.faces.waiting or restarting or not self.accounts.is_settled
 
     def miss(self) -> None:
@@ -337,7 +328,7 @@ class Follower:
 
     def likeliest(self) -> tuple[tuple[str, float], ...]:
         """Return the likeliest layouts of the running coup in words, each with its probability."""
-        return _layouts(self.accounts.open[-1]) if self.accounts.open else ()
+        return self.accounts.open[-1].layouts if self.accounts.open else ()
 
     # --- what is said ----------------------------------------------------------------------------
 
@@ -352,8 +343,7 @@ class Follower:
         """Return what is to be said of a coup, if it is another thing than was said last."""
         told = self._told.get(account.coup)
         if told is None:
-            told = self._told[account.coup] = _Told(self._next)
-            self._early = {}
+            told = self._told[account.coup] = _Told(self._next, Allegations(self._odds))
         self._number(account.coup, told)
         self._allege(at, account, told)
         self._doubt(at, account, told, decided=decided)
@@ -362,16 +352,12 @@ class Follower:
             self._card(account, told.first + number, card)
             for number, card in enumerate(account.cards)
         )
-        alleged = tuple(
-            Allegation(code, None if number is None else told.first + number, odds)
-            for (code, number), odds in told.alleged.items()
-            if not told.doubt
-        )
+        alleged = () if told.doubt else told.alleged.told(told.first)
         worst = max(account.odds.values(), default=0.0)
         odds = None
         if worst >= self._odds and sure:
             same = told.seen is not None and told.seen.odds is not None
-            odds = told.seen.odds if same and told.seen is not None else _rounded(worst)
+            odds = told.seen.odds if same and told.seen is not None else rounded(worst)
         number = account.coup + self._before
         seen = CoupSeen(at, number, cards, alleged, sure, told.doubt, odds)
         if told.seen is not None and replace(seen, at=told.seen.at) == told.seen:
@@ -425,43 +411,18 @@ class Follower:
         elif not told.doubt:
             unseen = account.is_laid and account.unseen > 1
             words = "Not every card of it was seen to lie."
-            told.doubt = words if unseen else _alternatives(account)
+            told.doubt = words if unseen else account.alternatives
 
     # --- what only sight can know ----------------------------------------------------------------
 
     def _allege(self, at: int, account: Account, told: _Told) -> None:
-        found = told.alleged
+        told.alleged.take_cards(account)
         for number, card in enumerate(account.cards):
-            odds = account.odds.get(RETURNED, 0.0) if card.place == SHOE else 0.0
-            _set(found, (RETURNED, number), odds, holds=odds >= self._odds)
             face = Face() if card.place == HAND else self._face(account, card)
-            _set(found, ("SWITCH", number), SURE_ODDS, holds=face.switched is not None)
-            _set(found, ("FOREIGN_CARD", number), SURE_ODDS, holds=bool(face.foreign))
-        odds = account.odds.get(TWO_OUT, 0.0)
-        _set(found, (TWO_OUT, None), odds, holds=odds >= self._odds)
-        self._allege_exposed(account, told)
-        self._check_restart(at, account, told)
-
-    def _allege_exposed(self, account: Account, told: _Told) -> None:
-        """Tell of a card that lies open before all four do, where they are dealt face down."""
-        if self._rules.dealing is not Dealing.PUNTO_FIRST or not account.is_laid:
-            return
-        if sum(slot is not None for slot in account.layout) >= 4:
-            return
-        for number, card in enumerate(account.cards):
-            if card.face_up and lies(card.place) and card.slot is not None:
-                told.alleged.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
-
-    def _check_restart(self, at: int, account: Account, told: _Told) -> None:
-        """Ask for a confirmation where other cards lie than before the reader was off."""
-        if told.restart is None or at < told.restart[0]:
-            return
-        (_, lay, over), told.restart = told.restart, None
-        # Cards that were seen to leave the shoe meanwhile are no other cards.
-        known = (card for card in account.cards if card.found or card.place in lay)
-        lying = frozenset(card.place for card in known if card.place < HAND)
-        if lying != lay and not (over and not lying - lay):
-            told.alleged["RESTART_CONFIRM", None] = SURE_ODDS
+            told.alleged.take_face(number, face)
+        if self._rules.dealing is Dealing.PUNTO_FIRST:
+            told.alleged.take_exposed(account)
+        told.alleged.check_restart(at, account)
 
     def _exposed(self, at: int, mouth: NDArray[np.float32], elapsed: int) -> list[Event]:
         """Tell once of a card in the mouth that shows its face."""
@@ -484,34 +445,7 @@ class Follower:
                 continue
             # Where the next coup's first card comes to lie, a card shows nothing.
             taken = {self._rules.deal_order[0], *(card.slot for card in now.cards)}
-            for card in before.cards:
-                if card.slot is None or card.slot in taken or not is_gone(card.place):
-                    continue
-                self._early[card.slot] = self._early.get(card.slot, 0.0) + float(
-                    values[2, card.slot] - values[0, card.slot]
-                )
-            odds = math.exp(min(20.0, max(self._early.values(), default=0.0)))
-            if odds >= self._odds:
-                told.alleged.setdefault(("EARLY_DEAL", 0), _rounded(odds))
-
-
-def _set(
-    found: dict[tuple[str, int | None], float],
-    key: tuple[str, int | None],
-    odds: float,
-    *,
-    holds: bool,
-) -> None:
-    """Keep an allegation, with the odds at which it was made, for as long as it holds."""
-    if not holds:
-        found.pop(key, None)
-    else:
-        found.setdefault(key, _rounded(odds))
-
-
-def _rounded(odds: float) -> float:
-    """Return odds with one digit: more are not known."""
-    return float(f"{odds:.0e}")
+            told.alleged.take_before(before, values, taken)
 
 
 def _life(place: int, *, burning: bool) -> Life:
@@ -537,25 +471,3 @@ def _as_world(card: SeenCard) -> tuple[int, int, int | None]:
     if card.life is Life.REMOVED:
         return (GONE_ASIDE if slot is None else GONE + slot), side, points
     return (ASIDE if slot is None else slot), side, points
-
-
-def _alternatives(account: Account) -> str:
-    """Return words for the two likeliest layouts of a coup, with how likely each is."""
-    words = [f"{name} ({p:.0%})" for name, p in _layouts(account)[:2]]
-    return f"It may be {' or '.join(words)}."
-
-
-def _layouts(account: Account) -> tuple[tuple[str, float], ...]:
-    shares: dict[str, float] = {}
-    for state, p in account.likeliest:
-        name = _named(layout(state.cards))
-        shares[name] = shares.get(name, 0.0) + p
-    total = sum(shares.values()) or 1.0
-    best = sorted(shares.items(), key=lambda pair: -pair[1])
-    return tuple((name, p / total) for name, p in best)
-
-
-def _named(slots: tuple[int | None, ...]) -> str:
-    return " ".join(
-        "–" if slot is None else f"{Slot(slot).name[0]}{slot // 2 + 1}" for slot in slots
-    )

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from vision.game.cards import Card
 from vision.sight.deck.classifier import DeckClassifier
-from vision.sight.detection.classifier import Look
+from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
-from vision.sight.models import CardModels
 from vision.sight.reading.fusion import FACES, LookFusion
 from vision.sight.reading.switching import SwitchCheck
 

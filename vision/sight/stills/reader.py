@@ -20,11 +20,10 @@ import cv2
 import numpy as np
 
 from vision.game.cards import Card
-from vision.sight.detection.classifier import LEAST_SURE, Look
+from vision.sight.detection.classifier import LEAST_SURE, CardModels, Look
 from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
-from vision.sight.models import CardModels
 from vision.sight.stills.proposals import LIKELY, boxes, outlines, ways, wholes
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what

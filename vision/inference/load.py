@@ -292,7 +292,9 @@ def open_symbols(path: Path) -> tuple[PlaceTable, str]:
         content = path.read_bytes()
         table = PlaceTable.of(tomllib.loads(content.decode())["symbols"])
     except (OSError, ValueError, KeyError) as error:
-        raise ConfigurationError(f"{path} is no table of symbols: {error}") from error
+        raise ConfigurationError(
+            f"{path} is no table of symbols: {error}; install shoe-reader again"
+        ) from error
     return table, hashlib.sha256(content).hexdigest()
 
 

@@ -221,5 +221,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONPATH", str(Path(__file__).parents[2]))
+    os.environ.setdefault("PYTHONPATH", str(Path(__file__).parents[3]))
     main()

@@ -111,7 +111,7 @@ def _begin(closing: ExitStack, what: str, *words: str) -> subprocess.Popen[bytes
 
 def _paths() -> dict[str, str]:
     """Return the environment in which workers find the tests' functions."""
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     return {**os.environ, "PYTHONPATH": root}
 
 

@@ -192,7 +192,7 @@ def test_rest_is_found_the_same_from_wherever_it_is_sought() -> None:
 
 def test_recording_knows_its_table_its_evening_and_its_time(film: Path, tmp_path: Path) -> None:
     """They lie beside the film under its name; the time stands in the name, in UTC."""
-    example = Path(__file__).parents[2] / "deploy" / "table.example.toml"
+    example = Path(__file__).parents[3] / "deploy" / "table.example.toml"
     for stem in ("t1-20261122-201500", "t2"):
         (tmp_path / f"{stem}.mp4").symlink_to(film)
         (tmp_path / f"{stem}.toml").write_text(example.read_text("utf-8"), "utf-8")

@@ -2,8 +2,8 @@
 
 `python -m models.evaluate.dealing_films FOLDER [--only NAME]`: FOLDER holds `NAME.mp4` with
 `NAME.json`, the truth in the format `dealsim-truth-1`. Such films are not part of this repository.
-Nothing was trained on them; three of them were looked at while the tracker was written
-(`deploy/reading.md`), so their figures show what goes wrong and do not measure it.
+All six that are at hand were looked at while following was written (`deploy/following.md`), so
+their figures show what goes wrong and do not measure it.
 """
 
 from __future__ import annotations

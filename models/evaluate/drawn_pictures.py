@@ -1,4 +1,4 @@
-"""Make the pictures of `deploy/reading.md` that show how cards are followed.
+"""Make the pictures of `deploy/following.md` that show how cards are followed.
 
 `python -m models.evaluate.drawn_pictures` deals a film with the simulator, reads it as `shoe-reader
 run --draw` does, and keeps of all drawn pictures the one in which most cards are doing something,

@@ -9,7 +9,7 @@ from typing import Any
 
 Json = dict[str, Any]
 # An `out` is in time from the instant a card is wholly out until so long after it, ms: the figure
-# that is promised (deploy/reading.md).
+# that is promised.
 IN_TIME_MS = 300
 # An `out` belongs to a card if it comes from so long before the card began to leave to so long
 # after it lay, ms. Wider, and it is taken for its neighbour's.

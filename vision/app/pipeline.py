@@ -1,4 +1,4 @@
-"""The vision pipeline of one table: from a frame to card events.
+"""The vision pipeline of one table: from a frame to what is seen of a coup.
 
 The motion gate lets a frame through while something moves; then the detector finds cards and hands,
 the mouth's network sees the shoe, and the follower says what became of the coup. Beside them the

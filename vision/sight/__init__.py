@@ -1,1 +1,1 @@
-"""Pixels to card events: no I/O, no ONNX session."""
+"""Pixels to what is seen of a coup: no I/O, no ONNX session."""

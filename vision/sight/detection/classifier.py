@@ -28,7 +28,7 @@ RANKS, SUITS = len(RANK_LETTERS), len(SUIT_LETTERS)
 # covered cards are lost.
 LEAST_READABLE = 0.5
 # The least confidence (0 to 1) with which a back must read as one card to be taken for a face.
-# Set after a simulated film in which a jack was taken for a back (`deploy/reading.md`). Lower, and
+# Set after a simulated film in which a jack was taken for a back. Lower, and
 # backs become faces; higher, and faces that the detector misses stay unread.
 LEAST_SURE = 0.98
 # For how long, in ms, a checked back is not checked again while it lies still: cards lie face down

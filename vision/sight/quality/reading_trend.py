@@ -1,6 +1,6 @@
 """Report when cards are read worse than before: more stay unread, or single looks are less sure.
 
-`ReadingTrend` is given the looks and the card events of each frame, and gives an event when a
+`ReadingTrend` is given the looks and what sight says of each frame, and gives an event when a
 limit is passed and when all is well again.
 """
 
@@ -51,7 +51,7 @@ class ReadingTrend:
             self._usual = float(np.mean(self._sure))
 
     def update(self, events: Iterable[Event], at: int) -> tuple[Event, ...]:
-        """Take the card events of a frame; return an event if reading became poor or good again."""
+        """Take what sight says of a frame; return an event if reading became poor or good again."""
         for event in events:
             if isinstance(event, CoupSeen):
                 known = (card for card in event.cards if card.card is not None or card.declined)

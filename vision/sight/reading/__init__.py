@@ -1,1 +1,1 @@
-"""From the tracks and looks of a frame to card events, each face with a bound on its error."""
+"""From looks at cards to faces, each with a bound on its error."""

@@ -27,8 +27,7 @@ from vision.sight.geometry.plane import Pose, TableView, rectify
 from vision.sight.reading.fusion import FACES, LookFusion
 from vision.sight.reading.switching import SwitchCheck
 
-# The values below were set by judgement with the first reader and confirmed on simulated films:
-# with them the 900 clean coups of `deploy/reading.md` were read, none wrong and none unread.
+# The values below were set by judgement with the first reader and confirmed on simulated films.
 
 # From one look at a card that is read to the next, in ms. Shorter costs time only; longer, and a
 # wrong first reading is corrected later.

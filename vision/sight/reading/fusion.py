@@ -17,8 +17,7 @@ from vision.game.cards import DECK, Card
 from vision.sight.detection.classifier import LEAST_READABLE
 
 FACES = len(DECK)
-# The values below were set by judgement with the first reader and confirmed on simulated films:
-# with them the 900 clean coups of `deploy/reading.md` were read, none wrong and none unread.
+# The values below were set by judgement with the first reader and confirmed on simulated films.
 
 # The least probability of error that a single look is believed to have, however sure it is, so that
 # one look alone never meets the default bound of 1e-5. Lower, and one freak look names a card;

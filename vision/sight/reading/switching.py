@@ -19,9 +19,8 @@ from vision.sight.reading.fusion import LookFusion
 
 # The values below were chosen by judgement; no film of a switched card was used to tune them.
 
-# For how long, in ms, a card is out of clear sight before its face is checked again: as long as a
-# track may miss a card (`tracklet.LOST_MS`). Shorter checks cards that the detector missed once,
-# which costs looks; longer overlooks a quick hand.
+# For how long, in ms, a card is out of clear sight before its face is checked again. Shorter checks
+# cards that the detector missed once, which costs looks; longer overlooks a quick hand.
 HIDDEN_MS = 200
 # From how many looks a face must have been read, and from how many looks over how many ms the other
 # face. Fewer or shorter, and a hand that stays on the card makes a misread a crime; more or longer,

@@ -56,7 +56,7 @@ INPUT_SIZE = (72, 96)
 UNIT = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 # Where the box's corners lie in the corner finder's input, as shares of its sides, 0 to 1.
 NOMINAL = ((UNIT - 0.5) / GROWTH + 0.5).astype(np.float32)
-# The furthest that a corner may be moved, as a share of the sides of the network's input: enough for
+# The furthest that a corner may be moved, as a share of the sides of the input: enough for
 # nearly all boxes of partly covered cards in drawn stills. Further, and a wrong
 # answer replaces a usable box; less, and more boxes stay uncorrected.
 FURTHEST = 0.25

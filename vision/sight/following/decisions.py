@@ -63,8 +63,9 @@ class Account:
 
     `cards` are as said; `p` is the probability of the likeliest `layout`. `odds` has for each
     departure how many times likelier the worlds with it are than those with none, where each card
-    was seen to lie; `unseen` is the same of worlds in which one was not. `blind`: a part of it was
-    not seen; `seen`: each card of the likeliest state that was laid was seen to lie.
+    was seen to lie; `unseen` is how many times likelier than all others those are in which one was
+    not. `blind`: a part of the coup was not seen; `seen`: each card of the likeliest state that was
+    laid was seen to lie.
     """
 
     coup: int
@@ -184,7 +185,7 @@ class Account:
                 codes[code] = codes.get(code, 0.0) + p
         least = max(lawful, LEAST_LAWFUL)
         self.odds = {code: p / least for code, p in codes.items()}
-        self.unseen = unseen / least
+        self.unseen = unseen / max(sum(states.values()) - unseen, LEAST_LAWFUL)
 
 
 def were_seen(cards: Cards) -> bool:

@@ -88,6 +88,8 @@ ACTIONS: dict[str, Action] = {
 # with cards left on the table; a second card of the hand laid first; a card laid while the lip
 # still shows it.
 FACE_DOWN_TAKEN, CARDS_LEFT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.05, 0.3
+# The same of a clearing while the next card is half out of the shoe: in some houses it waits there.
+HALF_OUT = 0.1
 # The same of a card that is taken from the hand, from a player, or before anybody could see it lie:
 # cards are dealt to be seen, and are brought back before they are cleared.
 UNSEEN_TAKEN = 0.01
@@ -345,7 +347,8 @@ class Procedure:
         if not lying or (gone and TAKEN not in codes):
             return
         take, share = ACTIONS["take"], self.due(cards).get(COMPLETE, 0.0)
-        if drawn or any(place == HAND for place, _, _ in cards):
+        share *= HALF_OUT if drawn else 1.0
+        if any(place == HAND for place, _, _ in cards):
             share = 0.0
         backs = any(cards[i][1] % UNSEEN == BACK for i in lying)
         for index in lying:

@@ -252,6 +252,11 @@ class Table(NamedTuple):
         return self.done if self.coup is None else (*self.done, self.coup)
 
     @property
+    def latest(self) -> tuple[Coup, ...]:
+        """The last two coups of this shoe."""
+        return self.done[-2:] if self.coup is None else (*self.done[-1:], self.coup)
+
+    @property
     def next_order(self) -> int:
         """The order of the next card to leave the shoe, for a reader that starts again."""
         return self.shoe.last + 1
@@ -272,7 +277,9 @@ class Table(NamedTuple):
 
     def coup_of_sight(self, number: int) -> Coup | None:
         """Return the coup of this shoe that sight counts as that one."""
-        return next((coup for coup in reversed(self.coups) if coup.sight == number > 0), None)
+        if self.coup is not None and self.coup.sight == number > 0:
+            return self.coup
+        return next((coup for coup in reversed(self.done) if coup.sight == number > 0), None)
 
     def coup_of(self, order: int) -> Coup | None:
         """Return the coup of this shoe in which that card was dealt."""

@@ -43,13 +43,14 @@ from vision.game.rules import Rules
 class Transition:
     """A table, the time of the event (Unix ms), its order if it is one, and the outputs so far."""
 
-    __slots__ = ("actor", "at", "outputs", "table")
+    __slots__ = ("_laid", "actor", "at", "outputs", "table")
 
     def __init__(self, table: Table, at: int, actor: Command | None = None) -> None:
         self.table = table
         self.at = at
         self.actor = actor
         self.outputs: list[Output] = []
+        self._laid: tuple[tuple[DealtCard, ...], HandLayout] | None = None
 
     @property
     def rules(self) -> Rules:
@@ -80,8 +81,10 @@ class Transition:
             self.table = self.table.with_coup(coup)
 
     def lay_out(self, coup: Coup) -> HandLayout:
-        """Lay the coup out by the rules of this table."""
-        return lay_out(coup, self.rules)
+        """Lay the coup out by the rules of this table; the layout made last is kept."""
+        if self._laid is None or self._laid[0] is not coup.cards:
+            self._laid = coup.cards, lay_out(coup, self.table.rules)
+        return self._laid[1]
 
     # --- reporting --------------------------------------------------------------------------------
 
@@ -112,7 +115,7 @@ class Transition:
     def report_shoe(self) -> None:
         """Report the state of the shoe."""
         table, shoe = self.table, self.shoe
-        coups = len(table.coups)
+        coups = len(table.done) + (table.coup is not None)
         unseen = None if shoe.left is None else table.rules.cards - shoe.out - shoe.left
         self.outputs.append(
             ShoeChanged(
@@ -146,7 +149,7 @@ class Transition:
         over have passed for faults found after that as well.
         """
         at, rules, shoe = self.at, self.rules, self.shoe
-        layout = lay_out(coup, rules)
+        layout = self.lay_out(coup)
         faults = self._find(coup, layout)
         if faults or coup.alerts:
             coup = self._reconcile(coup, faults, late=late)

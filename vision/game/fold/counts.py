@@ -43,7 +43,7 @@ def recount(
         [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
     ]
     changed = faces[0] != faces[1]
-    concerned = _count(transition, *map(Counter, faces)) if changed else frozenset()
+    concerned = _count(transition, *faces) if changed else frozenset()
     if coup is not None:
         transition.evaluate(coup, show=show)
     for other in concerned:
@@ -55,7 +55,7 @@ def recount(
 
 
 def _count(
-    transition: Transition, before: Counter[Card | None], after: Counter[Card | None]
+    transition: Transition, before: list[Card | None], after: list[Card | None]
 ) -> frozenset[int]:
     """Count faces that took the place of others; return the cards that this concerns.
 
@@ -63,9 +63,10 @@ def _count(
     """
     shoe, decks = transition.shoe, transition.rules.decks
     counts = list(shoe.counts)
-    for face in before | after:
-        if face is not None:
-            counts[face.index] += after[face] - before[face]
+    for faces, one in ((before, -1), (after, 1)):
+        for face in faces:
+            if face is not None:
+                counts[face.index] += one
     surplus = shoe.surplus
     if surplus or max(counts) > decks:
         surplus = _surplus(transition.table, decks)

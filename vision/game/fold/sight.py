@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from vision.game.cards import Card
 from vision.game.coup.fault_table import KINDS
 from vision.game.coup.results import live
-from vision.game.coup.state import Coup, DealtCard, Marks
+from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
 from vision.game.coup.transition import Transition
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
 from vision.game.fold.boundaries import (
@@ -29,7 +30,7 @@ from vision.game.fold.boundaries import (
     take_ahead,
 )
 from vision.game.fold.counts import check_cut_card, recount
-from vision.game.outputs import CoupLive, Deadline
+from vision.game.outputs import Deadline
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
 
@@ -98,7 +99,7 @@ def _replace(
     transition.set_coup(coup)
     _count(transition, before, coup)
     _report_cards(transition, coup.number, before.cards, coup.cards)
-    show = coup.cleared_at is None and _shown(transition, before) != _shown(transition, coup)
+    show = coup.cleared_at is None and _is_shown(transition, before, coup)
     recount(transition, coup, before.cards, coup.cards, show=show)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
@@ -117,25 +118,33 @@ def _with_cards(
     present = [card for card in cards if card.life is not Life.RETURNED]
     partners = _partners(before.cards, present)
     dealt = [_dealt(card, old, at, gate) for card, old in zip(present, partners, strict=True)]
-    for card in before.cards:
-        if card not in partners:
-            _keep(dealt, card, before.carried)
-    ruled = any(tracked.key == before.doubt_key and tracked.alert.by for tracked in before.alerts)
+    if len(before.cards) > len(partners) - partners.count(None):
+        for card in before.cards:
+            if card not in partners:
+                _keep(dealt, card, before.carried)
+    now = tuple(dealt)
+    moved = now != before.cards and before.over_at is None
     coup = before._replace(
-        cards=tuple(dealt),
-        back=tuple(card.order for card in cards if card.life is Life.RETURNED),
-        first=min((card.order for card in cards), default=before.first),
-        started_at=min((card.out_at for card in cards), default=before.started_at),
-        alleged=tuple(each for each in event.alleged if _is_of_sight(each.code)),
+        cards=now,
+        changed_at=at if moved else before.changed_at,
+        back=tuple([card.order for card in cards if card.life is Life.RETURNED]),
+        first=min([card.order for card in cards], default=before.first),
+        started_at=min([card.out_at for card in cards], default=before.started_at),
+        alleged=tuple([each for each in event.alleged if _is_of_sight(each.code)]),
         sure=event.sure,
         doubt=event.doubt,
-        # One that comes after a person ruled on the one before is another doubt.
-        doubted_at=at if event.doubt and not before.doubt and ruled else before.doubted_at,
+        doubted_at=at if event.doubt and _is_another_doubt(before) else before.doubted_at,
         odds=event.odds,
     )
-    coup = coup._replace(cleared_at=_cleared_at(transition, before, coup))
-    moved = coup.cards != before.cards and coup.over_at is None
-    return coup._replace(changed_at=at) if moved else coup
+    cleared_at = _cleared_at(transition, before, coup)
+    return coup if cleared_at == coup.cleared_at else coup._replace(cleared_at=cleared_at)
+
+
+def _is_another_doubt(before: Coup) -> bool:
+    """Whether a doubt about the coup is another one than that on which a person ruled."""
+    if before.doubt:
+        return False
+    return any(tracked.key == before.doubt_key and tracked.alert.by for tracked in before.alerts)
 
 
 def _is_of_sight(code: str) -> bool:
@@ -146,8 +155,15 @@ def _is_of_sight(code: str) -> bool:
 
 def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[DealtCard | None]:
     """Return for each card the one that it was before: in its slot if it can be, else its order."""
-    found: dict[int, DealtCard] = {}
-    left = list(before)
+    same = 0  # most events change the last card alone
+    for card, old in zip(cards, before, strict=False):
+        if card.order != old.order or card.slot is not old.slot:
+            break
+        same += 1
+    left = list(before[same:])
+    if not left or same == len(cards):
+        return [*before[:same], *[None] * (len(cards) - same)]
+    found = dict(enumerate(before[:same]))
     for by_slot, by_order in ((True, True), (True, False), (False, True)):
         for index, card in enumerate(cards):
             if index in found or (by_slot and card.slot is None and not by_order):
@@ -164,7 +180,9 @@ def _partners(before: Sequence[DealtCard], cards: Sequence[SeenCard]) -> list[De
 
 def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> DealtCard:
     """Return a card as sight believes it, with what was ordered of the one that it was."""
-    marks = Marks() if old is None else old.marks
+    if old is not None and _is_same(seen, old):
+        return old
+    marks = NO_MARKS if old is None else old.marks
     clash = None if old is None or seen.card is None else marks.clash
     if (
         old is not None
@@ -177,11 +195,12 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
         marks = marks._replace(confirmed=False)
     lay = None if old is None else old.placed_at
     gone = None if old is None else old.removed_at
-    rests = seen.life is not Life.OUT and (seen.slot is not None or seen.life is Life.LYING)
+    if (seen.declined, seen.switched, clash) != (marks.declined, marks.switched, marks.clash):
+        marks = marks._replace(declined=seen.declined, switched=seen.switched, clash=clash)
     return DealtCard(
         order=seen.order,
         out_at=seen.out_at,
-        placed_at=(at if lay is None else lay) if rests else None,
+        placed_at=(at if lay is None else lay) if _rests(seen) else None,
         slot=seen.slot,
         removed_at=(at if gone is None else gone) if seen.life is Life.REMOVED else None,
         card=seen.card,
@@ -189,8 +208,31 @@ def _dealt(seen: SeenCard, old: DealtCard | None, at: int, gate: float) -> Dealt
         second=seen.second,
         face=marks.keyed or seen.card,
         face_up=seen.face_up,
-        marks=marks._replace(declined=seen.declined, switched=seen.switched, clash=clash),
+        marks=marks,
     )
+
+
+def _is_same(seen: SeenCard, old: DealtCard) -> bool:
+    """Whether sight believes nothing else of that card than it did."""
+    return (
+        (old.removed_at is not None) == (seen.life is Life.REMOVED)
+        and (old.placed_at is not None) == _rests(seen)
+        and (seen.card is not None or old.marks.clash is None)
+        and old.order == seen.order
+        and old.out_at == seen.out_at
+        and old.slot is seen.slot
+        and old.face_up == seen.face_up
+        and old.card == seen.card
+        and old.confidence == seen.confidence
+        and old.second == seen.second
+        and old.marks.declined == seen.declined
+        and old.marks.switched == seen.switched
+    )
+
+
+def _rests(seen: SeenCard) -> bool:
+    life = seen.life
+    return life is not Life.OUT and (seen.slot is not None or life is Life.LYING)
 
 
 def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
@@ -211,28 +253,43 @@ def _keep(dealt: list[DealtCard], card: DealtCard, carried: int) -> None:
 
 def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
     """Return when the last card that counts was taken away, `None` while one lies."""
-    aside = [card for card in coup.cards if card.order == coup.carried and card.slot is None]
-    seen = [card for card in coup.cards if card.order > 0 and card not in aside]
+    seen = [
+        card
+        for card in coup.cards
+        if card.order > 0 and not (card.order == coup.carried and card.slot is None)
+    ]
+    if not [card for card in seen if card.removed_at is not None]:
+        return None
     lying = [
         card
         for card in seen
         if card.removed_at is None and (card.placed_at is not None or card.card is not None)
     ]
-    if all(card.removed_at is None for card in seen):
-        return None
-    if any(card in lying for card in transition.lay_out(coup).cards):
+    if lying and any(card in lying for card in transition.lay_out(coup).cards):
         return None
     return transition.at if before.cleared_at is None else before.cleared_at
 
 
-def _shown(transition: Transition, coup: Coup) -> CoupLive:
-    return live(coup, transition.lay_out(coup), transition.shoe.name, 0)
+def _is_shown(transition: Transition, before: Coup, after: Coup) -> bool:
+    """Whether the table shows the coup otherwise than before."""
+    if _layout_facts(before) == _layout_facts(after):
+        return False
+    old, new = transition.lay_out(before), transition.lay_out(after)
+    name = transition.shoe.name
+    return live(before, old, name, 0) != live(after, new, name, 0)
+
+
+def _layout_facts(coup: Coup) -> list[tuple[Slot | None, Card | None, Marks]]:
+    """Return what of each card decides how it lies and what it counts."""
+    return [(card.slot, card.face, card.marks) for card in coup.cards]
 
 
 def _left_since(before: Coup, after: Coup) -> bool:
     """Whether a card left the shoe after all those that were known of."""
-    known = max((card.out_at for card in before.cards), default=before.started_at)
-    return len(after.cards) > len(before.cards) and any(card.out_at > known for card in after.cards)
+    if len(after.cards) <= len(before.cards):
+        return False
+    known = max([card.out_at for card in before.cards], default=before.started_at)
+    return any(card.out_at > known for card in after.cards)
 
 
 def _mirror(transition: Transition, coup: Coup) -> None:
@@ -322,23 +379,23 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 def _count(transition: Transition, before: Coup, after: Coup) -> None:
     """Count the cards that are out of the shoe."""
     table, shoe = transition.table, transition.shoe
-    orders = [
-        order
-        for coup in table.coups[-2:]
-        for order in (coup.first - 1, *coup.back, *(card.order for card in coup.cards))
-    ]
-    last = max((*orders, *(card.order for card in shoe.burned)), default=0)
+    orders = [card.order for card in shoe.burned]
+    for coup in table.latest:
+        orders += [coup.first - 1, *coup.back, *[card.order for card in coup.cards]]
+    last = max(orders, default=0)
     more = _seen(after) - _seen(before)
-    transition.shoe = shoe._replace(
-        last=last,
-        out=shoe.out + more,
-        back=shoe.back + len(after.back) - len(before.back),
-        ended=shoe.ended and more <= 0,
-    )
+    back = len(after.back) - len(before.back)
+    if more or back or last != shoe.last:
+        transition.shoe = shoe._replace(
+            last=last,
+            out=shoe.out + more,
+            back=shoe.back + back,
+            ended=shoe.ended and more <= 0,
+        )
 
 
 def _seen(coup: Coup) -> int:
-    return sum(card.order > 0 and card.marks.fate != "carried" for card in coup.cards)
+    return len([card for card in coup.cards if card.order > 0 and card.marks.fate != "carried"])
 
 
 def _report_cards(
@@ -346,14 +403,15 @@ def _report_cards(
 ) -> None:
     """Report to surveillance what is another thing now of each card, by its order."""
     old, new = ({card.order: card for card in cards if card.order > 0} for cards in (before, after))
+    if old == new:
+        return
     for order in sorted(old.keys() - new.keys()):
         elsewhere = any(card.order == order for card in transition.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:
             transition.report_card("withdrawn", number, old[order])
-    for order, card in sorted(new.items()):
-        if old.get(order) != card:
-            for event in _events(old.get(order), card):
-                transition.report_card(event, number, card)
+    for order in sorted(order for order, card in new.items() if old.get(order) != card):
+        for event in _events(old.get(order), new[order]):
+            transition.report_card(event, number, new[order])
 
 
 def _events(old: DealtCard | None, new: DealtCard) -> Iterator[str]:

@@ -6,7 +6,6 @@ published does not flicker with the beam.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -83,11 +82,9 @@ class Account:
     def is_open(self, least: float) -> bool:
         """Whether it is open how it lies, or whether somebody departed from procedure.
 
-        A departure is alleged from the odds `least` on, and of what was seen only: of cards that
-        were seen to leave the shoe, and to lie.
+        A departure is alleged from the odds `least` on, and of what was seen only.
         """
-        seen = least if all(not card.found for card in self.cards) else math.inf
-        undecided = any(1 < odds < seen for odds in self.odds.values())
+        undecided = any(1 < odds < least for odds in self.odds.values())
         return not self.is_laid or undecided or self.unseen > 1
 
     @property

@@ -28,7 +28,7 @@ from vision.game.events import (
 from vision.game.rules import BurnKind, Dealing, Rules
 from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
-from vision.sight.following.allegations import Allegations, Restart, rounded
+from vision.sight.following.allegations import ALL_FIRST, Allegations, Restart, rounded
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, Shown
 from vision.sight.following.evidence import (
@@ -403,7 +403,9 @@ class Follower:
             told.open_since = None
         elif told.open_since is None:
             told.open_since = at
-        late = told.open_since is not None and at - told.open_since >= DOUBT_MS
+        # Before four cards are out nothing is decided that people would have to know.
+        waits = told.open_since is not None and len(account.cards) >= ALL_FIRST
+        late = waits and at - (told.open_since or at) >= DOUBT_MS
         if account.blind and any(odds > 1 for odds in account.odds.values()):
             told.doubt = "A part of it was not seen."
         elif not is_open or not (decided or late or told.doubt):

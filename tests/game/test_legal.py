@@ -127,7 +127,9 @@ def test_legal_coup_raises_no_fault(dealing: Dealing, order: tuple[Slot, ...]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 4))]
+)
 @pytest.mark.parametrize("dealing", Dealing)
 def test_a_hundred_thousand_legal_coups_raise_no_fault(dealing: Dealing, seed: int) -> None:
     """The same for more than a hundred thousand coups in all."""

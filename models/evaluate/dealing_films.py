@@ -167,8 +167,9 @@ def compare(truth: Json, messages: list[Json], tally: Tally, name: str) -> None:
 
 def cut_first(truth: Json, dealt: Json) -> bool:
     """Whether the cut card came before a coup's first card: in that coup, or between two."""
-    outs = [card["t_out"] for card in truth["cards"] if card["coup"] == dealt["coup"]]
-    cuts = [card["t_out"] for card in truth["cards"] if card["kind"] == "cut"]
+    cards = truth.get("cards", [])
+    outs = [card["t_out"] for card in cards if card["coup"] == dealt["coup"]]
+    cuts = [card["t_out"] for card in cards if card["kind"] == "cut"]
     return any(cut == min(outs) for cut in cuts)
 
 

@@ -188,3 +188,21 @@ def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
     assert len(play.decoder.worlds) <= BEAM + 1
     assert abs(sum(play.decoder.worlds.values()) - 1) < 1e-9
     assert any(is_lawful(world) for world in play.decoder.worlds)
+
+
+def test_card_that_a_player_holds_up_beside_an_empty_slot_is_no_third_card() -> None:
+    """A squeezed hand seems to lie in the slot next to it."""
+    play = Play(Dealing.PUNTO_FIRST)
+    play.deal(*NATURAL, face_up=False)
+    del play.lying[int(P1)], play.lying[int(P2)]
+    play.wait(0.5)
+    play.lying[int(P3)] = (1, 0)
+    play.wait(0.2)
+    del play.lying[int(P3)]
+    for slot, points in NATURAL:
+        play.lay(slot, points)
+    play.wait(1.0)
+    play.sweep()
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert all(odds < ALLEGED for odds in account.odds.values())

@@ -135,6 +135,22 @@ def test_cut_card_is_told_once_and_is_no_card_of_the_coup() -> None:
     assert laid(table.coup(1)) == as_dealt(SIX[:1], 1)
 
 
+@pytest.mark.parametrize("kind", [Kind.FACE, Kind.BACK])
+def test_face_that_shows_in_the_hand_is_exposed_where_faces_have_their_turn(kind: Kind) -> None:
+    """A card held out face up on its way is alleged; a back held as long, and later, is not."""
+    table = desk(PUNTO_FIRST)
+    card = Prop(MOUTH, Kind.BACK, SIX[0])
+    carrying = table.stage.deal(card, Pose(1000, 260, 90))
+    table.play(carrying)
+    card.kind = kind
+    table.play(table.stage.wait(350))
+    card.kind = Kind.BACK
+    table.stage.props.remove(card)
+    table.play(table.stage.deal(card, PLACES[Slot.PUNTO_1], start=Pose(1000, 260, 90)))
+    table.play(table.stage.wait(800))
+    assert table.alleged() == ({"EXPOSED_EARLY"} if kind is Kind.FACE else set())
+
+
 def test_switched_card_is_alleged_with_both_faces() -> None:
     """A read card is hidden and another lies there then: the first face stays, the other beside."""
     table = desk()

@@ -77,6 +77,10 @@ class Allegations:
             if card.face_up and lies(card.place) and card.slot is not None:
                 self._found.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
 
+    def take_flashed(self, number: int) -> None:
+        """Take that a card showed its face in the hand."""
+        self._found.setdefault(("EXPOSED_EARLY", number), SURE_ODDS)
+
     def take_before(self, before: Account, values: Values, taken: Container[int | None]) -> None:
         """Add up whether cards of the coup before still lie, but in slots that this one has.
 

@@ -15,7 +15,7 @@ import numpy as np
 from vision.game.rules import Rules
 from vision.sight.following.evidence import Values
 from vision.sight.following.procedure import Procedure, swept
-from vision.sight.following.world import ASIDE, FACE, HAND, UNSEEN, Cards, State, World
+from vision.sight.following.world import ASIDE, AWAY, FACE, HAND, UNSEEN, Cards, State, World
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
@@ -25,6 +25,9 @@ PRUNE, BEAM, IGNORED = 3e-7, 128, 1e-8
 LONGEST_S, SHORTEST_MS = 0.05, 24
 # The least weight of the lawful world against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
+# How likely (0 to 1) a card that a player holds up is seen over another slot of its hand, as if it
+# lay there.
+OVER_SLOT = 0.5
 # No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
 # any coup would be over.
 MOST_STEPS = 40
@@ -125,6 +128,8 @@ class Decoder:
                 p *= shown.ratios[side % UNSEEN][place]
             elif place == ASIDE:
                 p *= shown.aside
+            elif AWAY <= place < AWAY + HAND:
+                p *= _held_over(cards, place - AWAY, shown)
         seen = shown.into(cards)
         if seen is cards:
             return p, state
@@ -162,6 +167,20 @@ class Decoder:
 def is_lawful(world: World) -> bool:
     """Whether nobody departed from procedure in the running coup and in the one before."""
     return not world.state.codes and (world.before is None or not world.before.codes)
+
+
+def _held_over(cards: Cards, slot: int, shown: Shown) -> float:
+    """Return how likely the bare slots of a hand look as they do while a player holds its card.
+
+    It may be seen over any of them, as if it lay there.
+    """
+    lying = {place for place, _, _ in cards}
+    p = 1.0
+    for other in range(slot % 2, HAND, 2):
+        if other != slot and other not in lying:
+            back, face = shown.ratios[0][other], shown.ratios[1][other]
+            p *= 1 - OVER_SLOT + OVER_SLOT * (back + face) / 2
+    return p
 
 
 class Shown(NamedTuple):

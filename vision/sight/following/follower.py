@@ -244,6 +244,7 @@ class Follower:
     def _look(self, at: int, sight: Sight) -> Shown:
         looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
         outside = self._elsewhere.look(sight.boxes, at)
+        self._note_flashed(at, sight)
         self.looks = self.faces.look(sight.image, at, self._lying(looks, outside))
         running = self.accounts.open[-1].coup if self.accounts.open else 0
         reads = {
@@ -438,6 +439,18 @@ class Follower:
         self._exposed_ms = before + elapsed if shows else 0.0
         is_new = before < EXPOSED_MS <= self._exposed_ms
         return [Noticed(at, "EXPOSED_IN_SHOE")] if is_new else []
+
+    def _note_flashed(self, at: int, sight: Sight) -> None:
+        """Note a card of the first four that shows its face on its way, where none may."""
+        running = self.accounts.open[-1] if self.accounts.open else None
+        told = None if running is None else self._told.get(running.coup)
+        if running is None or told is None or self._rules.dealing is not Dealing.PUNTO_FIRST:
+            return
+        number = len(running.cards) - 1
+        alone = [card.place == HAND for card in running.cards].count(True) == 1
+        carried = alone and running.cards[number].place == HAND and number < ALL_FIRST
+        if self._elsewhere.flashed(sight.boxes, at, number if carried else None):
+            told.alleged.take_flashed(number)
 
     def _note_early(self, at: int, values: Values) -> None:
         """Add up whether cards of the coup before still lie when the next one has begun."""

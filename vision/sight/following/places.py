@@ -34,6 +34,9 @@ APART_MM, RESTS_MM = 55.0, 8.0
 # What is taken for a card so surely (0 to 1), and rests for so long but no longer, ms, came to lie
 # there; what has lain for longer is chips or print. A box not seen for the last time is forgotten.
 SURE, LAIN_MS, FURNITURE_MS, FORGOTTEN_MS = 0.7, 400, 15_000, 60_000
+# A card in the hand was exposed if its face showed for so long, ms: on films of simulator and of
+# another renderer 150 cards that were not exposed showed one for at most 50.
+FLASH_MS = 150
 # Edges of bins. Scores of boxes (0 to 1): below the first they are not asked for, below the second
 # there is none, from the third on it is strong. Share of a slot under a hand. Mean difference of a
 # patch (0 to 1) from the empty slot's, and from the patch of 100 ms before. From the trial of the
@@ -74,6 +77,9 @@ class ElsewhereWatch:
         self._view = view
         self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
         self._known: list[tuple[NDArray[np.float32], int, int]] = []  # middle, first and last seen
+        self._faces: list[NDArray[np.float32]] = []  # middles, before a card was drawn
+        self._carried: int | None = None
+        self._faces_at, self._flashed_ms = 0, 0.0
 
     def look(self, boxes: Sequence[Detection], at: int) -> tuple[Detection, ...]:
         """Return the sure boxes of cards that rest there at a time, ms, and have not for long."""
@@ -92,6 +98,27 @@ class ElsewhereWatch:
         gone = [k for k in held if all(np.hypot(*(k[0] - new[0])) >= RESTS_MM for new in fresh)]
         self._known = [*fresh, *gone]
         return tuple(resting)
+
+    def flashed(self, boxes: Sequence[Detection], at: int, carried: int | None) -> bool:
+        """Whether a face showed outside the slots for long while one card (a number) was carried.
+
+        Faces that showed there before it was drawn are not its own.
+        """
+        faces = [
+            middle
+            for box in boxes
+            if box.kind is Kind.FACE and box.score >= STRONG
+            for middle in [self._view.homography.to_mm(box.quad).mean(axis=0)]
+            if self._is_outside(middle)
+        ]
+        elapsed, self._faces_at = min(FLASH_MS / 2, at - self._faces_at), at
+        if carried is None or carried != self._carried:
+            self._carried, self._flashed_ms = carried, 0.0
+        if carried is None:
+            self._faces = faces
+        elif any(all(np.hypot(*(new - old)) >= NEAR_MM for old in self._faces) for new in faces):
+            self._flashed_ms += elapsed
+        return self._flashed_ms >= FLASH_MS
 
     def _is_outside(self, middle: NDArray[np.float32]) -> bool:
         point = (float(middle[0]), float(middle[1]))

@@ -197,7 +197,7 @@ def test_card_that_a_player_holds_up_beside_an_empty_slot_is_no_third_card() -> 
     del play.lying[int(P1)], play.lying[int(P2)]
     play.wait(0.5)
     play.lying[int(P3)] = (1, 0)
-    play.wait(0.2)
+    play.wait(0.3)
     del play.lying[int(P3)]
     for slot, points in NATURAL:
         play.lay(slot, points)

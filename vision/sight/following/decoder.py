@@ -27,7 +27,7 @@ LONGEST_S, SHORTEST_MS = 0.05, 24
 LEAST_LAWFUL = 1e-12
 # How likely (0 to 1) a card that a player holds up is seen over another slot of its hand, as if it
 # lay there.
-OVER_SLOT = 0.5
+OVER_SLOT = 0.2
 # No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
 # any coup would be over.
 MOST_STEPS = 40
@@ -128,12 +128,14 @@ class Decoder:
                 p *= shown.ratios[side % UNSEEN][place]
             elif place == ASIDE:
                 p *= shown.aside
-            elif AWAY <= place < AWAY + HAND:
-                p *= _held_over(cards, place - AWAY, shown)
+        held = {place % 2 for place, _, _ in cards if AWAY <= place < AWAY + HAND}
+        if held:
+            p *= _held_over(cards, held, shown)
         seen = shown.into(cards)
         if seen is cards:
             return p, state
-        return p, self.procedure.state(seen, state.lip, state.codes)
+        ratio, codes = self.procedure.reprice(cards, seen, state.codes)
+        return p * ratio, self.procedure.state(seen, state.lip, codes)
 
     def _keep(self, weighed: Weights) -> None:
         """Keep the likeliest worlds and the best lawful one, their sum 1."""
@@ -169,17 +171,16 @@ def is_lawful(world: World) -> bool:
     return not world.state.codes and (world.before is None or not world.before.codes)
 
 
-def _held_over(cards: Cards, slot: int, shown: Shown) -> float:
-    """Return how likely the bare slots of a hand look as they do while a player holds its card.
+def _held_over(cards: Cards, hands: set[int], shown: Shown) -> float:
+    """Return how likely the bare slots of hands (0, 1) look so while a player holds their cards.
 
-    It may be seen over any of them, as if it lay there.
+    These may be seen over any slot of their hand, as if they lay there.
     """
-    lying = {place for place, _, _ in cards}
-    p = 1.0
-    for other in range(slot % 2, HAND, 2):
-        if other != slot and other not in lying:
-            back, face = shown.ratios[0][other], shown.ratios[1][other]
-            p *= 1 - OVER_SLOT + OVER_SLOT * (back + face) / 2
+    p, lying = 1.0, {place for place, _, _ in cards}
+    for slot in range(HAND):
+        if slot % 2 in hands and slot not in lying:
+            seen = (shown.ratios[0][slot] + shown.ratios[1][slot]) / 2
+            p *= max(1.0, OVER_SLOT * seen)
     return p
 
 

@@ -41,6 +41,8 @@ OVER, ELSEWHERE, UNDER, TAKEN = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
 RETURNED, TWO_OUT = "RETURNED_TO_SHOE", "TWO_CARDS_OUT"
 # More departures than these in one coup are not believed; nor more cards.
 MOST_CODES, MOST_CARDS = 2, 9
+# Cards that every coup has.
+FIRST_CARDS = 4
 COMPLETE = -1
 _DRAWN = (HAND, BACK + UNSEEN, None)
 _FIRST: Cards = (_DRAWN,)
@@ -85,9 +87,9 @@ ACTIONS: dict[str, Action] = {
     "no card": Action(1e-7, 1e-7, 1.0),  # what seemed to be in the hand is none
 }
 # Shares (0 to 1) by which an action is less usual: taking cards that lie face down; a coup begun
-# with cards left on the table; a second card of the hand laid first; a card laid while the lip
-# still shows it.
-FACE_DOWN_TAKEN, CARDS_LEFT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.05, 0.3
+# with cards left on the table, or after one of fewer than four cards; a second card of the hand laid
+# first; a card laid while the lip still shows it.
+FACE_DOWN_TAKEN, CARDS_LEFT, CUT_SHORT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.02, 0.05, 0.3
 # The same of a clearing while the next card is half out of the shoe: in some houses it waits there.
 HALF_OUT = 0.1
 # The same of a card that is taken from the hand, from a player, or before anybody could see it lie:
@@ -106,6 +108,7 @@ class Procedure:
         self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
         self.due = lru_cache(maxsize=1 << 16)(self._due)
         self._on_table = lru_cache(maxsize=1 << 16)(self._table_moves)
+        self.reprice = lru_cache(maxsize=1 << 16)(self._reprice)
 
     def state(
         self, cards: Cards, lip: Lip = Lip.REST, codes: Codes = (), *, burning: bool = False
@@ -164,6 +167,31 @@ class Procedure:
         rules = self._rules
         slots = expected(tuple(punto[:3]), tuple(banco[:3]), rules.tableau, rules.deal_order)
         return {COMPLETE if slot is None else int(slot): 1 / len(slots) for slot in slots}
+
+    def _reprice(self, before: Cards, cards: Cards, codes: Codes) -> tuple[float, Codes]:
+        """Return by how much less likely a state is once points are read, and its codes then.
+
+        A third card that was drawn, or laid, while the points were unknown may prove not to have
+        been due, or not there.
+        """
+        ratio = 1.0
+        for index in range(FIRST_CARDS, len(cards)):
+            was, now = self.due(before[:index]), self.due(cards[:index])
+            slot = slot_of(cards[index][0])
+            asked = 1 - was.get(COMPLETE, 0.0)
+            if cards[index][0] == SHOE or was == now:
+                continue
+            if OVER not in codes and asked > 0 and now.get(COMPLETE, 0.0) == 1:
+                action, share, code = ACTIONS["edge"], asked, OVER
+            elif slot is not None and was.get(slot, 0.0) > 0 and not {slot, COMPLETE} & set(now):
+                action, share, code = ACTIONS["lay"], was[slot], ELSEWHERE
+            else:
+                continue
+            after = _with(codes, code)
+            if after is None:
+                return 0.0, codes
+            ratio, codes = ratio * action.undue / (action.due * share), after
+        return min(ratio, 1.0), codes
 
     def _table_moves(
         self, cards: Cards, codes: Codes, *, at_lip: bool, drawn: bool
@@ -238,8 +266,9 @@ class Procedure:
         out, edge = ACTIONS["out"], ACTIONS["edge"]
         cost = out.due * out.survival
         if _begins(cards):
-            left = swept(cards)
-            yield Move(out.due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
+            left, laid = swept(cards), sum(_counts(place) for place, _, _ in cards)
+            due = out.due * (1.0 if laid >= FIRST_CARDS else CUT_SHORT)
+            yield Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             if TAKEN not in codes:
                 return
         if len(cards) >= MOST_CARDS:
@@ -306,7 +335,7 @@ class Procedure:
         laid = sum(1 for place, _, _ in cards if place < HAND)
         for index, (place, side, _) in enumerate(cards):
             if place < HAND:
-                in_turn = self._rules.dealing is not Dealing.PUNTO_FIRST or laid >= 4
+                in_turn = self._rules.dealing is not Dealing.PUNTO_FIRST or laid >= FIRST_CARDS
                 back = side % UNSEEN == BACK
                 rate = turn.due if in_turn and back else turn.undue
                 turned = put(cards, index, place, side + 1 if back else side - 1)
@@ -357,7 +386,7 @@ class Procedure:
             rate = take.due * share * (FACE_DOWN_TAKEN if backs else 1.0) * hidden
             if rate:
                 yield Move(rate, rate * take.survival, left, codes)
-            for code in {UNDER, TAKEN} if len(cards) >= 4 else {TAKEN}:
+            for code in {UNDER, TAKEN} if len(cards) >= FIRST_CARDS else {TAKEN}:
                 after = _with(codes, code)
                 if share < 1 and after is not None:
                     yield Move(take.undue * (1 - share) * hidden, 0.0, left, after)

@@ -87,8 +87,8 @@ ACTIONS: dict[str, Action] = {
     "no card": Action(1e-7, 1e-7, 1.0),  # what seemed to be in the hand is none
 }
 # Shares (0 to 1) by which an action is less usual: taking cards that lie face down; a coup begun
-# with cards left on the table, or after one of fewer than four cards; a second card of the hand laid
-# first; a card laid while the lip still shows it.
+# with cards left on the table, or after one of fewer than four cards; a second card of the hand
+# laid first; a card laid while the lip still shows it.
 FACE_DOWN_TAKEN, CARDS_LEFT, CUT_SHORT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.02, 0.05, 0.3
 # The same of a clearing while the next card is half out of the shoe: in some houses it waits there.
 HALF_OUT = 0.1

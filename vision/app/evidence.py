@@ -304,6 +304,14 @@ class Crop:
         self._mask = np.zeros((height, width), np.uint8)
         cv2.fillConvexPoly(self._mask, np.rint(hull - low).astype(np.int32), 255)
         self._small_mask = cv2.resize(self._mask, self.small, interpolation=cv2.INTER_NEAREST)
+        self.corner = (int(low[0]), int(low[1]))  # the left upper one of a still, in the picture
+
+    def covered(self, image: Image) -> Image:
+        """Return the whole picture with all black that lies beyond the layout."""
+        covered = np.zeros_like(image)
+        part = np.ascontiguousarray(image[self._part])
+        covered[self._part] = cv2.bitwise_and(part, part, mask=self._mask)
+        return covered
 
     def still(self, image: Image, most_bytes: int) -> bytes:
         """Return the layout as it is, as a JPEG; coarser where it would be larger than that."""

@@ -28,7 +28,9 @@ MAY_SEE: dict[str, frozenset[str]] = {
     "reports": frozenset((INSPECTOR, SURVEILLANCE)),
     "dealer": frozenset((DEALER, INSPECTOR)),
     "setup": frozenset((ENGINEER,)),
+    "accept": frozenset((INSPECTOR, SURVEILLANCE)),
 }
+MAY_ALLOW = frozenset((INSPECTOR,))  # that a bundle of an acceptance leaves the house
 HOME = {DEALER: "dealer", INSPECTOR: "desk", SURVEILLANCE: "desk", ENGINEER: "setup"}
 # Everything below a table's prefix but other people's orders.
 DESK_TOPICS = (

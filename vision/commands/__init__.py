@@ -18,6 +18,7 @@ COMMANDS = {
     "calibrate": "find where the table lies in the picture, and write it into the table file",
     "enrol": "show the reader all faces of the deck that the house plays with",
     "board": "serve the results board, the surveillance desk and the set-up page to browsers",
+    "accept": "have people say what was dealt, and measure the reader at this table by it",
     "replay": "read the log of a table again, and print the messages that it led to",
     "audit": "prove that nobody has changed a log or an export, and that its evidence is whole",
     "odds": "the exact odds and house edges of a house's rules, or a guide for players",

@@ -27,6 +27,9 @@ class Fact(StrEnum):
     EXPORT_TAKEN = "export_taken"
     TABLE_FILE_CHANGED = "table_file_changed"
     JOB_RUN = "job_run"
+    ACCEPTANCE_SET = "acceptance_set"
+    COUP_KEYED = "coup_keyed"
+    BUNDLE_ALLOWED = "bundle_allowed"
     # What the reader itself knows.
     USER = "user"
     KEY = "key"
@@ -49,6 +52,9 @@ REPORTED_BY_DESKS = frozenset(
         Fact.EXPORT_TAKEN,
         Fact.TABLE_FILE_CHANGED,
         Fact.JOB_RUN,
+        Fact.ACCEPTANCE_SET,
+        Fact.COUP_KEYED,
+        Fact.BUNDLE_ALLOWED,
     )
 )
 

@@ -105,6 +105,13 @@ class Records:
                 self._store.execute("INSERT OR REPLACE INTO known VALUES (?, ?)", (name, state))
         return None if row is None else str(row[0])
 
+    def waiting_facts(self, kind: Fact) -> list[dict[str, str]]:
+        """Return the fields of the facts of a kind that no table has accepted yet, oldest first."""
+        query = "SELECT fields FROM record WHERE name = ? ORDER BY rowid"
+        with self._mutex:
+            found = [json.loads(text) for (text,) in self._store.execute(query, (RECORD,))]
+        return [fields for fields in found if fields.get("kind") == kind.value]
+
     @property
     def waiting(self) -> int:
         """How many records wait."""

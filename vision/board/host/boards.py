@@ -41,6 +41,7 @@ from vision.board.web import (
     LoggedFailures,
     SafeHeaders,
     TableFacts,
+    asset_routes,
     public_part,
     public_routes,
 )
@@ -59,6 +60,8 @@ from vision.wire.messages import PREFIX
 log = logging.getLogger(__name__)
 Reports = tuple[Kinds, Ask]  # what can be asked of an archive, and what asks it
 NO_REPORTS: Reports = ({}, lambda _kind, _asked: {})  # of a house without one
+# Gives the pages of a server that has no boards and desks: people log in for one thing only.
+Only = Callable[[LoginPages, Records], list[Route]]
 
 
 def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
@@ -131,11 +134,14 @@ class Boards:
         address: BoardSection,
         editors: Mapping[str, TableEditor] | None = None,
         reports: Reports = NO_REPORTS,
+        *,
+        only: Only | None = None,
     ) -> None:
         """Prepare the boards; nothing is served or asked before they are entered.
 
         `editors` are of the table files by table, for the engineer to change; `reports` are asked
-        of the archive. ConfigurationError when the desk is set up by half.
+        of the archive. With `only`, its pages are served instead of boards and desks.
+        ConfigurationError when the desk is set up by half.
         """
         prefixes, facts = prefixes_of(configs), facts_of(configs)
         first = configs[0]
@@ -145,12 +151,23 @@ class Boards:
         if first.desk.key:
             desk = _Desk(prefixes, editors or {}, reports)
             self.desk = _DeskServer(configs, address, desk)
-        routes = public_routes(self.feed, facts, lambda: self.server.stopping)
-        if self.desk is not None:
-            routes += self.desk.routes(facts, lambda: self.server.stopping)
+        if only is not None:
+            routes = [*asset_routes(), *self._desk_server.only(only)]
+        else:
+            routes = public_routes(self.feed, facts, lambda: self.server.stopping)
+            if self.desk is not None:
+                routes += self.desk.routes(facts, lambda: self.server.stopping)
         layers = [Middleware(SafeHeaders, tls=address.is_private), Middleware(LoggedFailures)]
         self.app = Starlette(routes=routes, middleware=layers)
         self.server = BoardServer(self.app, address)
+
+    @property
+    def _desk_server(self) -> _DeskServer:
+        if self.desk is None:
+            raise ConfigurationError(
+                "[desk] key: is needed, because people log in; see deploy/boards.md, Logging in"
+            )
+        return self.desk
 
     def __enter__(self) -> Self:
         self.server.start()
@@ -239,6 +256,10 @@ class _DeskServer:
             *reports.routes(),
             *self._set_up.routes(),
         ]
+
+    def only(self, make: Only) -> list[Route]:
+        """Return the routes of logging in, and those that `make` gives."""
+        return [*self._login.routes(), *make(self._login, self._records)]
 
     def start(self) -> None:
         """Begin to listen."""

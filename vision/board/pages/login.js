@@ -2,7 +2,7 @@
 
 import { $ } from "/live.js";
 
-const PAGES = /^\/(desk|floor|reports|dealer|setup)(\/[A-Za-z0-9._-]+)?$/;
+const PAGES = /^\/(desk|floor|reports|dealer|setup|accept)(\/[A-Za-z0-9._-]+)?$/;
 const query = new URLSearchParams(location.search);
 if (query.get("why") === "role") $("why").textContent = "Your role may not open that page. Log in with another account.";
 if (query.get("why") === "ended") $("why").textContent = "Your session has ended. Log in again.";

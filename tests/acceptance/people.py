@@ -1,0 +1,90 @@
+"""People who say what was dealt, played by a script through the page's own requests."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from tests.browser.people import PASSWORD, _hash, house_of_people
+from vision.access.users import User, load_users, save_users
+from vision.acceptance.answers import Answer, Dealt, answer_text
+from vision.board.login.passwords import Account, change_account
+from vision.clock import now_ms
+from vision.game.cards import DECK
+
+# Ann and Cy are of every house of tests; the third decides where they disagree.
+FIRST, SECOND, THIRD = PEOPLE = ("Ann", "Cy", "Fay")
+
+
+def house(folder: Path) -> tuple[Path, Path]:
+    """Write a house of people with a third who may answer; return the users file and the key."""
+    folder.mkdir(parents=True, exist_ok=True)
+    users, key = house_of_people(folder)
+    save_users(users, load_users(users).with_user(THIRD, User(roles=("surveillance",))))
+    change_account(folder / "passwords.json", THIRD, lambda _: Account(_hash(), now_ms()))
+    return users, key
+
+
+@contextmanager
+def served(*words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run `shoe-reader accept open` with these words; give its address, and the process."""
+    command = [sys.executable, "-m", "vision.cli", "accept", "open", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert said.startswith("accept: "), said
+        try:
+            yield said.split()[1].removesuffix("accept"), process
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def logged_in(url: str, name: str) -> Iterator[httpx.Client]:
+    """Give a browser in which somebody is logged in."""
+    with httpx.Client(base_url=url, timeout=60) as client:
+        answer = client.post("login", json={"name": name, "password": PASSWORD})
+        assert answer.status_code == 200, answer.text
+        client.headers["X-Shoe-Reader"] = answer.json()["csrf"]
+        yield client
+
+
+@dataclass
+class Person:
+    """Somebody who answers what is due; in a share of coups with another card than was dealt."""
+
+    name: str
+    slips: float = 0.0
+    seed: int = 0
+    slipped: list[str] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
+
+    def answer_all(self, url: str, truth: Mapping[str, Answer], *, most: int = 10_000) -> None:
+        """Log in, and answer until nothing is due."""
+        chance = random.Random(self.seed)
+        with logged_in(url, self.name) as client:
+            for _ in range(most):
+                coup = client.get("api/accept").raise_for_status().json()["coup"]
+                if not coup:
+                    return
+                answer = truth[coup]
+                if chance.random() < self.slips and not answer[-1].is_none:
+                    answer = slip(answer, chance.choice)
+                    self.slipped.append(coup)
+                text = {"coup": coup, "answer": answer_text(answer)}
+                client.post("api/accept", json=text).raise_for_status()
+                self.answered.append(coup)
+
+
+def slip(answer: Answer, choice: Callable[..., object]) -> Answer:
+    """Return the answer with another first card of Punto."""
+    dealt = answer[-1]
+    other = choice([card for card in DECK if card != dealt.punto[0]])
+    return (*answer[:-1], Dealt((other, *dealt.punto[1:]), dealt.banco, dealt.incidents))  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""Rehearse an acceptance on films with truth: `python -m tests.acceptance.rehearse FOLDER OUT`.
+
+FOLDER holds `NAME.mp4` with `NAME.json`, the truth in the format `dealsim-truth-1`. Each film is
+read as a camera; a script acts as people who say what was dealt, two for every coup, with a share
+of slips, and a third where they disagree. Printed is the report's count beside that of
+`models.evaluate.dealing_films`; 1 where they differ. Logs that are in OUT are not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from models.evaluate.dealing_films import Tally, aligned, compare, table_file
+from tests.acceptance.people import PEOPLE, SECOND, THIRD, Person, house, served
+from vision.acceptance.answers import INCIDENTS, Answer, Dealt
+from vision.acceptance.coups import LogBook, Terms
+from vision.game.cards import Card
+
+SLIPS = 0.1  # of each of the two who answer every coup: more than people make
+Json = dict[str, Any]
+
+
+def read(film: Path, truth: Json, folder: Path) -> Path:
+    """Read a film as a camera, once; return a table file whose log is a copy of what came of it."""
+    people, key = folder / "house" / "users.json", folder / "house" / "desk.key"
+    if not key.exists():
+        house(folder / "house")
+    text = table_file(truth, film.resolve(), folder / "table.sqlite")
+    text = text.replace("keep = false", f'folder = "{folder / "read.evidence"}"')
+    more = f'[orders]\nusers = "{people}"\n[desk]\nkey = "{key}"\n[board]\nport = 0\n'
+    table, log = folder / "table.toml", folder / "read.sqlite"
+    table.write_text(text + more, "utf-8")
+    if not (folder / "messages.jsonl").exists():
+        command = [sys.executable, "-m", "vision.cli", "run", str(table), "--fast", "--no-broker",
+                   "--log", str(log), "--messages", str(folder / "part.jsonl")]  # fmt: skip
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        (folder / "part.jsonl").rename(folder / "messages.jsonl")
+    for old in folder.glob("table.sqlite*"):
+        old.unlink()
+    shutil.copy(log, folder / "table.sqlite")
+    return table
+
+
+def dealt_of(coup: Json, truth: Json) -> Dealt:
+    """Return a coup of the truth as a person sees it: a card that stays covered is not seen."""
+    hidden = {
+        (card["coup"], card["slot"]) for card in truth["cards"] if card.get("noread")
+    }  # fmt: skip
+    hands = [
+        tuple(
+            None if (coup["coup"], f"{letter}{i}") in hidden else Card.parse(card)
+            for i, card in enumerate(coup[hand], start=1)
+        )
+        for hand, letter in (("punto", "P"), ("banco", "B"))
+    ]
+    fault = coup["fault"]["code"] if isinstance(coup["fault"], dict) else coup["fault"]
+    return Dealt(hands[0], hands[1], (fault,) if fault in INCIDENTS else ())
+
+
+def answers_of(truth: Json, messages: list[Json], book: LogBook) -> dict[str, Answer]:
+    """Return what a person who slips nowhere says of each coup of a log."""
+    results: dict[int, Json] = {}
+    for message in messages:
+        if message["topic"].endswith("/coup/result"):
+            results[message["payload"]["coup"]] = message["payload"]
+    found: dict[str, Answer] = {}
+    before: tuple[Dealt, ...] = ()
+    for dealt, said in aligned(truth["coups"], list(results.values())):
+        seen = Dealt() if dealt is None else dealt_of(dealt, truth)
+        if said is None:
+            before = (*before, seen)
+        else:
+            found[f"{said['shoe']}/{said['coup']}"] = (*before, seen)
+            before = ()
+    (end,) = book.ends
+    return {**found, end: (*before, Dealt())}
+
+
+def rehearse(film: Path, folder: Path, tally: Tally) -> tuple[Json, list[Person]]:
+    """Rehearse one film; return the report and the people."""
+    truth = json.loads(film.with_suffix(".json").read_text("utf-8"))
+    folder.mkdir(parents=True, exist_ok=True)
+    table = read(film, truth, folder)
+    lines = (folder / "messages.jsonl").read_text("utf-8").splitlines()
+    messages = [json.loads(line) for line in lines]
+    compare(truth, messages, tally, film.stem)
+    log = folder / "table.sqlite"
+    book = LogBook(log)
+    book.renew()
+    answers = answers_of(truth, messages, book)
+    given = [str(table), "--log", str(log), "--film", str(film)]
+    people = [Person(name, 0 if name == THIRD else SLIPS, i) for i, name in enumerate(PEOPLE)]
+    with served(*given, "--share", "1") as (url, _):
+        for person in people:
+            person.answer_all(url, answers)
+    report = folder / "report"
+    shutil.rmtree(report, ignore_errors=True)
+    command = [sys.executable, "-m", "vision.cli", "accept", "report", *given, "--out", str(report)]
+    subprocess.run(command, check=True)
+    found: Json = json.loads((report / "report.json").read_text("utf-8"))
+    assert book.asked(Terms(0, 1.0, "film"))
+    return found, people
+
+
+def main() -> int:
+    """Rehearse every film; print both counts and the slips; 1 where the counts differ."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="films (.mp4), each with its truth (.json)")
+    parser.add_argument("out", type=Path, help="for logs and reports")
+    parser.add_argument("--only", default="*", metavar="NAME", help="the film of that name")
+    arguments = parser.parse_args()
+    differ = False
+    coups = slips = found = 0
+    for film in sorted(arguments.folder.glob(f"{arguments.only}.mp4")):
+        tally = Tally()
+        report, people = rehearse(film, arguments.out / film.stem, tally)
+        ours = figures(report)
+        theirs = {"coups": tally.coups, "right": tally.right, "held": tally.held,
+                  "wrong": tally.wrong, "missed": tally.missing, "incidents": tally.incidents,
+                  "raised": tally.raised, "clean": tally.clean, "alleged": tally.alleged}  # fmt: skip
+        differ |= ours != theirs
+        slipped = [(p.name, coup) for p in people for coup in p.slipped]
+        each = report["people"]["each"]
+        slips += len(slipped)
+        found += sum(each[name]["slips"]["events"] for name in PEOPLE if name in each)
+        coups += ours["coups"]
+        print(f"{film.stem}: the report {ours}\n{' ' * len(film.stem)}  the truth  {theirs}")
+        print(f"  slips made {slipped}, disagreed {report['people']['disagreed']}")
+    print(f"{coups} coups, {slips} slips of {SECOND} and the first, {found} found by the other")
+    return 1 if differ or slips != found else 0
+
+
+def figures(report: Json) -> dict[str, int]:
+    """Return what both count of a report."""
+    coups = {name: each["events"] for name, each in report["counts"]["coups"].items()}
+    incidents = report["counts"]["incidents"]
+    clean = report["counts"]["clean_accused"]
+    return {
+        "coups": report["counts"]["coups"]["right"]["of"] + coups["unseen"],
+        **{name: coups[name] for name in ("right", "held", "wrong", "missed")},
+        "incidents": incidents["right"]["of"],
+        "raised": incidents["right"]["events"],
+        "clean": clean["of"],
+        "alleged": clean["events"],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+"""What a person says was dealt, as text of the log and back, and what several people come to.
+
+An answer to a coup is `Kc 2s / 5h ? ! OVER_B3`: the hand of Punto, that of Banco, and incidents;
+`?` is a card that cannot be seen, `/` alone says that nothing was dealt. Coups that were dealt
+before it and that the reader does not have stand before it, each with a `;` behind it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vision.errors import ConfigurationError
+from vision.game.cards import Card, points_of
+from vision.game.coup.fault_table import KINDS
+from vision.game.events import Winner
+from vision.wire.commands import TEXT_LIMIT
+
+Hand = tuple[Card | None, ...]  # None: there is a card that cannot be seen
+CUT_CARD, COVERED = "CUT_CARD", "UNREAD"
+# Incidents that somebody can see in pictures; the last two are no fault of the dealer.
+INCIDENTS: dict[str, str] = {
+    "OVER_P3_STAND": "a card to Punto, who stands",
+    "OVER_NATURAL": "a card after a natural",
+    "OVER_B3": "a card to Banco, who stands",
+    "OVER_4TH": "a fourth card to a hand",
+    "UNDER_P3": "no card to Punto, who draws",
+    "UNDER_B3": "no card to Banco, who draws",
+    "WRONG_HAND": "a card to the wrong hand",
+    "WRONG_ORDER_INIT": "first cards in another order",
+    "OUT_OF_TURN_B3": "Banco's third card before Punto's",
+    "TWO_CARDS_OUT": "two cards at once",
+    "EXPOSED_IN_SHOE": "a card face up in the shoe",
+    "EXPOSED_EARLY": "a card shown too early",
+    "EARLY_DEAL": "dealt too early",
+    "SWITCH": "a card was exchanged",
+    "PREMATURE_CLEAR": "cleared before the result",
+    "WRONG_REMOVED": "a card taken off too early",
+    "RETURNED_TO_SHOE": "a card put back into the shoe",
+    "FOREIGN_CARD": "a card of another deck",
+    COVERED: "a card stayed covered",
+    CUT_CARD: "the cut card came",
+}
+NO_MISTAKES = frozenset((COVERED, CUT_CARD))
+# Alerts that say that the reader is not sure, or that the machine ails: they accuse nobody.
+OPENLY_UNSURE = frozenset(
+    {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW", "DEADLINE_PASSED"}
+    | {code for code, kind in KINDS.items() if kind.machine}
+)
+MOST_PEOPLE = 3  # who answer one coup: the third decides
+MOST_CARDS = 4  # of a hand, with the card too many of `OVER_4TH`
+REVISION = re.compile(r"#(\d+) (.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """One coup as somebody saw it; without cards nothing was dealt."""
+
+    punto: Hand = ()
+    banco: Hand = ()
+    incidents: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        hands = " / ".join(" ".join(map(_card_text, hand)) for hand in (self.punto, self.banco))
+        return f"{hands.strip()}{' ! ' * bool(self.incidents)}{' '.join(self.incidents)}"
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing was dealt."""
+        return not self.punto and not self.banco
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the dealer departed from procedure in nothing."""
+        return not set(self.incidents) - NO_MISTAKES
+
+    @property
+    def winner(self) -> Winner | None:
+        """Who wins by the points that lie there, None where not every card was seen."""
+        seen = [tuple(card for card in hand if card) for hand in (self.punto, self.banco)]
+        if self.is_none or seen != [self.punto, self.banco]:
+            return None
+        punto, banco = map(points_of, seen)
+        if punto == banco:
+            return Winner.EGALITE
+        return Winner.PUNTO if punto > banco else Winner.BANCO
+
+
+# The coup that was asked for is the last; before it, coups that the reader does not have.
+Answer = tuple[Dealt, ...]
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer as it stands in the log."""
+    return " ; ".join(map(str, answer))
+
+
+def read_answer(text: str) -> Answer:
+    """Read an answer; ConfigurationError in words for whoever typed it."""
+    answer = tuple(_read_dealt(part) for part in text.split(";"))
+    if any(dealt.is_none for dealt in answer[:-1]):
+        raise ConfigurationError("a coup before this one: type its cards")
+    if len(answer_text(answer)) > TEXT_LIMIT - len("#99 "):
+        raise ConfigurationError("too much for one answer: leave incidents out")
+    return answer
+
+
+def _read_dealt(text: str) -> Dealt:
+    hands, _, codes = text.partition("!")
+    sides = hands.split("/")
+    if len(sides) != 2:
+        raise ConfigurationError("type Punto's cards, then Banco's")
+    punto, banco = (tuple(map(_read_card, side.split())) for side in sides)
+    dealt = Dealt(punto, banco, tuple(sorted(set(codes.split()))))
+    if set(dealt.incidents) - INCIDENTS.keys():
+        raise ConfigurationError("there is no such incident; choose from the list")
+    if dealt.is_none and dealt.incidents:
+        raise ConfigurationError("nothing was dealt, so there is no incident")
+    if not dealt.is_none and not all(1 <= len(hand) <= MOST_CARDS for hand in (punto, banco)):
+        raise ConfigurationError("a hand has one to four cards; `?` is one that cannot be seen")
+    return dealt
+
+
+def _read_card(text: str) -> Card | None:
+    try:
+        return None if text == "?" else Card.parse(text)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _card_text(card: Card | None) -> str:
+    return "?" if card is None else str(card)
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """An answer of a person as it stands in the log; `record` is 0 while it waits for its table.
+
+    A later revision of the same person replaces it. `at` is Unix time in ms.
+    """
+
+    coup: str
+    by: str
+    role: str
+    revision: int
+    answer: Answer
+    at: int = 0
+    record: int = 0
+
+
+class Settled(StrEnum):
+    """What the answers to a coup come to."""
+
+    NOBODY = "nobody"  # has answered
+    ONE = "one person"
+    AGREED = "two agree"
+    OPEN = "two disagree"  # and a third has not answered
+    THIRD = "a third decided"
+    UNDECIDED = "three disagree"
+
+
+def latest(keyed: Iterable[Keyed]) -> list[Keyed]:
+    """Return the last answer of each person to one coup, in the order of their first ones."""
+    found: dict[str, Keyed] = {}
+    for each in keyed:
+        if each.by not in found or each.revision >= found[each.by].revision:
+            found[each.by] = each
+    return list(found.values())
+
+
+def settle(answers: Sequence[Keyed]) -> tuple[Settled, Answer | None]:
+    """Return what the last answers of people come to, and the answer that counts, if one does."""
+    if not answers:
+        return Settled.NOBODY, None
+    given = Counter(each.answer for each in answers)
+    best, times = given.most_common(1)[0]
+    if len(answers) == 1:
+        return Settled.ONE, best
+    if len(given) == 1:
+        return Settled.AGREED, best
+    if len(answers) < MOST_PEOPLE:
+        return Settled.OPEN, None
+    return (Settled.THIRD, best) if times > 1 else (Settled.UNDECIDED, None)
+
+
+def is_shared(log_id: str, coup: str, share: float) -> bool:
+    """Whether a coup is of the share that two people answer: fixed by log and coup alone."""
+    digest = hashlib.sha256(f"{log_id} {coup}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64

@@ -1,0 +1,301 @@
+"""What a log knows of an acceptance: coups as the reader said them, and what people said of them.
+
+The log is read record by record, its chain verified on the way, and read on from where it ended
+when it has grown. What counts of the reader is what it said by itself: of a coup that a person has
+given an order about, nothing after that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vision.acceptance.answers import CUT_CARD, REVISION, Keyed, read_answer
+from vision.errors import ConfigurationError, OutsideError
+from vision.game.commands import CoupCommand, SignIn
+from vision.game.coup.state import Table
+from vision.game.events import (
+    CoupSeen,
+    CutCardOut,
+    Event,
+    Life,
+    Noticed,
+    Role,
+    SeenCard,
+    ShoeStarted,
+    Started,
+    Stopped,
+)
+from vision.game.outputs import AlertChanged, CoupResult, Output, Replied, Severity
+from vision.record.chain import BrokenChainError, Record, verified, verified_from
+from vision.record.codec import event_from_json
+from vision.record.facts import Fact, Recorded
+from vision.record.proofs import EvidenceKept
+from vision.storage.log_reader import read_log
+from vision.storage.log_walk import Taken, Walk
+from vision.wire.session import Step
+
+END = "end"  # begins what stands for a coup's number where a run or shoe ends: was more dealt?
+UNKNOWN = "not known"  # a dealer who has not logged in, a deck that is not enrolled
+DECK = "deck sha256:"
+DIGITS = 12  # of a hash, as it is shown
+
+
+class Terms(NamedTuple):
+    """What was set before anybody answered: how many coups, and the share for two people."""
+
+    coups: int
+    share: float
+    films: str = ""  # the beginning of the hash of each film, "" where stills are shown
+
+    def text(self) -> str:
+        """Return it as it stands in the log."""
+        return f"coups={self.coups} share={self.share:g} films={self.films}"
+
+    @classmethod
+    def read(cls, text: str) -> Terms:
+        """Read what `text` wrote."""
+        fields = dict(word.split("=", 1) for word in text.split())
+        return cls(int(fields["coups"]), float(fields["share"]), fields["films"])
+
+
+@dataclass(slots=True)
+class ReadCoup:
+    """A coup as the reader said it by itself; times in Unix ms.
+
+    `name` is its number, or END and the number of a run: what came after the last coup. `since` is
+    when the one before was cleared, or its run or shoe began. `codes` are of alerts but mere
+    information. `helped`: an order was given about it. `finals` are results that were final. `late`
+    is how long after the last card lay there was one. `times` and `faced` say of each card, by its
+    order, when it was first seen in each state, and its face.
+    """
+
+    shoe: str
+    name: str
+    since: int
+    until: int
+    shown: int  # when all of its cards were last seen to lie
+    facts: dict[str, str]  # dealer, deck, hour, light
+    result: CoupResult | None = None
+    codes: set[str] = field(default_factory=set)
+    helped: bool = False
+    finals: set[tuple[Any, ...]] = field(default_factory=set)
+    late: int | None = None
+    cards: tuple[SeenCard, ...] = ()
+    times: dict[int, dict[Life, int]] = field(default_factory=dict)
+    faced: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What it is called in answers."""
+        return f"{self.shoe}/{self.name}"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it stands for what came after the last coup."""
+        return self.name.startswith(END)
+
+    @property
+    def is_retracted(self) -> bool:
+        """Whether the reader itself took back a result that had been final."""
+        now = {_said(self.result)} if self.result and self.result.winner else set()
+        return bool(self.finals - now)
+
+
+@dataclass(slots=True)
+class LogBook:
+    """A log as it stands; `renew` takes what was written since."""
+
+    path: Path
+    header: Mapping[str, Any] = field(default_factory=dict)
+    log_id: str = ""
+    last: Record = field(default_factory=lambda: Record(-1, "", ""))
+    runs: list[Started] = field(default_factory=list)
+    coups: dict[str, ReadCoup] = field(default_factory=dict)
+    ends: dict[str, ReadCoup] = field(default_factory=dict)  # of runs and shoes
+    pieces: dict[str, list[EvidenceKept]] = field(default_factory=dict)  # of coups
+    keyed: list[Keyed] = field(default_factory=list)
+    terms: list[tuple[int, Terms]] = field(default_factory=list)
+    allowed: Recorded | None = None
+    _walk: Walk = field(default_factory=Walk)
+    _dealer: str = UNKNOWN
+    _light: str = "good"
+    _since: int = 0
+
+    def renew(self) -> None:
+        """Read on; OutsideError where the log is broken, or of a version that wrote otherwise."""
+        try:
+            for record, content in self._new():
+                self._take(self._walk.take(record, content))
+                self.last = record
+        except BrokenChainError as error:
+            raise OutsideError(f"{self.path}: the chain is broken at {error}") from error
+        if self._walk.differs:
+            raise OutsideError(
+                f"{self.path}: {self._walk.differs}; use the version that wrote the log"
+            )
+
+    def answers(self) -> dict[str, list[Keyed]]:
+        """Return all answers by coup, in the order of the log."""
+        found: dict[str, list[Keyed]] = {}
+        for each in self.keyed:
+            found.setdefault(each.coup, []).append(each)
+        return found
+
+    def asked(self, terms: Terms) -> list[ReadCoup]:
+        """Return the coups that are asked for, those after the last of each shoe included."""
+        coups = list(self.coups.values())[: terms.coups or None]
+        until = coups[-1].until if coups else 0
+        whole = not terms.coups or len(self.coups) <= terms.coups
+        ends = [end for end in self.ends.values() if terms.films and (whole or end.until <= until)]
+        return sorted([*coups, *ends], key=lambda coup: coup.since)
+
+    def _new(self) -> Iterator[tuple[Record, dict[str, Any]]]:
+        first = self.last.number + 1
+        records = read_log(self.path, first)
+        return verified(records) if not first else verified_from(first, self.last.hash, records)
+
+    def _take(self, taken: Taken) -> None:
+        if taken.record.number == 0:
+            self.header, self.log_id = taken.content["log"], taken.record.hash
+        if "event" not in taken.content:
+            return
+        event = event_from_json(taken.content["event"])
+        match event:
+            case Recorded():
+                self._take_fact(event, taken.record.number)
+            case EvidenceKept():
+                self.pieces.setdefault(f"{event.shoe}/{event.coup}", []).append(event)
+            case _:
+                self._take_scene(event)
+        # Runs without models only take answers: they have no camera.
+        if taken.before and taken.step and self.runs and self.runs[-1].models:
+            self._take_game(event, taken.before.table.shoe.name, taken.step)
+
+    def _take_scene(self, event: Event) -> None:
+        """Take under what circumstances the table is read from here on."""
+        match event:
+            case Started():
+                self._since = event.at
+                self.runs.append(event)
+            case SignIn(role=Role.DEALER, accepted=True):
+                self._dealer = event.by
+            case Noticed(code="LIGHT"):
+                self._light = "good" if event.over else "poor"
+
+    def _take_game(self, event: Event, before: str, step: Step) -> None:
+        """Take what an event of a run with a camera came to; `before` is the shoe before it."""
+        table = step.session.table
+        shoe = table.shoe.name
+        if isinstance(event, CoupCommand) and _accepted(step.outputs):
+            self._coup(shoe, event.coup, event.at).helped = True
+        for output in step.outputs:
+            self._take_output(output)
+        match event:
+            case CoupSeen():
+                coups = (*table.done, *((table.coup,) if table.coup else ()))
+                for coup in (each for each in coups if each.sight == event.coup):
+                    self._take_seen(self._coup(shoe, coup.number, event.at), event)
+            case CutCardOut() if not self._cut_came(shoe):
+                self._coup(shoe, _cut_coup(table), event.at).codes.add(CUT_CARD)
+            case Stopped() | ShoeStarted() if before:
+                end = self._begun(before, f"{END}{len(self.runs)}", event.at)
+                if end.until > end.since:
+                    self.ends[end.key] = end
+
+    def _take_output(self, output: Output) -> None:
+        if isinstance(output, CoupResult):
+            self._take_result(output)
+        elif isinstance(output, AlertChanged) and output.first:
+            alert = output.alert
+            if alert.severity is not Severity.INFO and alert.coup:
+                self._coup(alert.shoe, alert.coup, output.at).codes.add(alert.code)
+
+    def _cut_came(self, shoe: str) -> bool:
+        return any(CUT_CARD in c.codes for c in self.coups.values() if c.shoe == shoe)
+
+    def _take_result(self, result: CoupResult) -> None:
+        coup = self._coup(result.shoe, result.coup, result.at)
+        if coup.helped or result.by:
+            coup.helped = True
+            return
+        if result.winner is not None:
+            coup.finals.add(_said(result))
+        if coup.late is None and result.winner is not None:
+            lay = [times[Life.LYING] for times in coup.times.values() if Life.LYING in times]
+            coup.late = result.at - max(lay, default=result.at)
+        coup.result = result
+        coup.until = max(coup.until, result.at)
+
+    def _take_seen(self, coup: ReadCoup, seen: CoupSeen) -> None:
+        taken_off = False
+        for card in seen.cards:
+            times = coup.times.setdefault(card.order, {})
+            taken_off |= card.life is Life.REMOVED
+            times.setdefault(card.life, seen.at)
+            if card.face_up:
+                coup.faced.setdefault(card.order, seen.at)
+        coup.cards = seen.cards
+        coup.until = max(coup.until, seen.at)
+        if not taken_off:
+            coup.shown = seen.at
+
+    def _coup(self, shoe: str, number: int, at: int) -> ReadCoup:
+        """Return a coup, begun where it is the first that is heard of it."""
+        key = f"{shoe}/{number}"
+        if key not in self.coups:
+            self.coups[key] = self._begun(shoe, str(number), at)
+        return self.coups[key]
+
+    def _begun(self, shoe: str, name: str, at: int) -> ReadCoup:
+        since = max(self._since, max((c.until for c in self.coups.values()), default=0))
+        facts = {
+            "dealer": self._dealer,
+            "deck": self._deck(),
+            "hour": f"{at // 3_600_000 % 24:02d} h UTC",
+            "light": self._light,
+            "shoe": shoe,
+        }
+        return ReadCoup(shoe, name, min(since, at), at, at, facts)
+
+    def _deck(self) -> str:
+        names = (name for run in self.runs for name in run.models if name.startswith(DECK))
+        found = list(names)
+        return found[-1].removeprefix(DECK)[:DIGITS] if found else UNKNOWN
+
+    def _take_fact(self, fact: Recorded, number: int) -> None:
+        if fact.kind is Fact.ACCEPTANCE_SET:
+            self.terms.append((number, Terms.read(fact.detail)))
+        elif fact.kind is Fact.BUNDLE_ALLOWED:
+            self.allowed = fact
+        elif fact.kind is Fact.COUP_KEYED:
+            found = keyed_of(fact.subject, fact.by, fact.role, fact.detail)
+            if found is not None:
+                self.keyed.append(replace(found, at=fact.at, record=number))
+
+
+def keyed_of(coup: str, by: str, role: str, detail: str) -> Keyed | None:
+    """Return the answer that a desk reports, None where it is none."""
+    found = REVISION.fullmatch(detail)
+    try:
+        return (
+            by and found and Keyed(coup, by, role, int(found[1]), read_answer(found[2]))
+        ) or None
+    except ConfigurationError:
+        return None
+
+
+def _accepted(outputs: tuple[Output, ...]) -> bool:
+    return any(isinstance(output, Replied) and output.accepted for output in outputs)
+
+
+def _cut_coup(table: Table) -> int:
+    """Return in which coup the cut card came; between two, it is of the next."""
+    coup = table.coup
+    return 1 if coup is None else coup.number + (coup.cleared_at is not None)
+
+
+def _said(result: CoupResult) -> tuple[Any, ...]:
+    return result.winner, result.punto.cards, result.banco.cards

@@ -1,0 +1,75 @@
+"""Exact intervals of what was counted, and how many coups it takes to show something."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scipy.special import betaincinv, gammaincinv
+
+from vision.errors import ConfigurationError
+
+CONFIDENCE = 0.95  # of every interval: what readers of such figures expect unless told otherwise
+MOST = 10**9  # coups: more than any house deals in a year; what would need more is not shown
+
+
+class Share(NamedTuple):
+    """A count out of a number, with its interval by Clopper and Pearson (1934), 0 to 1."""
+
+    events: int
+    of: int
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        shown = f"{self.events} of {self.of}"
+        share = f" = {self.events / self.of:.2%}" if self.of else ""
+        return f"{shown}{share}, {self.low:.3%} to {self.high:.3%}"
+
+
+def share(count: int, of: int, confidence: float = CONFIDENCE) -> Share:
+    """Return a count with its two-sided interval; of nothing, all is possible."""
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(count, of - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 1 - tail)) if count < of else 1.0
+    return Share(count, of, low, high)
+
+
+def at_most(count: int, of: int, confidence: float = CONFIDENCE) -> float:
+    """Return the share that the true one does not exceed, with that confidence (one-sided)."""
+    return float(betaincinv(count + 1, of - count, confidence)) if count < of else 1.0
+
+
+class Hourly(NamedTuple):
+    """Events in some hours, with the interval of their rate an hour (Garwood 1936)."""
+
+    events: int
+    hours: float
+    low: float
+    high: float | None
+
+    def __str__(self) -> str:
+        rate = f"{self.events / self.hours:.3f} an hour" if self.hours else "no hour was watched"
+        high = "" if self.high is None else f", {self.low:.3f} to {self.high:.3f}"
+        return f"{self.events} in {self.hours:.2f} h = {rate}{high}"
+
+
+def hourly(count: int, hours: float, confidence: float = CONFIDENCE) -> Hourly:
+    """Return events in some hours with the two-sided interval of the rate."""
+    if not hours:
+        return Hourly(count, hours, 0.0, None)
+    tail = (1 - confidence) / 2
+    low = float(gammaincinv(count, tail)) if count else 0.0
+    return Hourly(count, hours, low / hours, float(gammaincinv(count + 1, 1 - tail)) / hours)
+
+
+def needed(below: float, wrong: int = 0, confidence: float = CONFIDENCE) -> int:
+    """Return the fewest coups that show a share below `below` with so many wrong among them."""
+    if not 0 < below < 1 or not 0 < confidence < 1:
+        raise ConfigurationError("--below, --confidence: shares between 0 and 1, as 0.001 and 0.95")
+    few, many = wrong, MOST
+    if at_most(wrong, many, confidence) >= below:
+        raise ConfigurationError(f"--below {below:g}: no house deals that many coups")
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if at_most(wrong, middle, confidence) < below else (middle, many)
+    return many

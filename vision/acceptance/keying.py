@@ -1,0 +1,134 @@
+"""Which coup a person is asked next, and what stands in the log of the answer.
+
+Nobody is shown what the reader said or what others answered. A second person is asked for the share
+that was set, and wherever the first differs from the reader, without being told which it is; a
+third where two disagree.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from vision.acceptance.answers import (
+    INCIDENTS,
+    Keyed,
+    Settled,
+    answer_text,
+    is_shared,
+    latest,
+    read_answer,
+    settle,
+)
+from vision.acceptance.coups import LogBook, ReadCoup, Terms, keyed_of
+from vision.acceptance.judging import judge
+from vision.acceptance.pictures import Pictures, Side
+from vision.errors import ConfigurationError
+
+# Seconds for which a coup that somebody looks at is given to nobody else: several times what an
+# answer takes. Shorter has two people answer what one would do for.
+LOOKED_AT_S = 60.0
+MINE = 50  # answers of a person that the page can go back to, one after another
+
+
+def is_due(book: LogBook, terms: Terms, read: ReadCoup, answers: Sequence[Keyed]) -> bool:
+    """Whether a coup waits for one more person; `answers` are the last ones of each."""
+    settled, answer = settle(answers)
+    if settled is not Settled.ONE or answer is None:
+        return settled in (Settled.NOBODY, Settled.OPEN)
+    return is_shared(book.log_id, read.key, terms.share) or judge(read, answer).differs
+
+
+class Keying:
+    """The acceptance of one log, as the pages ask it; safe to use from several threads.
+
+    `waiting` gives the answers that a desk keeps and its table does not have yet.
+    """
+
+    def __init__(self, book: LogBook, pictures: Pictures, terms: Terms) -> None:
+        self._book = book
+        self._pictures = pictures
+        self._terms = terms
+        self._mutex = threading.Lock()
+        self._looked: dict[str, tuple[str, float]] = {}
+        self.waiting: Callable[[], Iterable[Mapping[str, str]]] = tuple
+
+    def task(self, person: str, again: str = "") -> dict[str, Any]:
+        """Return what a person is asked next, or a coup of theirs `again`, for the page."""
+        with self._mutex:
+            answers, asked = self._answers(), self._book.asked(self._terms)
+            mine = [c.key for c in asked if person in (k.by for k in answers.get(c.key, ()))]
+            due = self._due(person, asked, answers)
+            read = next((c for c in asked if c.key == again and again in mine), None)
+            read = read or next(iter(due), None)
+            facts: dict[str, Any] = {
+                "mine": mine[-MINE:],
+                "done": len(mine),
+                "all": len(asked),
+                "open": sum(self._is_due(coup, answers) for coup in asked),
+                "incidents": INCIDENTS,
+                "ahead": next((c.key for c in due if c is not read), ""),
+            }
+            if read is None:
+                return {**facts, "coup": ""}
+            self._looked[read.key] = person, time.monotonic()
+            own = [k for k in latest(answers.get(read.key, ())) if k.by == person]
+            return {
+                **facts,
+                "coup": read.key,
+                "end": read.is_end,
+                "yours": answer_text(own[0].answer) if own else "",
+                "pictures": self._pictures.count(read),
+            }
+
+    def detail(self, person: str, coup: str, text: str) -> str:
+        """Return the answer as it is to stand in the log; ConfigurationError where it is none."""
+        with self._mutex:
+            if coup not in {read.key for read in self._book.asked(self._terms)}:
+                raise ConfigurationError("this coup is not asked for")
+            self._looked.pop(coup, None)
+            given = [each for each in self._answers().get(coup, ()) if each.by == person]
+            revision = max((each.revision for each in given), default=0) + 1
+            return f"#{revision} {answer_text(read_answer(text))}"
+
+    def picture(self, coup: str, number: int, side: Side) -> bytes:
+        """Return a picture of a coup, or of one hand of it, as JPEG; OutsideError, KeyError."""
+        return self._pictures.picture(self._coup(coup), number, side)
+
+    def clip(self, coup: str) -> bytes:
+        """Return the clip of a coup as AVI, empty where there is none; KeyError."""
+        return self._pictures.clip(self._coup(coup))
+
+    def _coup(self, key: str) -> ReadCoup:
+        return self._book.coups.get(key) or self._book.ends[key]
+
+    def _answers(self) -> dict[str, list[Keyed]]:
+        """Return the answers by coup: those in the log, and those that wait for its reader."""
+        self._book.renew()
+        answers = self._book.answers()
+        for fields in self.waiting():
+            one = keyed_of(*(fields.get(n, "") for n in ("subject", "by", "role", "detail")))
+            if one is not None:
+                answers.setdefault(one.coup, []).append(one)
+        return answers
+
+    def _is_due(self, read: ReadCoup, answers: Mapping[str, Sequence[Keyed]]) -> bool:
+        return is_due(self._book, self._terms, read, latest(answers.get(read.key, ())))
+
+    def _due(
+        self, person: str, asked: Sequence[ReadCoup], answers: Mapping[str, Sequence[Keyed]]
+    ) -> list[ReadCoup]:
+        """Return what a person may be asked, in order, at most two: one to show, one to fetch."""
+        found: list[ReadCoup] = []
+        for read in asked:
+            who, when = self._looked.get(read.key, (person, 0.0))
+            is_theirs = who != person and time.monotonic() - when < LOOKED_AT_S
+            if is_theirs or any(each.by == person for each in answers.get(read.key, ())):
+                continue
+            if self._is_due(read, answers):
+                found.append(read)
+            if len(found) == 2:
+                break
+        return found

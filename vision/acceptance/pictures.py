@@ -1,0 +1,177 @@
+"""What people look at to say what was dealt: the film of the table, else the stills of the log.
+
+A film shows all that was dealt, also what the reader did not see. The stills of the evidence were
+taken when the reader read a card, so that they show at most what it saw happen. Of both only the
+layout is shown: guests and staff beyond it are black.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, cast
+
+import av
+import cv2
+import numpy as np
+from av.error import FFmpegError
+
+from vision.acceptance.coups import LogBook, ReadCoup
+from vision.app.evidence import Crop, write_film
+from vision.config.table import TableConfig
+from vision.errors import ConfigurationError, OutsideError
+from vision.pictures import open_picture
+from vision.record.proofs import Medium
+from vision.sight.geometry.frame import Image
+from vision.storage.evidence import file_name, folder_of
+
+NAMED = re.compile(r"\d{8}-\d{6}")  # when a film began, UTC, in its name
+# Milliseconds before the cards are taken off at which a film is shown: at the first both hands lie
+# whole in most coups; the others are for where a hand was in the way, or the last card came late.
+BEFORE_MS = (1300, 600, 2300)
+# Pictures a second of a clip, and the most it has: a card in motion is seen, and a clip of a long
+# rest before a coup is not too large to be sent.
+CLIP_FPS, CLIP_MOST = 4.0, 160
+QUALITY = 88  # of JPEGs, 0 to 100, as the stills of the evidence
+ROOM = 0.35  # of the size of a hand's slots, shown around them: cards do not lie exactly
+STILL_BYTES = 16_000_000  # more than any still takes: it is made as it is, without a limit
+MODULUS = 2  # H.264 has an even width and height
+CRF = "18"  # of the film of a bundle: networks are to read it as they read the camera
+Side = Literal["punto", "banco", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """A film of the table; `began` and `ended` are Unix ms."""
+
+    path: Path
+    began: int
+    ended: int
+    sha256: str
+
+    @classmethod
+    def open(cls, path: Path, begun: int) -> Film:
+        """Open a film that began as its name says, else at `begun`; OutsideError."""
+        try:
+            with av.open(str(path)) as opened:
+                length_ms = round(1000 * (opened.duration or 0) / av.time_base)
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except (OSError, FFmpegError) as error:
+            raise OutsideError(f"{path}: is no film that can be read: {error}") from error
+        found = NAMED.search(path.stem)
+        if found is not None:
+            moment = datetime.strptime(found[0], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+            begun = round(1000 * moment.timestamp())
+        return cls(path, begun, begun + length_ms, digest)
+
+    def frames(self, first: int, last: int) -> Iterator[tuple[int, Image]]:
+        """Yield the frames from one moment to another (Unix ms), each with its own."""
+        with av.open(str(self.path)) as film:
+            stream = film.streams.video[0]
+            stream.thread_type = "AUTO"
+            base, start = stream.time_base or Fraction(1, 1000), stream.start_time or 0
+            film.seek(start + max(0, int((first - self.began) / 1000 / base)), stream=stream)
+            for frame in film.decode(stream):
+                at = self.began + round(1000 * float(((frame.pts or 0) - start) * base))
+                if at > last:
+                    return
+                if at >= first:
+                    yield at, cast(Image, frame.to_ndarray(format="bgr24"))
+
+
+class Pictures:
+    """The pictures of the coups of one log; safe to use from several threads."""
+
+    def __init__(self, config: TableConfig, book: LogBook, films: Sequence[Path]) -> None:
+        """Open the films, if there are any; OutsideError, ConfigurationError where two overlap."""
+        size = (config.camera.width, config.camera.height)
+        view = config.view.table_view()
+        self.crop = Crop(config.view.outline_px(), size)
+        self._hands = {
+            side: _around([view.homography.to_px(a) for s, a in view.slots.items() if s % 2 == n])
+            for n, side in enumerate(("punto", "banco"))
+        }
+        folder = config.evidence.folder
+        self.folder = Path(folder) if folder else folder_of(book.path)
+        self._book = book
+        begun = book.runs[0].at if book.runs else 0
+        self.films = sorted((Film.open(path, begun) for path in films), key=lambda f: f.began)
+        for one, other in pairwise(self.films):
+            if one.ended > other.began:
+                raise ConfigurationError(
+                    f"{other.path}: begins before {one.path} ends; name films of one camera after "
+                    "the moment at which they began (UTC), as table-7-20261125-210000.mp4"
+                )
+        self._mutex = threading.Lock()
+
+    def count(self, coup: ReadCoup) -> int:
+        """Return how many pictures there are of a coup."""
+        return len(BEFORE_MS) if self._film(coup) else len(self._stills(coup))
+
+    def picture(self, coup: ReadCoup, number: int, side: Side = "") -> bytes:
+        """Return a picture of a coup, from 0 on, whole or of one hand, as JPEG; OutsideError."""
+        image, corner = self._image(coup, number)
+        if side:
+            low, high = (self._hands[side] - corner).astype(int)
+            image = image[max(low[1], 0) : high[1], max(low[0], 0) : high[0]]
+        return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+
+    def clip(self, coup: ReadCoup) -> bytes:
+        """Return a coup from the end of the one before, as AVI of JPEGs; empty without a film."""
+        film = self._film(coup)
+        if film is None:
+            clips = [p for p in self._book.pieces.get(coup.key, ()) if p.medium is Medium.CLIP]
+            path = self.folder / file_name(clips[-1]) if clips else None
+            return path.read_bytes() if path is not None and path.exists() else b""
+        every = max(1000 / CLIP_FPS, (coup.until - coup.since) / CLIP_MOST)
+        due, shown = float(coup.since), []
+        with self._mutex:
+            for at, image in film.frames(coup.since, coup.until):
+                if at >= due:
+                    due = max(due + every, at + every / 2)
+                    shown.append(self.crop.thumbnail(image))
+        return write_film(shown, self.crop.small, 1000 / every) if shown else b""
+
+    def _image(self, coup: ReadCoup, number: int) -> tuple[Image, tuple[int, int]]:
+        """Return a picture, and where its left upper corner lies in the camera's."""
+        film = self._film(coup)
+        if film is not None:
+            wanted = max(coup.since, coup.shown - BEFORE_MS[number])
+            with self._mutex:
+                found = next(film.frames(wanted, film.ended), None)
+            if found is not None:
+                return self.crop.covered(found[1]), (0, 0)
+        elif 0 <= number < len(stills := self._stills(coup)):
+            image = open_picture(stills[number])
+            if image is not None:
+                return image, self.crop.corner
+        raise OutsideError("that picture is not kept any more")
+
+    def _film(self, coup: ReadCoup) -> Film | None:
+        return next((f for f in self.films if f.began <= coup.shown <= f.ended), None)
+
+    def _stills(self, coup: ReadCoup) -> list[Path]:
+        """Return the stills of a coup: of its cards, the newest first, which shows most of them.
+
+        Then those of its alerts, which may have been taken when the next coup had begun.
+        """
+        pieces = self._book.pieces.get(coup.key, ())
+        stills = [piece for piece in pieces if piece.medium is Medium.STILL]
+        stills.sort(key=lambda piece: (bool(piece.alert), -piece.at))
+        return [path for p in stills if (path := self.folder / file_name(p)).exists()]
+
+
+def _around(areas: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the left upper and right lower corner of some areas and the room around them."""
+    points = np.concatenate(areas)
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = ROOM * (high - low).min()
+    return np.array([low - room, high + room])

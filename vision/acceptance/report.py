@@ -1,0 +1,253 @@
+"""The figures of an acceptance: what people say was dealt against what the reader said.
+
+Everything comes from the log, so that the same log gives the same report. Wrong results come first,
+then false allegations an hour: the rest is explanation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from vision.acceptance.answers import Answer, Keyed, Settled, answer_text, latest, settle
+from vision.acceptance.coups import LogBook, ReadCoup, Terms
+from vision.acceptance.intervals import CONFIDENCE, Hourly, Share, at_most, hourly, share
+from vision.acceptance.judging import (
+    FALSE,
+    HELD,
+    MISSED,
+    RIGHT,
+    UNSEEN,
+    WRONG,
+    Counts,
+    judge,
+)  # fmt: skip
+from vision.acceptance.keying import is_due
+from vision.audit.verify import Found
+from vision.version import VERSION
+from vision.wire.messages import iso
+
+OF_DEALT = (RIGHT, HELD, WRONG, MISSED)
+SHARES = (0.5, 0.9, 0.99, 1.0)  # of results, by which their times are given
+NOBODY = Terms(0, 0.0)  # what was set where nobody set anything
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A coup, what people said of it, which answer counts, and what comes of it."""
+
+    read: ReadCoup
+    answers: tuple[Keyed, ...]
+    settled: Settled
+    answer: Answer | None
+    is_due: bool
+    counts: Counts
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts: enough people answered, and two of them alike where two did."""
+        return self.answer is not None and not self.is_due
+
+
+class Report:
+    """The report on a log; `found` is what the audit of it found."""
+
+    def __init__(self, book: LogBook, found: Found, *, groups: Sequence[str]) -> None:
+        self.book = book
+        self.found = found
+        self.terms = book.terms[-1][1] if book.terms else NOBODY
+        self.all = book.answers()
+        self.coups = [self._judged(read) for read in book.asked(self.terms)]
+        self.counts = _sum(self.coups)
+        self.groups = {
+            name: {
+                value: _sum(c for c in self.coups if c.read.facts[name] == value)
+                for value in dict.fromkeys(c.read.facts[name] for c in self.coups)
+            }
+            for name in groups
+        }
+
+    def headline(self) -> tuple[str, str, str]:
+        """Return the first lines: wrong results, false allegations an hour, what is shown."""
+        wrong, false = self.wrong, self.false
+        waiting = sum(coup.is_due for coup in self.coups)
+        open_ = f"; NOT FINISHED: {waiting} coups wait for answers" if waiting else ""
+        bound = at_most(wrong.events, wrong.of)
+        return (
+            f"wrong results: {wrong}",
+            f"false allegations: {false}",
+            f"shown with {CONFIDENCE:.0%}: fewer than {bound:.3%} of results are wrong{open_}",
+        )
+
+    @property
+    def wrong(self) -> Share:
+        """The wrong results, of all coups that were dealt and could be judged."""
+        return shares(self.counts.coups)[WRONG]
+
+    @property
+    def false(self) -> Hourly:
+        """The allegations of what did not happen, an hour."""
+        return hourly(self.counts.incidents[FALSE], self.counts.hours)
+
+    @property
+    def differences(self) -> list[Judged]:
+        """The coups of which the reader said anything else than people."""
+        return [coup for coup in self.coups if coup.counted and coup.counts.differs]
+
+    def people(self) -> dict[str, Any]:
+        """Return how people agreed: by pairs, by person, and each answer that was changed."""
+        pairs = [coup for coup in self.coups if len(coup.answers) > 1]
+        differ = [coup for coup in pairs if len({k.answer for k in coup.answers[:2]}) > 1]
+        given = Counter(keyed.by for coup in self.coups for keyed in coup.answers)
+        checked = [(k, c.answer) for c in pairs if c.answer for k in c.answers]
+        of = Counter(keyed.by for keyed, _ in checked)
+        slips = Counter(keyed.by for keyed, answer in checked if keyed.answer != answer)
+        settled = Counter(str(coup.settled) for coup in self.coups)
+        return {
+            "answered by two": len(pairs),
+            "disagreed": share(len(differ), len(pairs))._asdict(),
+            "settled": dict(sorted(settled.items())),
+            "each": {
+                name: {"answers": given[name], "slips": share(slips[name], of[name])._asdict()}
+                for name in sorted(given)
+            },
+            "changed": list(self._changed()),
+        }
+
+    def _changed(self) -> Iterable[dict[str, Any]]:
+        for coup in self.coups:
+            for name in {keyed.by: None for keyed in coup.answers}:
+                own = [k for k in self.all.get(coup.read.key, ()) if k.by == name]
+                for before, after in pairwise(sorted(own, key=lambda k: k.revision)):
+                    yield {
+                        "coup": after.coup, "by": name, "at": iso(after.at),
+                        "record": after.record, "from": answer_text(before.answer),
+                        "to": answer_text(after.answer),
+                    }  # fmt: skip
+
+    def times(self) -> dict[str, int]:
+        """Return how many ms after its last card lay a result was there, by shares of results."""
+        late = sorted(c.read.late for c in self.coups if c.read.late is not None)
+        last = len(late) - 1
+        return {f"{part:.0%}": late[round(part * last)] for part in SHARES} if late else {}
+
+    def data(self) -> dict[str, Any]:
+        """Return everything, for programs."""
+        return {
+            "wrong_results": self.wrong._asdict(),
+            "false_allegations": self.false._asdict(),
+            "wrong_at_most": at_most(self.wrong.events, self.wrong.of),
+            "confidence": CONFIDENCE,
+            "open": sum(coup.is_due for coup in self.coups),
+            "undecided": [c.read.key for c in self.coups if c.settled is Settled.UNDECIDED],
+            "counts": counted(self.counts),
+            "retracted": [c.read.key for c in self.coups if c.counted and c.read.is_retracted],
+            "result_ms": self.times(),
+            "people": self.people(),
+            "by": {
+                name: {value: counted(counts) for value, counts in found.items()}
+                for name, found in self.groups.items()
+            },
+            "coups": [_coup_data(coup) for coup in self.coups],
+            "set": [{"record": number, **terms._asdict()} for number, terms in self.book.terms],
+            "proof": self.proof(),
+        }
+
+    def proof(self) -> dict[str, Any]:
+        """Return what the report rests on: the log, its signatures, and the program's versions."""
+        found, signed = self.found, self.found.signed
+        return {
+            "report_by": f"shoe-reader {VERSION}",
+            "site": found.site,
+            "table": found.table,
+            "log": found.log_id,
+            "last_record": found.last.number,
+            "last_hash": found.last.hash,
+            "signed_up_to": None if signed is None else signed.number,
+            "signed_by": None if signed is None else signed.key,
+            "signatures_not_verified": found.unproved,
+            "orders_signed_by_their_givers": found.orders,
+            "runs": [
+                {"at": iso(run.at), "version": run.version, "identity": run.identity,
+                 "models": list(run.models)}
+                for run in self.book.runs
+            ],
+            "rules_sha256": self.book.header.get("rules_sha256"),
+        }  # fmt: skip
+
+    def json(self) -> str:
+        """Return `data` as text."""
+        return json.dumps(self.data(), indent=1, ensure_ascii=False)
+
+    def _judged(self, read: ReadCoup) -> Judged:
+        answers = latest(self.all.get(read.key, ()))
+        settled, answer = settle(answers)
+        due = is_due(self.book, self.terms, read, answers)
+        counts = Counts() if answer is None or due else judge(read, answer)
+        return Judged(read, tuple(answers), settled, answer, due, counts)
+
+
+def _sum(coups: Iterable[Judged]) -> Counts:
+    counts = Counts()
+    for coup in coups:
+        counts.add(coup.counts)
+    return counts
+
+
+def shares(counts: Mapping[str, int]) -> dict[str, Share]:
+    """Return each outcome with its interval.
+
+    Of what was dealt and seen by people; FALSE is of what the reader said, UNSEEN of all.
+    """
+    dealt = sum(counts[name] for name in OF_DEALT)
+    said = dealt - counts[MISSED] + counts[FALSE]
+    of = {name: share(counts[name], dealt) for name in OF_DEALT}
+    return {
+        **of,
+        FALSE: share(counts[FALSE], said),
+        UNSEEN: share(counts[UNSEEN], dealt + counts[UNSEEN]),
+    }
+
+
+def counted(counts: Counts) -> dict[str, Any]:
+    """Return counts with their intervals, for programs."""
+    found: dict[str, Any] = {
+        name: {outcome: each._asdict() for outcome, each in shares(getattr(counts, name)).items()}
+        for name in ("coups", "cards", "incidents")
+    }
+    return {
+        **found,
+        "clean_accused": share(counts.accused, counts.clean)._asdict(),
+        "hours": round(counts.hours, 4),
+    }
+
+
+def _coup_data(coup: Judged) -> dict[str, Any]:
+    read, result = coup.read, coup.read.result
+    return {
+        "coup": read.key,
+        "from": iso(read.since),
+        "to": iso(read.until),
+        **read.facts,
+        "reader": None if result is None else {
+            "winner": None if result.winner is None else str(result.winner),
+            "punto": [None if card is None else str(card) for card in result.punto.cards],
+            "banco": [None if card is None else str(card) for card in result.banco.cards],
+            "state": str(result.state), "why": result.why,
+        },
+        "alleged": sorted(read.codes),
+        "people": [
+            {"by": keyed.by, "role": keyed.role, "answer": answer_text(keyed.answer),
+             "at": iso(keyed.at), "record": keyed.record}
+            for keyed in coup.answers
+        ],
+        "settled": str(coup.settled),
+        "counts": coup.counted,
+        "outcome": {
+            name: dict(getattr(coup.counts, name)) for name in ("coups", "cards", "incidents")
+        },
+    }  # fmt: skip

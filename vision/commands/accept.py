@@ -1,0 +1,173 @@
+"""`shoe-reader accept`: people say what was dealt at a table, and the reader is measured by it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from starlette.routing import Route
+
+from vision import logging_setup
+from vision.acceptance.bundle import write_bundle
+from vision.acceptance.clerk import Clerk
+from vision.acceptance.coups import LogBook, Terms
+from vision.acceptance.intervals import CONFIDENCE, at_most, needed
+from vision.acceptance.keying import Keying
+from vision.acceptance.page import write_report
+from vision.acceptance.pictures import Pictures
+from vision.acceptance.report import Report
+from vision.audit.since import audit_from
+from vision.board.desk.keying import KeyingPages
+from vision.board.desk.records import Records
+from vision.board.host.boards import Boards, address_of
+from vision.board.host.process import with_broker
+from vision.board.login.pages import LoginPages
+from vision.commands.printing.console import add_trust, broken, trust_of
+from vision.config.table import TableConfig, load
+from vision.errors import ConfigurationError
+from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.record.chain import BrokenChainError
+from vision.record.facts import Fact
+
+SHARE = 0.2  # of coups that two people answer unless told otherwise: slips of one are then measured
+SECONDS = 5.0  # of a person for a coup, by which `plan` reckons
+COUPS_AN_HOUR = 80  # that a busy table deals
+DELIVER_S = 5.0  # at the end, for what was just answered: a reader takes it within a frame
+MOST_WRONG = 3  # wrong results for which `plan` says what could still be shown
+GROUPS = ("dealer", "deck", "hour", "light", "shoe")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    plan = actions.add_parser("plan", help="say how many coups it takes to show something")
+    plan.set_defaults(action=_plan)
+    plan.add_argument("--below", type=float, default=0.001, help="share of wrong results (0.001)")
+    plan.add_argument("--confidence", type=float, default=CONFIDENCE, help="(%(default)s)")
+    plan.add_argument("--share", type=float, default=SHARE, help="answered by two (%(default)s)")
+    opened = _of_a_log(actions.add_parser("open", help="serve the page on which people answer"))
+    opened.set_defaults(action=_open)
+    opened.add_argument("--coups", type=int, metavar="N", help="how many, from the first (all)")
+    opened.add_argument("--share", type=float, help=f"answered by two people ({SHARE})")
+    opened.add_argument("--http-host", metavar="H", help="instead of [board] host")
+    opened.add_argument("--http-port", type=int, metavar="P", help="(the one after [board] port)")
+    for name, action, words in (
+        ("report", _report, "write the report, as a page and as JSON"),
+        ("export", _export, "write what improvers need, if the house has let it"),
+    ):
+        written = _of_a_log(actions.add_parser(name, help=words))
+        written.set_defaults(action=action)
+        written.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new folder")
+        add_trust(written)
+
+
+def _of_a_log(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE.toml", help="the table file")
+    add("--log", type=Path, metavar="LOG", help="the log of a recording, instead of [log] path")
+    add("--film", type=Path, action="append", default=[], metavar="F",
+        help="a film, which shows what the reader did not see; may be repeated")  # fmt: skip
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it; ConfigurationError or OutsideError."""
+    code: int = args.action(args)
+    return code
+
+
+def _plan(args: argparse.Namespace) -> int:
+    print(
+        f"to show with {args.confidence:g} that fewer than {args.below:.3%} of results are wrong:"
+    )
+    for wrong in range(MOST_WRONG + 1):
+        coups = needed(args.below, wrong, args.confidence)
+        hours = coups * SECONDS * (1 + args.share) / 3600
+        print(
+            f"  {coups:7,} coups with {wrong} wrong among them: {coups / COUPS_AN_HOUR:.0f} h of "
+            f"dealing at {COUPS_AN_HOUR} an hour, {hours:.1f} h of people at {SECONDS:g} s a coup"
+        )
+    for coups in (300, 1000, 3000, 10_000):
+        bound = at_most(0, coups, args.confidence)
+        print(f"  {coups:7,} coups with none wrong show: below {bound:.3%}")
+    return 0
+
+
+def _opened(args: argparse.Namespace) -> tuple[TableConfig, LogBook, Pictures]:
+    config = load(args.table)
+    book = LogBook(args.log or Path(config.log.path))
+    book.renew()
+    return config, book, Pictures(config, book, args.film)
+
+
+def _open(args: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    logging_setup.set_up(service=True)
+    config, book, pictures = _opened(args)
+    if args.log is None and config.broker.kind == "none":
+        raise ConfigurationError(
+            f"{args.table}: broker.kind: is 'none', so answers cannot get to the reader; give the "
+            "log of a recording with --log"
+        )
+    set_before = book.terms[-1][1] if book.terms else None
+    terms = _terms(args, set_before, pictures)
+    with ExitStack() as closing:
+        if args.log is not None:
+            broker = closing.enter_context(EmbeddedBroker(0, 0))
+            config = with_broker(config, broker.port, broker.websocket_port)
+            closing.enter_context(Clerk(config, args.log))
+        port = config.board.port and config.board.port + 1
+        port = port if args.http_port is None else args.http_port
+        address = address_of(config, host=args.http_host, port=port)
+        book_of, kept = Keying(book, pictures, terms), list[Records]()
+
+        def only(login: LoginPages, records: Records) -> list[Route]:
+            if terms != set_before:
+                records.fact(Fact.ACCEPTANCE_SET, table=config.table, detail=terms.text())
+            kept.append(records)
+            return KeyingPages(login, records, book_of, config.table).routes()
+
+        boards = closing.enter_context(Boards([config], address, only=only))
+        print(f"accept: {boards.server.url}accept", flush=True)
+        closing.callback(_deliver, kept)
+        while True:
+            time.sleep(1)
+
+
+def _deliver(kept: list[Records]) -> None:
+    """Wait a moment for answers that the table does not have yet; what waits longer is kept."""
+    until_s = time.monotonic() + DELIVER_S
+    while any(records.waiting for records in kept) and time.monotonic() < until_s:
+        time.sleep(0.1)
+
+
+def _terms(args: argparse.Namespace, before: Terms | None, pictures: Pictures) -> Terms:
+    films = ",".join(film.sha256[:12] for film in pictures.films)
+    before = before or Terms(0, SHARE)
+    coups = before.coups if args.coups is None else args.coups
+    share = before.share if args.share is None else args.share
+    if not 0 <= share <= 1 or coups < 0:
+        raise ConfigurationError("--share: from 0 to 1; --coups: a number, or 0 for all")
+    return Terms(coups, share, films)
+
+
+def _report(args: argparse.Namespace) -> int:
+    _, book, pictures = _opened(args)
+    trust = trust_of(args)
+    try:
+        found, _ = audit_from(book.path, None, trust)
+    except BrokenChainError as error:
+        raise broken(book.path, error) from error
+    report = Report(book, found, groups=GROUPS)
+    write_report(args.out, report, pictures)
+    print(*report.headline(), f"{args.out / 'report.html'}, report.json", sep="\n")
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    config, book, pictures = _opened(args)
+    for line in write_bundle(args.out, config, book, pictures):
+        print(line)
+    return 0

@@ -91,6 +91,20 @@ ROOMS = {
         ),
     ),
     "vision/app": Room((*PURE_ROOMS, *OUTSIDE_ROOMS), ("av", "cryptography", "cv2", "numpy")),
+    "vision/acceptance": Room(
+        (
+            "access",
+            "app",
+            "audit",
+            "config",
+            "game",
+            "record",
+            "sight.geometry",
+            "storage",
+            "wire",
+        ),
+        ("av", "cv2", "numpy", "scipy", "tomlkit"),
+    ),
     "vision/floor": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"),
         (

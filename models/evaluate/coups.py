@@ -24,7 +24,7 @@ import numpy as np
 from datasets.dealing.style import COUNT
 from datasets.faces.registry import deck_names
 from models.evaluate.exits import Exits, compare_exits, cut_seen
-from vision.game.coup.fault_table import KINDS
+from vision.acceptance.answers import OPENLY_UNSURE
 
 DEALING = ("face-up", "face-down", "punto-first")
 SPLITS = {"train": "train", "held-out": "test"}
@@ -32,11 +32,6 @@ Json = dict[str, Any]
 # Every so many films begin late in the shoe, so that the cut card passes; and where it lies, in
 # cards, of 8 decks, and how many cards a coup takes: fewer, and the film ends before it.
 CUT_EVERY, CUT_AT, CARDS_A_COUP = 4, 402, 4.94
-# Faults by which a card could not be read or trusted, or that the machine ails (a disk that is
-# slow while two films are read): they are no accusation of the dealer.
-OPENLY_UNSURE = {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW", "DEADLINE_PASSED"} | {
-    code for code, kind in KINDS.items() if kind.machine
-}
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluate.coups import OPENLY_UNSURE
+from vision.acceptance.answers import OPENLY_UNSURE
 from vision.errors import ConfigurationError
 
 DEALING = {"A": "face-down", "B": "punto-first", "C": "face-up"}

@@ -1,9 +1,10 @@
 """Score the reader on real photographs: `python -m models.evaluate.photographs FOLDER`.
 
-FOLDER holds `score.py` and sources under `train/` and `measure/`. Each picture is read once, alone,
-without enrolment, by `shoe-reader read`; rectified crops go straight to the classifier. The last
-column counts the cards whose name was read in their picture, wherever the outline lies. With
-`--fast` pictures are read as `read --fast` does; `--every N` takes each N-th picture of a source.
+FOLDER holds `score.py` (or `--scorer` names it) and sources under `train/` and `measure/`. Each
+picture is read once, alone, without enrolment, by `shoe-reader read`; rectified crops go straight
+to the classifier. The last column counts the cards whose name was read in their picture, wherever
+the outline lies. With `--fast` pictures are read as `read --fast` does; `--every N` takes each N-th
+picture of a source.
 """
 
 from __future__ import annotations
@@ -172,13 +173,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="names of sources")
     parser.add_argument("--fast", action="store_true", help="read as `read --fast` does")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th picture")
+    parser.add_argument("--scorer", type=Path, help="instead of FOLDER/score.py")
     arguments = parser.parse_args()
-    scorer = arguments.folder / "score.py"
+    scorer = arguments.scorer or arguments.folder / "score.py"
     if not scorer.exists():
-        parser.error(f"{arguments.folder}: holds no score.py")
+        parser.error(f"{scorer}: is not there")
     arguments.out.mkdir(parents=True, exist_ok=True)
     sources = sorted(
-        p for part in ("train", "measure") for p in (arguments.folder / part).iterdir()
+        p for part in ("train", "measure") for p in (arguments.folder / part).glob("*")
     )
     print(f"{'source':34}{'pictures':>9}{'cards':>7}" + "".join(f"{c:>11.10}" for c in COLUMNS))
     measured: list[Outcome] = []

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 
 from tests.browser.people import PASSWORD, _hash, house_of_people
-from vision.access.users import User, load_users, save_users
 from vision.acceptance.answers import Answer, Dealt, answer_text
+from vision.access.users import User, load_users, save_users
 from vision.board.login.passwords import Account, change_account
 from vision.clock import now_ms
 from vision.game.cards import DECK

@@ -21,8 +21,9 @@ from vision.game.events import Winner
 from vision.wire.commands import TEXT_LIMIT
 
 Hand = tuple[Card | None, ...]  # None: there is a card that cannot be seen
-CUT_CARD, COVERED = "CUT_CARD", "UNREAD"
-# Incidents that somebody can see in pictures; the last two are no fault of the dealer.
+CUT_CARD, CUT_FIRST, COVERED = "CUT_CARD", "CUT_FIRST", "UNREAD"
+# Incidents that somebody can see in pictures; the last three are no fault of the dealer. When the
+# last coup is depends on whether the cut card came before the first card of a coup.
 INCIDENTS: dict[str, str] = {
     "OVER_P3_STAND": "a card to Punto, who stands",
     "OVER_NATURAL": "a card after a natural",
@@ -42,11 +43,15 @@ INCIDENTS: dict[str, str] = {
     "WRONG_REMOVED": "a card taken off too early",
     "RETURNED_TO_SHOE": "a card put back into the shoe",
     "FOREIGN_CARD": "a card of another deck",
+    "CARD_UNACCOUNTED": "a card is gone from the table",
+    "CUT_IGNORED": "dealt on after the last coup",
     COVERED: "a card stayed covered",
-    CUT_CARD: "the cut card came",
+    CUT_CARD: "the cut card, after the first card",
+    CUT_FIRST: "the cut card, before the first card",
 }
-NO_MISTAKES = frozenset((COVERED, CUT_CARD))
-# Alerts that say that the reader is not sure, or that the machine ails: they accuse nobody.
+NO_MISTAKES = frozenset((COVERED, CUT_CARD, CUT_FIRST))
+# Alerts that say that the reader is not sure, or that the machine ails (a disk that is slow): they
+# accuse nobody.
 OPENLY_UNSURE = frozenset(
     {"UNREAD", "MISREAD_RISK", "READ_CONFLICT", "REVIEW", "DEADLINE_PASSED"}
     | {code for code, kind in KINDS.items() if kind.machine}

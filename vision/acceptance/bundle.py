@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 import tomlkit
 
-from vision.acceptance.answers import CUT_CARD, Answer, Dealt, latest, settle
+from vision.acceptance.answers import CUT_CARD, CUT_FIRST, Answer, Dealt, latest, settle
 from vision.acceptance.coups import LogBook, ReadCoup, Terms
 from vision.acceptance.keying import is_due
 from vision.acceptance.pictures import CRF, Film, Pictures
@@ -127,7 +127,7 @@ def _truth(film: Film, told: Sequence[Told]) -> Row:
         coups.append({"coup": number, "start_ms": begin, "end_ms": end})
         codes = answer[-1].incidents
         faults += [{"coup": number, "code": code} for code in codes]
-        cut = begin if CUT_CARD in codes else cut
+        cut = begin if {CUT_CARD, CUT_FIRST} & {*codes} else cut
     return {"cards": cards, "coups": coups, "faults": faults, "cut_ms": cut}
 
 
@@ -208,14 +208,13 @@ def _write_stills(
         shape = np.shape(
             cast(Image, cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
         )
-        corner = (0, 0) if pictures.films else pictures.crop.corner
         lines = []
         for hand, first in ((answer[-1].punto, 0), (answer[-1].banco, 1)):
             for i, card in enumerate(hand[:3]):
                 slot = Slot(first + 2 * i)
                 x, y = view.slots[slot].mean(axis=0)
                 pose = Pose(float(x), float(y), 90.0 if slot >= THIRD else 0.0)
-                box = view.homography.to_px(view.rectangle(pose)) - corner
+                box = view.homography.to_px(view.rectangle(pose)) - pictures.crop.corner
                 lines.append(_label(card, box, shape))
         name = read.key.replace("/", "-")
         write_whole(folder / "images" / f"{name}.jpg", picture)

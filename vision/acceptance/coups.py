@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vision.acceptance.answers import CUT_CARD, REVISION, Keyed, read_answer
+from vision.acceptance.answers import CUT_CARD, CUT_FIRST, REVISION, Keyed, read_answer
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import CoupCommand, SignIn
 from vision.game.coup.state import Table
@@ -76,11 +76,12 @@ class ReadCoup:
     name: str
     since: int
     until: int
-    shown: int  # when all of its cards were last seen to lie
+    shown: int  # when the first of its cards was taken off
     facts: dict[str, str]  # dealer, deck, hour, light
     result: CoupResult | None = None
     codes: set[str] = field(default_factory=set)
     helped: bool = False
+    is_cleared: bool = False
     finals: set[tuple[Any, ...]] = field(default_factory=set)
     late: int | None = None
     cards: tuple[SeenCard, ...] = ()
@@ -199,7 +200,8 @@ class LogBook:
                 for coup in (each for each in coups if each.sight == event.coup):
                     self._take_seen(self._coup(shoe, coup.number, event.at), event)
             case CutCardOut() if not self._cut_came(shoe):
-                self._coup(shoe, _cut_coup(table), event.at).codes.add(CUT_CARD)
+                number, code = _cut(table)
+                self._coup(shoe, number, event.at).codes.add(code)
             case Stopped() | ShoeStarted() if before:
                 end = self._begun(before, f"{END}{len(self.runs)}", event.at)
                 if end.until > end.since:
@@ -214,7 +216,8 @@ class LogBook:
                 self._coup(alert.shoe, alert.coup, output.at).codes.add(alert.code)
 
     def _cut_came(self, shoe: str) -> bool:
-        return any(CUT_CARD in c.codes for c in self.coups.values() if c.shoe == shoe)
+        cut = {CUT_CARD, CUT_FIRST}
+        return any(cut & c.codes for c in self.coups.values() if c.shoe == shoe)
 
     def _take_result(self, result: CoupResult) -> None:
         coup = self._coup(result.shoe, result.coup, result.at)
@@ -239,8 +242,8 @@ class LogBook:
                 coup.faced.setdefault(card.order, seen.at)
         coup.cards = seen.cards
         coup.until = max(coup.until, seen.at)
-        if not taken_off:
-            coup.shown = seen.at
+        if not coup.is_cleared:
+            coup.shown, coup.is_cleared = seen.at, taken_off
 
     def _coup(self, shoe: str, number: int, at: int) -> ReadCoup:
         """Return a coup, begun where it is the first that is heard of it."""
@@ -291,10 +294,12 @@ def _accepted(outputs: tuple[Output, ...]) -> bool:
     return any(isinstance(output, Replied) and output.accepted for output in outputs)
 
 
-def _cut_coup(table: Table) -> int:
-    """Return in which coup the cut card came; between two, it is of the next."""
+def _cut(table: Table) -> tuple[int, str]:
+    """Return in which coup the cut card came, and whether before its first card."""
     coup = table.coup
-    return 1 if coup is None else coup.number + (coup.cleared_at is not None)
+    if coup is None or coup.cleared_at is not None:
+        return (0 if coup is None else coup.number) + 1, CUT_FIRST
+    return coup.number, CUT_CARD
 
 
 def _said(result: CoupResult) -> tuple[Any, ...]:

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from vision.acceptance.answers import NO_MISTAKES, OPENLY_UNSURE, Answer, Dealt, Hand
+from vision.acceptance.answers import (
+    CUT_CARD,
+    CUT_FIRST,
+    NO_MISTAKES,
+    OPENLY_UNSURE,
+    Answer,
+    Dealt,
+    Hand,
+)
 from vision.acceptance.coups import ReadCoup
 from vision.game.outputs import CoupResult
 
@@ -114,6 +122,8 @@ def _incidents(dealt: Dealt, codes: set[str], *, is_held: bool) -> Iterator[str]
     WRONG is an incident that was alleged under another code; that code is then not false.
     """
     keyed = set(dealt.incidents)
+    if CUT_CARD in codes:  # in the coup: that it came first people see better
+        codes = codes | {CUT_FIRST}
     others = len(codes - NOT_ALLEGED - keyed)
     for _ in keyed & codes:
         yield RIGHT

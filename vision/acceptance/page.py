@@ -122,7 +122,8 @@ def _group(item: tuple[str, Counts]) -> tuple[str, ...]:
 def _people(report: Report) -> Iterator[str]:
     people = report.people()
     yield "<h2>People</h2>\n<p>Coups answered by two or more: "
-    yield f"{people['answered by two']}; the first two disagreed in {Share(**people['disagreed'])}. "
+    disagreed = Share(**people["disagreed"])
+    yield f"{people['answered by two']}; the first two disagreed in {disagreed}. "
     settled = ", ".join(f"{words} {count}" for words, count in people["settled"].items())
     yield f"How coups were settled: {escape(settled)}.</p>\n"
     rows = ((n, str(e["answers"]), str(Share(**e["slips"]))) for n, e in people["each"].items())

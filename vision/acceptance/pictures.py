@@ -29,7 +29,7 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import open_picture
 from vision.record.proofs import Medium
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Image, Points
 from vision.storage.evidence import file_name, folder_of
 
 NAMED = re.compile(r"\d{8}-\d{6}")  # when a film began, UTC, in its name
@@ -40,9 +40,8 @@ BEFORE_MS = (1300, 600, 2300)
 # rest before a coup is not too large to be sent.
 CLIP_FPS, CLIP_MOST = 4.0, 160
 QUALITY = 88  # of JPEGs, 0 to 100, as the stills of the evidence
-ROOM = 0.35  # of the size of a hand's slots, shown around them: cards do not lie exactly
-STILL_BYTES = 16_000_000  # more than any still takes: it is made as it is, without a limit
-MODULUS = 2  # H.264 has an even width and height
+DIGIT_PX = 40.0  # height of a digit of OpenCV's font at scale 1, with some room
+ROOM = 0.25  # of the size of a hand's slots, shown around them: cards do not lie exactly
 CRF = "18"  # of the film of a bundle: networks are to read it as they read the camera
 Side = Literal["punto", "banco", ""]
 
@@ -95,8 +94,11 @@ class Pictures:
         size = (config.camera.width, config.camera.height)
         view = config.view.table_view()
         self.crop = Crop(config.view.outline_px(), size)
+        corner = np.array(self.crop.corner, np.float32)
+        slots = {s: view.homography.to_px(area) - corner for s, area in view.slots.items()}
+        # The slots of each hand in the order of dealing, as polygons in a still.
         self._hands = {
-            side: _around([view.homography.to_px(a) for s, a in view.slots.items() if s % 2 == n])
+            side: [slots[slot] for slot in sorted(slots) if slot % 2 == n]
             for n, side in enumerate(("punto", "banco"))
         }
         folder = config.evidence.folder
@@ -118,10 +120,9 @@ class Pictures:
 
     def picture(self, coup: ReadCoup, number: int, side: Side = "") -> bytes:
         """Return a picture of a coup, from 0 on, whole or of one hand, as JPEG; OutsideError."""
-        image, corner = self._image(coup, number)
+        image = self._image(coup, number)
         if side:
-            low, high = (self._hands[side] - corner).astype(int)
-            image = image[max(low[1], 0) : high[1], max(low[0], 0) : high[0]]
+            image = _hand(image, self._hands[side])
         return cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
 
     def clip(self, coup: ReadCoup) -> bytes:
@@ -140,19 +141,19 @@ class Pictures:
                     shown.append(self.crop.thumbnail(image))
         return write_film(shown, self.crop.small, 1000 / every) if shown else b""
 
-    def _image(self, coup: ReadCoup, number: int) -> tuple[Image, tuple[int, int]]:
-        """Return a picture, and where its left upper corner lies in the camera's."""
+    def _image(self, coup: ReadCoup, number: int) -> Image:
+        """Return the layout; its left upper corner in the camera's picture is that of the crop."""
         film = self._film(coup)
         if film is not None:
             wanted = max(coup.since, coup.shown - BEFORE_MS[number])
             with self._mutex:
                 found = next(film.frames(wanted, film.ended), None)
             if found is not None:
-                return self.crop.covered(found[1]), (0, 0)
+                return self.crop.layout(found[1])
         elif 0 <= number < len(stills := self._stills(coup)):
             image = open_picture(stills[number])
             if image is not None:
-                return image, self.crop.corner
+                return image
         raise OutsideError("that picture is not kept any more")
 
     def _film(self, coup: ReadCoup) -> Film | None:
@@ -169,9 +170,21 @@ class Pictures:
         return [path for p in stills if (path := self.folder / file_name(p)).exists()]
 
 
-def _around(areas: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the left upper and right lower corner of some areas and the room around them."""
-    points = np.concatenate(areas)
+def _hand(image: Image, slots: Sequence[Points]) -> Image:
+    """Return the part of a still in which a hand lies, its slots numbered as they are dealt to.
+
+    Which end of a hand comes first differs from table to table.
+    """
+    points = np.concatenate(slots)
     low, high = points.min(axis=0), points.max(axis=0)
-    room = ROOM * (high - low).min()
-    return np.array([low - room, high + room])
+    room = ROOM * float((high - low).min())
+    shown = np.ascontiguousarray(image)
+    for number, slot in enumerate(slots, start=1):
+        place = (int(slot[:, 0].mean() - room / 4), int(slot[:, 1].min() - room / 3))
+        for thickness, colour in ((4, (0, 0, 0)), (1, (255, 255, 255))):
+            cv2.putText(
+                shown, str(number), place, cv2.FONT_HERSHEY_SIMPLEX, room / DIGIT_PX, colour,
+                thickness, cv2.LINE_AA,
+            )  # fmt: skip
+    (left, top), (right, bottom) = np.maximum([low - room, high + room], 0).astype(int)
+    return cast(Image, shown[top:bottom, left:right])

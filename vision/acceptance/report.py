@@ -121,8 +121,9 @@ class Report:
     def _changed(self) -> Iterable[dict[str, Any]]:
         for coup in self.coups:
             for name in {keyed.by: None for keyed in coup.answers}:
-                own = [k for k in self.all.get(coup.read.key, ()) if k.by == name]
-                for before, after in pairwise(sorted(own, key=lambda k: k.revision)):
+                given = self.all.get(coup.read.key, ())
+                own = {k.revision: k for k in given if k.by == name}  # one sent again is one
+                for before, after in pairwise(own[number] for number in sorted(own)):
                     yield {
                         "coup": after.coup, "by": name, "at": iso(after.at),
                         "record": after.record, "from": answer_text(before.answer),

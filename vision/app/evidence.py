@@ -309,14 +309,17 @@ class Crop:
     def covered(self, image: Image) -> Image:
         """Return the whole picture with all black that lies beyond the layout."""
         covered = np.zeros_like(image)
-        part = np.ascontiguousarray(image[self._part])
-        covered[self._part] = cv2.bitwise_and(part, part, mask=self._mask)
+        covered[self._part] = self.layout(image)
         return covered
+
+    def layout(self, image: Image) -> Image:
+        """Return the layout as it is, all beyond it black."""
+        part = np.ascontiguousarray(image[self._part])
+        return cast(Image, cv2.bitwise_and(part, part, mask=self._mask))
 
     def still(self, image: Image, most_bytes: int) -> bytes:
         """Return the layout as it is, as a JPEG; coarser where it would be larger than that."""
-        part = np.ascontiguousarray(image[self._part])
-        masked = cast(Image, cv2.bitwise_and(part, part, mask=self._mask))
+        masked = self.layout(image)
         found = (_jpeg(masked, quality) for quality in STILL_QUALITIES)
         return next((still for still in found if len(still) <= most_bytes), b"")
 

@@ -34,7 +34,7 @@ from vision.record.facts import Fact
 SHARE = 0.2  # of coups that two people answer unless told otherwise: slips of one are then measured
 SECONDS = 5.0  # of a person for a coup, by which `plan` reckons
 COUPS_AN_HOUR = 80  # that a busy table deals
-DELIVER_S = 5.0  # at the end, for what was just answered: a reader takes it within a frame
+DELIVER_S = 15.0  # at the end, for what was just answered: a reader takes it within a frame
 MOST_WRONG = 3  # wrong results for which `plan` says what could still be shown
 GROUPS = ("dealer", "deck", "hour", "light", "shoe")
 
@@ -105,12 +105,12 @@ def _opened(args: argparse.Namespace) -> tuple[TableConfig, LogBook, Pictures]:
 def _open(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     logging_setup.set_up(service=True)
-    config, book, pictures = _opened(args)
-    if args.log is None and config.broker.kind == "none":
+    if args.log is None and load(args.table).broker.kind == "none":
         raise ConfigurationError(
             f"{args.table}: broker.kind: is 'none', so answers cannot get to the reader; give the "
             "log of a recording with --log"
         )
+    config, book, pictures = _opened(args)
     set_before = book.terms[-1][1] if book.terms else None
     terms = _terms(args, set_before, pictures)
     with ExitStack() as closing:

@@ -49,7 +49,8 @@ function draw() {
   const none = said.none ? [make("li", "", task.end ? "nothing more was dealt" : "nothing was dealt here")] : [];
   $("tags").replaceChildren(...before, ...none, ...[...said.incidents].map((code) => make("li", "", task.incidents[code])));
   $("list").hidden = !listed;
-  $("keys").hidden = listed;
+  $("keys").hidden = $("whole").hidden = listed;
+  $("told").classList.toggle("wide", listed);
   $("incidents").replaceChildren(...Object.entries(task.incidents).map(([code, words], i) => {
     const line = make("li", said.incidents.has(code) ? "on" : "");
     line.append(make("kbd", "", String.fromCharCode(65 + i)), ` ${words}`);
@@ -101,11 +102,14 @@ async function send() {
 }
 
 async function clip() {
+  const coup = task.coup;
   setText("said", "Loading the clip");
-  const answer = await fetch(`${path(task.coup)}/clip`);
+  const answer = await fetch(`${path(coup)}/clip`);
   const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
+  if (coup !== task.coup) return;
   setText("said", frames.length ? "" : "There is no clip of this coup.");
   if (!frames.length) return;
+  $("table").hidden = true;
   $("clip").replaceChildren(player(frames, "From the end of the last coup"));
   $("clip").querySelector("button").click();
 }
@@ -139,7 +143,7 @@ function extra() {
 
 const KEYS = {
   "?": () => add("?"), " ": () => { said.side = said.side === "punto" ? "banco" : "punto"; said.rank = ""; },
-  Backspace: erase, Escape: () => { said = nothing(); }, i: () => { listed = true; }, "+": extra, v: clip,
+  Backspace: erase, Escape: () => { said = nothing(); }, i: () => { listed = true; }, "+": extra, v: () => { clip(); },
   n: () => { said = { ...nothing(), before: said.before, none: true }; },
   ArrowLeft: () => { picture = Math.max(0, picture - 1); show(); },
   ArrowRight: () => { picture = Math.min(task.pictures - 1, picture + 1); show(); },

@@ -83,7 +83,7 @@ def test_two_people_with_slips_come_to_the_truth(
 ) -> None:
     """Each slip of one is found by the other, a third decides, and the counts are the truth's."""
     _, truth = shoe
-    first, second, third = Person(FIRST, SLIPS, 1), Person(SECOND, SLIPS, 3), Person(THIRD)
+    first, second, third = Person(FIRST, SLIPS, 1), Person(SECOND, SLIPS, 16), Person(THIRD)
     with served(*words(table), "--share", "1") as (url, _):
         for person in (first, second, third):
             person.answer_all(url, truth)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluate.dealing_films import Tally, aligned, compare, cut_first, table_file
-from tests.acceptance.people import PEOPLE, SECOND, THIRD, Person, house, served
+from tests.acceptance.people import PEOPLE, THIRD, Person, house, served
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, INCIDENTS, Answer, Dealt
 from vision.acceptance.coups import LogBook, Terms
 from vision.game.cards import Card
@@ -139,7 +139,7 @@ def main() -> int:
         coups += ours["coups"]
         print(f"{film.stem}: the report {ours}\n{' ' * len(film.stem)}  the truth  {theirs}")
         print(f"  slips made {slipped}, disagreed {report['people']['disagreed']}")
-    print(f"{coups} coups, {slips} slips of {SECOND} and the first, {found} found by the other")
+    print(f"{coups} coups, {slips} slips of the first two, {found} found by the other")
     return 1 if differ or slips != found else 0
 
 

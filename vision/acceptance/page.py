@@ -128,6 +128,15 @@ def _people(report: Report) -> Iterator[str]:
     yield f"How coups were settled: {escape(settled)}.</p>\n"
     rows = ((n, str(e["answers"]), str(Share(**e["slips"]))) for n, e in people["each"].items())
     yield _table(("name", "answers", "slips, of those that another answered too"), rows)
+    differ = [coup for coup in report.coups if len({k.answer for k in coup.answers}) > 1]
+    if differ:
+        yield f"<h3>Disagreements ({len(differ)})</h3>\n"
+        rows_of = (
+            (c.read.key, " | ".join(f"{k.by}: {answer_text(k.answer)}" for k in c.answers),
+             str(c.settled), "" if c.answer is None else answer_text(c.answer))
+            for c in differ
+        )  # fmt: skip
+        yield _table(("coup", "said", "settled", "counts"), rows_of)
     if people["changed"]:
         yield f"<h3>Answers changed afterwards ({len(people['changed'])})</h3>\n"
         keys = ("coup", "by", "at", "record", "from", "to")

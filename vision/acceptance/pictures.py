@@ -187,4 +187,4 @@ def _hand(image: Image, slots: Sequence[Points]) -> Image:
                 thickness, cv2.LINE_AA,
             )  # fmt: skip
     (left, top), (right, bottom) = np.maximum([low - room, high + room], 0).astype(int)
-    return cast(Image, shown[top:bottom, left:right])
+    return shown[top:bottom, left:right]

@@ -1,7 +1,7 @@
 """Every message of the program with its cause and cure, read from the source.
 
 `python -m tests.message_index` writes `deploy/messages.md`. A message in the house's form,
-`what is wrong; how to mend it`, explains itself; the others are explained in EXPLAINED.
+`what is wrong; how to correct it`, explains itself; the others are explained in EXPLAINED.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ OWN_WORDS = 2  # fewer words of its own, and a message only passes on those of a
 HEAD = """# Messages
 
 What the program can print as an error or log, with cause and cure; `…` stands for names and
-numbers. `exit 2`: what it was told to do makes no sense; `exit 3`: an outside thing failed; the
-others are levels of the log, and the program goes on. What the table tells the house is in
+numbers. `exit 2`: wrong usage or configuration; `exit 3`: an outside thing failed; the
+others are levels of the log, and the program continues. What a table publishes is in
 [mqtt.md](mqtt.md), its faults are in [faults.md](faults.md). With `run --json-log` the text before
 it was filled in is the key `text`. This page is made from the program: `python -m
 tests.message_index` writes it.
@@ -105,16 +105,16 @@ def page() -> str:
     return HEAD + "".join(rows)
 
 
-_FILE = "its folder is not there or not for this user, or the disk is full or faulty"
+_FILE = "its folder is missing or not accessible to this user, or the disk is full or faulty"
 
 # By a passage of the message, the first that fits: what causes it, and what to do.
 EXPLAINED: dict[str, tuple[str, str]] = {
-    "passwords would cross the network in clear": (
+    "passwords would cross the network unencrypted": (
         "a board with a log-in is served on the network without TLS",
         "set [board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks TLS",
     ),
     "give a probability from 0 up to 1": (
-        "the bound is no probability",
+        "the bound is not a probability",
         "give one, for example --bound 1e-5",
     ),
     "calibrate: give one of these": (
@@ -126,11 +126,11 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "give what the message names, or print the sheet first with --sheet F.pdf",
     ),
     "cannot be read as a profile": (
-        "the profile file is not there, not text, or not for this user to read",
+        "the profile file is missing, not text, or not readable by this user",
         "correct the path, or the file's rights",
     ),
     "cannot be read as text": (
-        "the table file is not text, or not for this user to read",
+        "the table file is not text, or not readable by this user",
         "give the table file, in UTF-8; correct its rights",
     ),
     "cannot read the anchors": (
@@ -151,25 +151,25 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "cannot … the log …": (
         "the disk is full, read-only or faulty, or the file was damaged",
-        "make room or mend the disk; if it is damaged, keep a copy and run shoe-reader audit",
+        "free space or repair the disk; if it is damaged, keep a copy and run shoe-reader audit",
     ),
     "the deck is not armed at an error of": (
         "faces of this deck look too much alike under this light",
-        "mend the lamp, the focus or the deck, and enrol again",
+        "improve the lamp, the focus or the deck, and enrol again",
     ),
     "the picture of the closest pairs": (
         _FILE,
         "correct the folder, and enrol again to have the picture",
     ),
-    "others wait": (
+    "others waited": (
         "somebody sends orders faster than the reader takes them",
-        "find the sender in the broker's log, and take its right to publish away",
+        "find the sender in the broker's log, and withdraw its right to publish",
     ),
     "connected to the broker": (
-        "the link to the broker stands again",
+        "the link to the broker is up again",
         "none is needed",
     ),
-    "deal at least one": (
+    "give at least 1": (
         "--coups below 1",
         "give a number from 1",
     ),
@@ -179,7 +179,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "cannot be kept: …": (
         "a picture that proves an alert could not be written",
-        "make room for [evidence], or correct its folder's rights",
+        "free space for [evidence], or correct its folder's rights",
     ),
     "cannot be read: …": (
         "a kept picture cannot be read any more",
@@ -187,14 +187,14 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "is not what the log says it was": (
         "a kept picture or clip was changed",
-        "keep it as it is, and look who had access to the folder",
+        "keep it as it is, and find out who had access to the folder",
     ),
     "was changed: it is not sent": (
         "a kept picture is not the one that the log names",
-        "keep it as it is, and look who had access to the folder",
+        "keep it as it is, and find out who had access to the folder",
     ),
-    "holds no anchor": (
-        "the file of anchors is another, or was emptied",
+    "contains no anchor": (
+        "the file of anchors is a different one, or was emptied",
         "give the right file; compare with anchors kept elsewhere",
     ),
     "ports run from 0": (
@@ -205,15 +205,15 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the file of passwords is damaged or another",
         "give the one that shoe-reader users made, or make it again",
     ),
-    "is no key file": (
+    "not a key file": (
         "the file holds no secret key",
         "give a file that shoe-reader users add has made",
     ),
     "is too large to be evidence": (
-        "the file in the export is none of ours",
+        "the file in the export is not evidence of the reader",
         "give what shoe-reader log export wrote",
     ),
-    "is no anchor: torn": (
+    "is not an anchor: torn": (
         "the machine lost power while an anchor was written, or the file was changed",
         "run shoe-reader audit: the log has the anchors too",
     ),
@@ -223,27 +223,27 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "log-in refused": (
         "a wrong name or password at a board",
-        "if it was nobody of the house, look who can reach the board",
+        "if nobody of the house did it, find out who can reach the board",
     ),
     "[log] signing_key: …": (
         "the signing key cannot be used",
         "make one with shoe-reader log keys make",
     ),
     "no anchor by the given key": (
-        "another key, or the anchors were taken out and the chain made again",
-        "try the right public key; if it is, treat the log as forged",
+        "another key, or the anchors were removed and the chain was computed again",
+        "try the right public key; if it is the right one, treat the log as forged",
     ),
     "not a usable ONNX model": (
         "the model file is damaged or of another kind",
         "copy it again from the release, or leave the key empty",
     ),
     "message on … dropped": (
-        "a reader of another version, or a program that is none, publishes there",
-        "nothing is harmed; see who may publish in the broker's access list",
+        "a reader of another version, or another program, publishes there",
+        "nothing is lost; check who may publish in the broker's access list",
     ),
     "is not recorded": (
-        "the board's folder is full or not for its user",
-        "mend [desk] folder, or give it room",
+        "the board's folder is full or not writable",
+        "correct [desk] folder, or free space",
     ),
     "old evidence cannot be deleted": (
         _FILE,
@@ -251,11 +251,11 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "were seen lying still with clear edges": (
         "too little was dealt, or it was too dark",
-        "let it watch longer (--minutes), give more light, or use the marker sheet",
+        "watch longer (--minutes), give more light, or use the marker sheet",
     ),
     "three of the four points": (
         "three points on one line give no plane",
-        "choose four corners of a rectangle",
+        "give four corners of a rectangle",
     ),
     "off the plane of the others": (
         "one point was measured or typed wrongly",
@@ -263,15 +263,15 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "but the log ends before it": (
         "records were cut off the end of the log",
-        "keep it as evidence, and restore a back-up",
+        "keep it as evidence, and restore a backup",
     ),
-    "is not what was signed …: the chain was made again": (
-        "somebody changed records and made the chain again",
-        "keep it as evidence, and compare with a back-up",
+    "is not what was signed …: the chain was computed again": (
+        "somebody changed records and computed the chain again",
+        "keep it as evidence, and compare with a backup",
     ),
     "the signature of record": (
         "an anchor was made with another key",
-        "try the right public key; if it is, treat the log as forged",
+        "try the right public key; if it is the right one, treat the log as forged",
     ),
     "give either message numbers or": (
         "both ways to name a part were used",
@@ -282,12 +282,12 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "give a factor above 0, or --fast",
     ),
     "the chain is broken at": (
-        "a record was changed, taken out, put in or moved",
-        "keep the file as evidence, compare it with a back-up or an export",
+        "a record was changed, removed, inserted or moved",
+        "keep the file as evidence, compare it with a backup or an export",
     ),
     "did not start within": (
         "the machine is overloaded",
-        "close other programs, and start again",
+        "close other programs, and restart",
     ),
     "the file of anchors holds none of this log": (
         "the first record was changed, or log, anchors or key are others",
@@ -295,7 +295,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "the order was refused": (
         "the reader does not take the order, for the reason given",
-        "do as the reason says; `users list` shows who may speak as what",
+        "do what the reason says; `users list` shows who may give which order",
     ),
     "the picture could not be encoded": (
         "the video library failed",
@@ -317,31 +317,31 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "another user owns a key or the users file",
         "chown it to the user that runs the program",
     ),
-    "lies in a folder in which others may put": (
+    "is in a folder in which others may replace it": (
         "others may write to the folder of a key or of the users file",
-        "chown the folder and take the right to write from others (chmod go-w)",
+        "chown the folder and forbid others to write (chmod go-w)",
     ),
     "cannot begin a log at": (
         "the folder of the log cannot be written",
-        "correct its rights, or make room",
+        "correct its rights, or free space",
     ),
     "cannot copy what belongs to": (
         "the anchors or the evidence cannot be read or written",
-        "correct the rights of the folders, or make room",
+        "correct the rights of the folders, or free space",
     ),
     "cannot put the evidence back to": (
         "the folder of the evidence cannot be written",
-        "correct its rights, or make room",
+        "correct its rights, or free space",
     ),
     "cannot read the ring": (
-        "the file of the ring is not there or not for this user",
+        "the file of the ring is missing or not readable by this user",
         "give a file that shoe-reader log keys add has made",
     ),
-    "is no ring of keys": (
+    "not a ring of keys": (
         "the file is another, or was damaged",
         "give a file that shoe-reader log keys add has made",
     ),
-    "has no list of files: it was changed": (
+    "lists no files: it was changed": (
         "the receipt of an export was changed",
         "ask for the export again; keep this one as evidence",
     ),
@@ -358,15 +358,15 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "ask for the export again; keep this one as evidence",
     ),
     "stands twice in the export": (
-        "somebody put a second file of the same name in the .zip",
+        "somebody inserted a second file of the same name in the .zip",
         "ask for the export again; keep this one as evidence",
     ),
-    "was put in: the receipt does not list it": (
-        "a file was put into the export",
+    "was inserted: the receipt does not list it": (
+        "a file was inserted into the export",
         "ask for the export again; keep this one as evidence",
     ),
-    "was taken out: the receipt lists it": (
-        "a file was taken out of the export",
+    "was removed: the receipt lists it": (
+        "a file was removed from the export",
         "ask for the export again; keep this one as evidence",
     ),
     "the table file of": (
@@ -374,7 +374,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "give the table file of the table that the backup is of",
     ),
     "is there: move it away first": (
-        "a log stands where the backup is to go",
+        "there is a log where the backup is to go",
         "move it away, and keep it as evidence",
     ),
     "its messages cannot be compared with": (
@@ -382,10 +382,10 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "run shoe-reader audit with that version, if in doubt",
     ),
     "messages that are published again could not be compared": (
-        "their records were pruned, or another version said them",
+        "their records were pruned, or another version wrote them",
         "none needed; shoe-reader audit says how many",
     ),
-    "is in the ring already": (
+    "is already in the ring": (
         "the key was added before",
         "shoe-reader log keys list shows the ring",
     ),
@@ -415,15 +415,15 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "had taken over before": (
         "the log was signed with an old key after a new one was in use",
-        "treat what follows as forged, unless the house put the old key back itself",
+        "treat what follows as forged, unless the house itself went back to the old key",
     ),
     "says that records were pruned, but no signature": (
-        "records were taken out by somebody who has not the key",
-        "keep it as evidence, compare with a back-up, and go on with shoe-reader log begin",
+        "records were removed without the key",
+        "keep it as evidence, compare with a backup, and continue with shoe-reader log begin",
     ),
     "…: the order …": (
         "an order of the log was not signed so by that person",
-        "keep the log as evidence, and compare with a back-up",
+        "keep the log as evidence, and compare with a backup",
     ),
     "is empty: move it away to begin": (
         "the file holds no log",
@@ -431,7 +431,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "the log … was changed: …": (
         "a record or a message beside the log was changed",
-        "keep it as evidence, run shoe-reader audit on it, and go on with shoe-reader log begin",
+        "keep it as evidence, run shoe-reader audit on it, and continue with shoe-reader log begin",
     ),
     "write FIELD=VALUE": (
         "a word of the order has no `=`",

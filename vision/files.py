@@ -46,7 +46,7 @@ def refuse_others_file(path: Path, what: str) -> None:
     is_open = folder.st_mode & OTHERS_WRITE and not folder.st_mode & STICKY
     if is_open or folder.st_uid not in trusted:
         raise ConfigurationError(
-            f"{what}: {path} lies in a folder in which others may put another in its place: chown "
+            f"{what}: {path} is in a folder in which others may replace it: chown "
             f"it and chmod go-w {path.resolve().parent}"
         )
 

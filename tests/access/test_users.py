@@ -80,9 +80,9 @@ def test_list_and_remove_tell_who_may_speak(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("add", "Ann", "--role", "dealer"), "is a user already"),
+        (("add", "Ann", "--role", "dealer"), "is already a user"),
         (("remove", "Zed"), "there is no user 'Zed'"),
-        (("add", "../x", "--role", "dealer"), "cannot be a file's name"),
+        (("add", "../x", "--role", "dealer"), "not a valid file name"),
         (("add", " x", "--role", "dealer"), "characters that print"),
         (("add", "x" * 65, "--role", "dealer"), "characters that print"),
         (("add", "Di", "--role", "dealer", "--key", "FOLDER/Ann.key"), "is there already"),
@@ -126,7 +126,7 @@ def test_file_that_is_no_key_is_told_without_its_content(tmp_path: Path, content
     path = tmp_path / "a.key"
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(ConfigurationError, match=r"a\.key: is no key file"):
+    with pytest.raises(ConfigurationError, match=r"a\.key: not a key file"):
         load_credential(path)
 
 

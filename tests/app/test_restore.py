@@ -169,7 +169,7 @@ def test_check_finds_another_card_in_a_log_with_a_good_chain(
     forgery = rewritten(log, '"9c"', '"2c"')
     assert main(["audit", str(forgery)]) == NOT_PROVEN
     assert replay(forgery, "--check") == 3
-    assert "says something else" in capsys.readouterr().err
+    assert "gives other messages" in capsys.readouterr().err
 
 
 def test_log_of_before_is_refused_with_what_to_do(

@@ -76,14 +76,14 @@ def test_export_that_was_touched_is_found(dealt: Table, tmp_path: Path) -> None:
     with pytest.raises(OutsideError, match="is not what the receipt says"):
         audit_archive(out, Trust())
     still.unlink()
-    with pytest.raises(OutsideError, match="was taken out"):
+    with pytest.raises(OutsideError, match="was removed"):
         audit_archive(out, Trust())
     still.write_bytes(before)
     records = out / "records.jsonl"
     records.write_text(records.read_text("utf-8").replace("9c", "8c", 1), "utf-8")
     assert main(["audit", str(out)]) == 3
     (out / "receipt.json").write_text("{}", "utf-8")
-    with pytest.raises(OutsideError, match="no export"):
+    with pytest.raises(OutsideError, match="not an export"):
         audit_archive(out, Trust())
 
 
@@ -120,7 +120,7 @@ def test_picture_that_was_put_in_is_found(dealt: Table, tmp_path: Path) -> None:
     write_archive(Sources(dealt.log, folder_of(dealt.log)), out)
     day = next((out / "evidence").iterdir())
     (day / "s1-1-c999.0123456789ab.jpg").write_bytes(b"planted")
-    with pytest.raises(OutsideError, match=r"c999.* was put in"):
+    with pytest.raises(OutsideError, match=r"c999.* was inserted"):
         audit_archive(out, Trust())
 
 

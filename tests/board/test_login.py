@@ -338,7 +338,7 @@ def test_desk_set_up_by_half_is_refused(tmp_path: Path) -> None:
     half = whole.model_copy(update={"orders": table_config(1).orders})
     with pytest.raises(ConfigurationError, match=r"\[orders\] users"):
         Boards([half], BoardSection())
-    with pytest.raises(ConfigurationError, match=r"in clear.*certificate"):
+    with pytest.raises(ConfigurationError, match=r"unencrypted.*certificate"):
         Boards([whole], BoardSection(host="0.0.0.0"))
 
 

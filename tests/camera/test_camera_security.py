@@ -96,7 +96,7 @@ def test_camera_cannot_send_the_reader_elsewhere(server: Server) -> None:
 @pytest.mark.parametrize("source", ["file:///etc/passwd", "concat://a", "subfile://x"])
 def test_address_of_no_camera_is_refused_with_the_cure(source: str) -> None:
     """The video library knows many more schemes than cameras have."""
-    with pytest.raises(ConfigurationError, match="no kind of address"):
+    with pytest.raises(ConfigurationError, match="not a camera address"):
         open_source(CameraSection(source=source))
 
 

@@ -67,7 +67,7 @@ def test_health_of_a_reader_that_hangs_is_a_fault(tmp_path: Path) -> None:
     """Figures that have grown old are not told as if they were now."""
     with (
         MetricsServer("127.0.0.1", 0, {}).serve(Reader(STALE_S + 5)) as server,
-        pytest.raises(OutsideError, match=r"said nothing for \d\d s"),
+        pytest.raises(OutsideError, match=r"published nothing for \d\d s"),
     ):
         list(_health(config_of(tmp_path, metrics={"port": server.port})))
 
@@ -152,7 +152,7 @@ def nats_server(greeting: bytes) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("version", "notes"),
-    [("2.9.10", ["2.9.10 has known holes"]), ("2.11.14", ["2.11.14 has known holes"]),
+    [("2.9.10", ["2.9.10 has known vul"]), ("2.11.14", ["2.11.14 has known vul"]),
      ("2.11.15", []), ("2.12.6", []), ("2.12.0-beta.1", [])],
 )  # fmt: skip
 def test_nats_server_with_known_holes_is_told(
@@ -170,7 +170,7 @@ def test_nats_server_that_is_none_or_away_is_a_fault(tmp_path: Path) -> None:
     """The port of another service is told from a server that is not there."""
     with (
         nats_server(b"SSH-2.0-OpenSSH_9.2\r\n") as server,
-        pytest.raises(OutsideError, match="is no nats-server"),
+        pytest.raises(OutsideError, match="is not a nats-server"),
     ):
         list(_store(config_of(tmp_path, standby={"servers": (server,)})))
     with pytest.raises(OutsideError, match="does not answer"):

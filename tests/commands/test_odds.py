@@ -58,7 +58,7 @@ def test_odds_published(capsys: pytest.CaptureFixture[str]) -> None:
         (["--decks", "13"], "--decks: is 13; write"),
         (["--gone", "1x"], "--gone: '1x' is not a card"),
         (["commission", "--decks", "1", "--gone", "As As"], "--gone: 2 copies of As have gone"),
-        (["--guide", "html", "--gone", "As"], "--guide: is of a full shoe; leave out --gone"),
+        (["--guide", "html", "--gone", "As"], "--guide: needs a full shoe; leave out --gone"),
     ],
 )
 def test_odds_refuses(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,7 @@ def test_order_that_is_a_guess_is_said(
         (tmp_path / f"{name}.jpg").write_bytes(packed(NOISE))
     with caplog.at_level(logging.WARNING):
         assert len(files.picture_files(tmp_path)) == 2
-    assert "do not say their order" in caplog.text
+    assert "do not give their order" in caplog.text
 
 
 def test_folder_of_pictures_that_are_not_read_names_them(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ class Cluster:
         process.send_signal(signal.SIGCONT)
 
     def split(self) -> None:
-        """Part the last node from the others: nothing passes between, and nobody is told."""
+        """Part the last node from the others: nothing passes between, and messages go nowhere."""
         for proxy in (self._into, *self._out.values()):
             proxy.frozen.set()
 

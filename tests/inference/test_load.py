@@ -164,5 +164,5 @@ def test_model_whose_weights_lie_in_other_files_is_refused(
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     path.with_suffix(".toml").write_text(f'sha256 = "{digest}"\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match="files of its own, which no hash covers"):
+    with pytest.raises(ConfigurationError, match="separate files, which no hash covers"):
         load_model(path, threads=1)

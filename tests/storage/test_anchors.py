@@ -140,7 +140,7 @@ def test_torn_line_of_anchors_harms_no_other(
     signer.note(signer.sign(replace(ANCHOR, number=9)))
     with caplog.at_level(logging.WARNING):
         assert [anchor.number for _, _, anchor in read_anchors(file)] == [7, 9]
-    assert "line 2 is no anchor" in caplog.text
+    assert "line 2 is not an anchor" in caplog.text
 
 
 def test_anchors_that_cannot_be_written_follow_later(tmp_path: Path) -> None:

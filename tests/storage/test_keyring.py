@@ -155,5 +155,5 @@ def test_error_of_a_ring_is_a_sentence(tmp_path: Path) -> None:
     """Whatever the file is, the answer says what it should be."""
     for content in (b"", b"[]", b'{"keys": {"a": {}}}', b'{"keys": {"a": {"public": "00"}}}'):
         (tmp_path / "ring").write_bytes(content)
-        with pytest.raises(ConfigurationError, match="is no ring of keys"):
+        with pytest.raises(ConfigurationError, match="not a ring of keys"):
             load_ring(tmp_path / "ring")

@@ -159,8 +159,8 @@ class Gate:
         self.refused += 1
         if self.refused & (self.refused - 1) == 0:
             log.warning(
-                "order %s refused at the gate, %d so far: %s; if it was nobody of the house, see "
-                "who may publish orders in the broker's access list",
+                "order %s refused at the gate, %d so far: %s; if nobody of the house gave it, "
+                "check in the broker's access list who may publish orders",
                 ascii(name[:64]),
                 self.refused,
                 error,

@@ -71,7 +71,7 @@ class Users(_Strict):
     def with_user(self, name: str, user: User) -> Users:
         """Return the users with one added; ConfigurationError when the name is none or taken."""
         if name in self.users:
-            raise ConfigurationError(f"'{name}' is a user already; remove that one first")
+            raise ConfigurationError(f"'{name}' is already a user; remove that one first")
         try:
             return Users(users={**self.users, name: user})
         except ValidationError as error:
@@ -80,7 +80,9 @@ class Users(_Strict):
     def without(self, name: str) -> Users:
         """Return the users with one removed; ConfigurationError when there is none such."""
         if name not in self.users:
-            raise ConfigurationError(f"there is no user '{name}'; see shoe-reader users list")
+            raise ConfigurationError(
+                f"there is no user '{name}'; shoe-reader users list shows them"
+            )
         return Users(users={key: user for key, user in self.users.items() if key != name})
 
 
@@ -96,7 +98,7 @@ def load_users(path: Path) -> Users:
     refuse_others_file(path, "[orders] users")
     if stat.st_mode & 0o022:
         raise ConfigurationError(
-            f"{path}: others may write to it, and so make themselves users; chmod go-w {path}"
+            f"{path}: others may write to it, and so add themselves as users; chmod go-w {path}"
         )
     if len(text) > FILE_LIMIT:
         raise ConfigurationError(f"{path}: longer than {FILE_LIMIT} bytes; is it a users file?")
@@ -106,7 +108,8 @@ def load_users(path: Path) -> Users:
         fault = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in fault["loc"]) or "(whole file)"
         raise ConfigurationError(
-            f"{path}: {where}: {fault['msg']}; mend it, or make it again with shoe-reader users add"
+            f"{path}: {where}: {fault['msg']}; correct it, or make a new one with shoe-reader "
+            "users add"
         ) from error
 
 
@@ -173,4 +176,4 @@ def load_credential(path: Path) -> Credential:
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ConfigurationError(f"{path}: is no key file; {cure}") from None
+        raise ConfigurationError(f"{path}: not a key file; {cure}") from None

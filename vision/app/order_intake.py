@@ -78,7 +78,7 @@ class OrderIntake:
             try:
                 self._check_next()
             except Exception:  # a defect of ours must not end the taking of orders for good
-                log.exception("an order could not be checked, and is left; report this")
+                log.exception("an order could not be checked and was dropped; report this")
             self._stopping.wait(PAUSE_S)
 
     def _sort(self) -> None:

@@ -48,8 +48,8 @@ def layout_of(config: TableConfig) -> Image | None:
     image = open_picture(Path(path))
     if image is None or image.shape[:2] != (config.camera.height, config.camera.width):
         raise ConfigurationError(
-            f"view.layout: {path} is no picture of {config.camera.width} x {config.camera.height} "
-            "px; calibrate the table again, or leave the key empty"
+            f"view.layout: {path} is not a picture of {config.camera.width} x "
+            f"{config.camera.height} px; calibrate the table again, or leave the key empty"
         )
     return image
 

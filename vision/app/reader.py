@@ -271,7 +271,10 @@ def notify(words: str) -> None:
             # A name that begins with @ is of Linux's abstract sockets.
             wire.sendto(words.encode(), "\0" + address[1:] if address[0] == "@" else address)
     except OSError as error:
-        log.warning("systemd does not hear us: %s; see NotifyAccess= in the unit", error)
+        log.warning(
+            "systemd does not receive the reader's reports: %s; see NotifyAccess= in the unit",
+            error,
+        )
 
 
 def _evidence_recorder(config: TableConfig, destinations: Destinations) -> EvidenceRecorder:

@@ -85,12 +85,12 @@ def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) ->
     except BrokenChainError as error:
         raise OutsideError(
             f"the log {path} was changed: {error}; keep it as evidence, run shoe-reader audit on "
-            "it, and restore a back-up or go on from it with shoe-reader log begin"
+            "it, and restore a backup or continue from it with shoe-reader log begin"
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise OutsideError(
             f"the log {path} holds what this version of shoe-reader does not know ({error}); start "
-            "it with the version that wrote it (its status messages name it), or go on in a new "
+            "it with the version that wrote it (its status messages name it), or continue in a new "
             "log with shoe-reader log begin"
         ) from error
     return standing

@@ -65,7 +65,7 @@ def _other_log(last: Anchored, held: str, log: Path, file: Path) -> OutsideError
     return OutsideError(
         f"the log {log} is not the one that was signed {iso(last.at)}: {which} {fault}. It was "
         "changed, or an older copy was put back. Keep it as evidence and run shoe-reader audit on "
-        f"it with --anchors {file}; if you restored a back-up yourself, go on from it with "
+        f"it with --anchors {file}; if you restored a backup yourself, continue from it with "
         "shoe-reader log begin"
     )
 
@@ -94,7 +94,7 @@ def refuse_unsigned(log: Path, signer: LogSigner | None, register: Register) -> 
     if signer is None and register.key:
         raise ConfigurationError(
             f"[log] signing_key: {log} is signed by key {register.key}, and what comes after would "
-            "not be; name the key, or go on in a new log with shoe-reader log begin"
+            "not be; name the key, or continue in a new log with shoe-reader log begin"
         )
 
 

@@ -184,7 +184,7 @@ def _taken_over(path: Path, signer: LogSigner | None, named: tuple[Hold, ...] | 
                 "with --hold SHOE:COUP (coup 0: the whole shoe), or give --no-holds where there "
                 "is none"
             ) from error
-        log.warning("%s cannot be read; make sure that every coup under hold was named", path)
+        log.warning("%s cannot be read; check that every coup under legal hold is named", path)
         return Register(holds=tuple(sorted({*named})))
     ordered = {
         Hold(str(event["shoe"]), int(event["coup"]))
@@ -223,7 +223,7 @@ def _fold_in(path: Path) -> None:
     except sqlite3.Error as error:
         raise OutsideError(
             f"the log {path} cannot be closed: {error}; keep a copy of it and of its -wal file, "
-            "and put a back-up back with shoe-reader log restore"
+            "and put a backup back with shoe-reader log restore"
         ) from error
     finally:
         db.close()

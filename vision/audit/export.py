@@ -233,7 +233,7 @@ def _names(path: Path) -> list[str]:
         names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise OutsideError(f"{twice} stands twice in the export: other programs may read another")
+        raise OutsideError(f"{twice} stands twice in the export: programs may read different ones")
     return names
 
 
@@ -241,13 +241,13 @@ def _compare_files(root: Traversable, names: list[str], receipt: dict[str, objec
     """Hold the files against the receipt: none more, none less, none changed."""
     listed = receipt.get("files")
     if not isinstance(listed, dict):
-        raise OutsideError(f"{RECEIPT} has no list of files: it was changed")
+        raise OutsideError(f"{RECEIPT} lists no files: it was changed")
     more = sorted(set(names) - {RECEIPT, *listed})
     if more:
-        raise OutsideError(f"{more[0]} was put in: the receipt does not list it")
+        raise OutsideError(f"{more[0]} was inserted: the receipt does not list it")
     gone = sorted(set(listed) - set(names))
     if gone:
-        raise OutsideError(f"{gone[0]} was taken out: the receipt lists it")
+        raise OutsideError(f"{gone[0]} was removed: the receipt lists it")
     for name, digest in sorted(listed.items()):
         if PurePosixPath(name).name == RECORDS:
             continue  # the chain says at which record it was changed
@@ -299,7 +299,7 @@ def _read_receipt(root: Traversable, path: Path) -> dict[str, object]:
         int(receipt["first"]), str(receipt["before"])
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise OutsideError(
-            f"{path} is no export of a log: its {RECEIPT} is missing or was changed; give what "
+            f"{path} is not an export of a log: its {RECEIPT} is missing or was changed; give what "
             "shoe-reader log export wrote"
         ) from error
     found: dict[str, object] = receipt

@@ -43,8 +43,8 @@ def compare_pair(first: Iterable[Record], second: Iterable[Record]) -> OneHistor
             if (one.number, one.hash) != (other.number, other.hash):
                 raise OutsideError(
                     f"record {one.number} is another in each log: they are two histories. Keep "
-                    "both as evidence; what the boards were told is in the one whose messages "
-                    "they have"
+                    "both as evidence; the boards show the one whose messages they "
+                    "have"
                 )
             found.common += 1
         else:

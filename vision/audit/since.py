@@ -42,7 +42,7 @@ def parse_ended(text: str) -> Ended:
     number, _, digest = text.partition(":")
     if not number.isdecimal() or len(digest) != len(GENESIS):
         raise ConfigurationError(
-            f"--since {text}: is no record with its hash; give the NUMBER:HASH that the former "
+            f"--since {text}: not a record with its hash; give the NUMBER:HASH that the former "
             "audit printed"
         )
     return Ended(int(number), digest)
@@ -83,12 +83,12 @@ def _confirmed(records: Iterator[Record], ended: Ended) -> Iterator[Record]:
             confirmed = True
             if record.hash != ended.hash:
                 raise OutsideError(
-                    f"record {ended.number} is not what the former audit ended with: a record up "
-                    "to it was changed; audit the whole log, without --since"
+                    f"record {ended.number} is not the record with which the former audit ended: "
+                    "a record up to it was changed; audit the whole log, without --since"
                 )
         yield record
     if not confirmed:
         raise OutsideError(
             f"record {ended.number}, with which the former audit ended, is missing: the log was "
-            "cut or is another one; keep it, and compare with a back-up"
+            "cut or is another one; keep it, and compare with a backup"
         )

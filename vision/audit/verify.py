@@ -193,7 +193,7 @@ class Auditor:
         if self._trust.keys and self._signs:
             raise OutsideError(
                 f"record {number} says that records were pruned, but no signature by a given key "
-                "follows it at once: they were taken out by somebody who has not the key; "
+                "follows it at once: they were removed without the key; "
                 f"{_stretch(found, number)}"
             )
         found.unsealed.append(number)
@@ -288,8 +288,8 @@ class Auditor:
             if anchor.number < found.last.number and anchor.number not in self._anchored:
                 raise OutsideError(
                     f"record {anchor.number + 1} is not the signature that was made of the record "
-                    "before it: signatures were taken out; keep the log as evidence, and compare "
-                    "it with a back-up"
+                    "before it: signatures were removed; keep the log as evidence, and compare "
+                    "it with a backup"
                 )
             found.elsewhere += 1
             if trust.keys and (found.signed is None or found.signed.number < anchor.number):
@@ -311,7 +311,7 @@ def _take_order(found: Found, taken: Taken) -> None:
 
 def _forged(found: Found, anchor: Anchored, number: int) -> OutsideError:
     return OutsideError(
-        f"record {number} is not what was signed {iso(anchor.at)}: the chain was made again; "
+        f"record {number} is not what was signed {iso(anchor.at)}: the chain was computed again; "
         f"{_stretch(found, number)}"
     )
 
@@ -337,13 +337,13 @@ def demand_signature(found: Found) -> None:
         others = f" (it is signed by {', '.join(found.unproved)})" if found.unproved else ""
         raise OutsideError(
             f"no anchor by the given key covers this log{others}: it is another key, or the "
-            "anchors were taken out and the chain made again"
+            "anchors were removed and the chain was computed again"
         )
     if found.unsigned is not None:
         raise OutsideError(
             f"record {found.unsigned} begins or ends a run or a shoe and was not signed, though "
-            f"the log was up to record {found.signed.number}: it was put in, or signatures were "
-            "taken out; compare with the anchors kept elsewhere (--anchors)"
+            f"the log was up to record {found.signed.number}: it was inserted, or signatures were "
+            "removed; compare with the anchors kept elsewhere (--anchors)"
         )
 
 
@@ -434,7 +434,7 @@ def _gap_words(found: Found, trust: Trust) -> Iterator[str]:
     if found.unsealed:
         yield (
             f"NOT PROVEN: the prunings of records {', '.join(map(str, found.unsealed))} were not "
-            "signed at once: the log was not signed then; compare with a back-up or an export made "
+            "signed at once: the log was not signed then; compare with a backup or an export made "
             "before them"
         )
     elif found.gaps and not trust.keys:

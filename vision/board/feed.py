@@ -277,7 +277,7 @@ class _Link:
             except (OSError, ValueError) as error:
                 self.complaint = explain_error(error, address)
             except Exception as error:  # whatever it is, the next connection may be good
-                log.exception("the link of the boards to the broker failed; it is made anew")
+                log.exception("the boards lost the connection to the broker; reconnecting")
                 self.complaint = f"the link to the broker failed: {error!r}"
             self._connected.clear()
             goes_home, self._goes_home = self._goes_home, False
@@ -293,7 +293,7 @@ class _Link:
                 self._patience_s = SILENT_S
             if self._endpoint.others and now - self._heard_s > self._patience_s:
                 self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
-                self.complaint = f"the broker at {self._endpoint} tells nothing of any table"
+                self.complaint = f"the broker at {self._endpoint} publishes no table"
                 break
             self._goes_home = (
                 self._endpoint != self._home

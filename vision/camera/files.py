@@ -262,7 +262,7 @@ def picture_files(folder: Path) -> list[Path]:
     forms = {re.sub("[0-9]+", "0", path.stem.casefold()) for path in names}
     if len(names) > 1 and (len(forms) > 1 or "0" not in min(forms)):
         log.warning(
-            "%s: the names of the pictures do not say their order, which is guessed: from %s to "
+            "%s: the names of the pictures do not give their order, which is guessed: from %s to "
             "%s; number them if that is wrong",
             folder,
             names[0].name,

@@ -128,8 +128,8 @@ def open_source(
 def _check_scheme(source: str) -> None:
     if "://" in source and scheme_of(source) not in PROTOCOLS:
         raise ConfigurationError(
-            f"camera.source: '{scheme_of(source)}://' is no kind of address that a camera has; "
-            f"give one that begins with {', '.join(PROTOCOLS)}"
+            f"camera.source: '{scheme_of(source)}://' is not a camera address; give one "
+            f"that begins with {', '.join(PROTOCOLS)}"
         )
 
 

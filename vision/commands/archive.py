@@ -190,9 +190,7 @@ def _audit(logs: Sequence[Path], trust: Trust) -> None:
 
 def _prune(args: argparse.Namespace) -> int:
     if not args.days or args.days < 0:
-        raise ConfigurationError(
-            "archive prune: nothing says what is old; give --days N, the days that are kept"
-        )
+        raise ConfigurationError("archive prune: no age is given; give --days N, the days to keep")
     engine, shown = open_named(args.archive)
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")

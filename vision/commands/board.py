@@ -57,7 +57,7 @@ def _loaded(path: Path) -> TableConfig:
     config = load(path)
     if config.broker.kind == "none":
         raise ConfigurationError(
-            f"{path}: broker.kind: is 'none', but a board learns everything from the broker; "
+            f"{path}: broker.kind: is 'none', but a board needs a broker; "
             "set it to 'external' (or 'embedded' on the reader's machine)"
         )
     return config
@@ -68,8 +68,8 @@ def _check_broker(configs: list[TableConfig], paths: list[Path]) -> None:
     for config, path in zip(configs, paths, strict=True):
         if (config.broker.host, config.broker.port) != (first.host, first.port):
             raise ConfigurationError(
-                f"{path}: broker.host, broker.port: one board server listens to one broker, that "
-                f"of {paths[0]}; give tables of another broker a board server of their own"
+                f"{path}: broker.host, broker.port: one board server has one broker, that of "
+                f"{paths[0]}; give tables of another broker a board server of their own"
             )
 
 

@@ -132,7 +132,7 @@ def _camera(config: TableConfig) -> Iterator[str]:
     config.camera.check_size(shot.frame)
     reason = blind_reason(shot.frame.image)
     if reason:
-        raise OutsideError(f"{source}: {reason}; mend light, lens or position")
+        raise OutsideError(f"{source}: {reason}; improve the light, refocus, or move the camera")
     yield f"{source}: {config.camera.width} x {config.camera.height} px"
 
 
@@ -186,7 +186,7 @@ def _broker(config: TableConfig) -> Iterator[str]:
     broker = config.broker
     match broker.kind:
         case "none":
-            yield "none: nobody is told"
+            yield "none: messages go nowhere"
         case "embedded":
             if _running(config):
                 yield f"embedded, run by the reader that runs now, port {broker.port}"
@@ -214,7 +214,7 @@ def _store(config: TableConfig) -> Iterator[str]:
     for server, version in versions.items():
         if version < LEAST_SERVER:
             yield (
-                f"{server}: nats-server {dotted(version)} has known holes in its security; install "
+                f"{server}: nats-server {dotted(version)} has known vulnerabilities; install "
                 f"{dotted(LEAST_SERVER)} or later, from the project itself"
             )
 
@@ -251,8 +251,8 @@ def _health(config: TableConfig) -> Iterator[str]:
     figures = ask(metrics.host, metrics.port)
     if figures["health_age_s"] > STALE_S:
         raise OutsideError(
-            f"the reader has said nothing for {figures['health_age_s']:.0f} s; look at its log, "
-            "and start it again"
+            f"the reader has published nothing for {figures['health_age_s']:.0f} s; read its log "
+            "and restart it"
         )
     yield from health_lines(figures)
 

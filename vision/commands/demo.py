@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Deal, read, publish and show; ends by itself unless it is to loop, or in a terminal."""
     if args.coups < 1:
-        raise ConfigurationError(f"--coups {args.coups}: deal at least one")
+        raise ConfigurationError(f"--coups {args.coups}: give at least 1")
     if args.speed <= 0:
         raise ConfigurationError(f"--speed {args.speed}: give a factor above 0, or --fast")
     dealt = _film(args.folder, args.coups, args.seed)

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if enrolled.why:
         raise OutsideError(
             f"the deck is not armed at an error of {config.reader.error_bound:g}: {enrolled.why}. "
-            "Mend the lamp, the focus or the deck and enrol again"
+            "Improve the lamp, the focus or the deck and enrol again"
         )
     print(f"armed at an error of {config.reader.error_bound:g}")
     print(f'to read with it, set in {args.table}: [deck] path = "{out}"')

@@ -81,7 +81,7 @@ def _revoke(args: argparse.Namespace) -> None:
     path = _ring_path(args)
     name = fingerprint(load_public(args.file))
     if not args.why:
-        raise ConfigurationError("keys revoke: give --why, for whoever audits")
+        raise ConfigurationError("keys revoke: give --why, the reason for the auditor")
     save_ring(path, changed(load_ring(path), name, revoked=now_ms(), why=args.why))
     print(f"{path}: key {name} is revoked; what it signed counts only under a later good key")
 
@@ -105,4 +105,4 @@ def _moment(text: str | None) -> int | None:
     try:
         return None if text is None else unix_ms(text)
     except ValueError as error:
-        raise ConfigurationError(f"'{text}' is no time; write 2026-11-21T00:00:00Z") from error
+        raise ConfigurationError(f"'{text}' is not a time; write 2026-11-21T00:00:00Z") from error

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--decks: is {args.decks}; write a whole number from 1 to 12")
     gone = _gone(args.gone)
     if gone and args.guide:
-        raise ConfigurationError("--guide: is of a full shoe; leave out --gone")
+        raise ConfigurationError("--guide: needs a full shoe; leave out --gone")
     names = args.profile or profile_names()
     print("\n\n".join(_told(load_profile(name), args, gone) for name in names))
     return 0

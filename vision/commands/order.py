@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         order_fields(json.dumps(signed).encode())
     except RefusedError as error:
-        raise ConfigurationError(f"{args.order}: {error}; mend the field") from error
+        raise ConfigurationError(f"{args.order}: {error}; correct the field") from error
     answer = _ask(config, prefix, args.order, signed)
     if not answer["accepted"]:
         raise OutsideError(f"the order was refused: {answer['why']}")
@@ -128,7 +128,9 @@ def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[st
     client.loop_start()
     try:
         if not listening.wait(ANSWER_S):
-            raise OutsideError(f"the broker at {endpoint} lets us hear no answers; see its rights")
+            raise OutsideError(
+                f"the broker at {endpoint} sends no answers to this account; check its access list"
+            )
         client.publish(prefix + name, json.dumps(signed), qos=1)
         return _answer(answers, str(signed.get("ref", "")), endpoint)
     finally:

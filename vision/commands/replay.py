@@ -97,8 +97,8 @@ def _agrees_with_itself(log: Path) -> str:
     for content, session, messages in replayed(log):
         if not is_what_was_said(messages, content):
             raise OutsideError(
-                f"{log}: record {content['n']}: this version says something else than was said "
-                "then; replay it with the version that wrote it"
+                f"{log}: record {content['n']}: this version gives other messages than the log; "
+                "replay it with the version that wrote it"
             )
         count += len(messages)
         if rows is not None:

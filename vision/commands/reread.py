@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
     unread = [each.recording.name for each in found if each.error]
     if unread:
         raise OutsideError(
-            f"not read: {', '.join(unread)}; what was read is kept: mend the cause above and give "
-            "the same command again"
+            f"not read: {', '.join(unread)}; what was read is kept: remove the cause above and "
+            "repeat the command"
         )
     return 0
 

@@ -38,9 +38,7 @@ def run(args: argparse.Namespace) -> int:
     config = load(args.table)
     path = Path(config.log.path)
     if path.exists():
-        raise ConfigurationError(
-            f"{path} is there: move it away first, and keep it as evidence of what happened"
-        )
+        raise ConfigurationError(f"{path} is there: move it away first and keep it as evidence")
     try:
         found = audit(read_log(args.backup), Trust())
     except BrokenChainError as error:

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         config = with_source(config, args.source)
     live = is_live(config.camera.source)
     if live and args.fast:
-        raise ConfigurationError("--fast: a live source cannot be hurried; leave it out")
+        raise ConfigurationError("--fast: a live source runs in real time; leave --fast out")
     publish = not args.no_broker and config.broker.kind != "none"
     destinations = Destinations(args.log or _log(config, live=live), args.messages, publish=publish)
     if args.draw is None:

@@ -190,8 +190,8 @@ def _second_factor(args: argparse.Namespace) -> None:
     code = _asked_line("The code that it shows: ").replace(" ", "")
     if not code.isascii() or not step_of(secret, code, time.time()):
         raise ConfigurationError(
-            "that is not the code of now; compare the clocks of the telephone and of this machine, "
-            "and begin again; nothing was changed"
+            "the code is wrong or has expired; compare the clocks of the telephone and of this "
+            "machine, and try again; nothing was changed"
         )
     codes = new_recovery_codes()
     change_account(path, args.name, lambda account: enrolled(account, secret, codes))
@@ -211,7 +211,9 @@ def _check_password(args: argparse.Namespace) -> None:
 def _password(args: argparse.Namespace) -> None:
     user = load_users(args.file).users.get(args.name)
     if user is None or user.may_act_for:
-        raise ConfigurationError(f"'{args.name}' is no person in {args.file}; see users list")
+        raise ConfigurationError(
+            f"'{args.name}' is not a person of {args.file}; shoe-reader users list shows them"
+        )
     password = _asked()
     path = _passwords(args)
     save_password(path, args.name, password)
@@ -224,7 +226,7 @@ def _asked() -> str:
         return sys.stdin.readline().rstrip("\n")
     password = getpass.getpass("Password: ")
     if getpass.getpass("Once more: ") != password:
-        raise ConfigurationError("the two were not the same; nothing was changed")
+        raise ConfigurationError("the two passwords differ; nothing was changed")
     return password
 
 
@@ -262,7 +264,9 @@ def _remove(args: argparse.Namespace) -> None:
 def _file_name(name: str) -> str:
     """Return a name that can be a file's; ConfigurationError when it cannot."""
     if "/" in name or "\0" in name or name.startswith((".", "-")):
-        raise ConfigurationError(f"'{name}': cannot be a file's name; give the secret's with --key")
+        raise ConfigurationError(
+            f"'{name}': not a valid file name; name the secret key's file with --key"
+        )
     return name
 
 

@@ -76,7 +76,7 @@ def captured_in(path: Path) -> Captured:
 def _deck(path: Path, found: DeckFile) -> Deck:
     faces, backs, alike = (_part(path, found.arrays, name) for name in ("faces", "backs", "alike"))
     if len(faces) != FACES or len(alike) < FACES + bool(len(backs)):
-        raise ConfigurationError(f"{path}: is no deck of 52 cards; run `shoe-reader enrol`")
+        raise ConfigurationError(f"{path}: not a deck of 52 cards; run `shoe-reader enrol`")
     return Deck(faces, backs, alike)
 
 

@@ -194,7 +194,7 @@ def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.Inference
     except _ONNX_ERRORS as error:
         if NONE in str(error):
             raise ConfigurationError(
-                f"{path}: keeps its weights in files of its own, which no hash covers; save the "
+                f"{path}: has its weights in separate files, which no hash covers; save the "
                 "model as one file"
             ) from None
         raise ConfigurationError(f"{path}: not a usable ONNX model: {_first_line(error)}") from None
@@ -293,7 +293,7 @@ def open_symbols(path: Path) -> tuple[PlaceTable, str]:
         table = PlaceTable.of(tomllib.loads(content.decode())["symbols"])
     except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(
-            f"{path} is no table of symbols: {error}; install shoe-reader again"
+            f"{path} is not a table of symbols: {error}; install shoe-reader again"
         ) from error
     return table, hashlib.sha256(content).hexdigest()
 

@@ -226,9 +226,7 @@ class Channel:
             try:
                 self._attempt()
             except Exception:  # a defect of ours must not end the connection for good
-                log.exception(
-                    "the connection for %s failed; it is made again, report this", self._name
-                )
+                log.exception("the connection for %s failed; reconnecting; report this", self._name)
             # A broker that accepts us and drops us at once must not be hammered.
             if time.monotonic() - began > LAST_DELAY_S:
                 delay = FIRST_DELAY_S

@@ -37,7 +37,7 @@ def version_of(server: str) -> Version:
         return tuple(int(part) for part in text.partition("-")[0].split("."))
     except (ValueError, KeyError, TypeError) as error:
         raise OutsideError(
-            f"what answers at {server} is no nats-server; correct [standby] servers (the port of "
+            f"the server at {server} is not a nats-server; correct [standby] servers (the port of "
             "clients, not that of MQTT)"
         ) from error
 

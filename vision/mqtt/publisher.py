@@ -312,4 +312,4 @@ class Publisher:
         """Log the first, second, fourth, eighth: a flood must not fill the log."""
         self._dropped += 1
         if self._dropped & (self._dropped - 1) == 0:
-            log.warning("%d commands dropped so far: %d others waited", self._dropped, INBOX_SIZE)
+            log.warning("%d orders dropped so far: %d others waited", self._dropped, INBOX_SIZE)

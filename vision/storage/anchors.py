@@ -61,7 +61,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
     if not private:
         raise ConfigurationError(
             f"[log] signing_key: {path} can be read by others, so anyone "
-            f"could sign: chmod 600 {path}; if others had the chance, make another key"
+            f"could sign: chmod 600 {path}; if others may have read it, make another key"
         )
     try:
         key = serialization.load_pem_private_key(content, password=None)
@@ -161,8 +161,8 @@ class LogSigner:
                 os.fsync(file.fileno())
         except OSError as error:
             log.warning(
-                "cannot write the anchors to %s: %s; they are in the log, and are written there "
-                "with the next one: make room or correct [log] anchors",
+                "cannot write the anchors to %s: %s; they are in the log and will be written there "
+                "with the next one: free space or correct [log] anchors",
                 self.file,
                 error.strerror,
             )
@@ -218,7 +218,9 @@ def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
         try:
             yield anchor_from(json.loads(line))
         except (ValueError, KeyError, TypeError):
-            log.warning("%s: line %d is no anchor: torn by a power cut, or changed", path, number)
+            log.warning(
+                "%s: line %d is not an anchor: torn by a power cut, or changed", path, number
+            )
 
 
 def anchor_from(data: dict[str, object]) -> tuple[str, str, Anchored]:

@@ -86,7 +86,7 @@ class EvidenceStore:
         self._sizes: dict[str, int] = {}
 
     def keep(self, kept: EvidenceKept, content: bytes) -> EvidenceKept:
-        """Write a piece; return it with its hash once it is sure to be there. WriteError."""
+        """Write a piece; return it with its hash once it is known to be there. WriteError."""
         digest = hashlib.sha256(content).hexdigest()
         kept = replace(kept, sha256=digest, size=len(content))
         path = self.folder / file_name(kept)

@@ -55,7 +55,7 @@ def load_ring(path: Path) -> Ring:
             f"cannot read the ring {path}: {error.strerror}; {cure}"
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"{path} is no ring of keys ({error}); {cure}") from error
+        raise ConfigurationError(f"{path} is not a ring of keys ({error}); {cure}") from error
 
 
 def _key(entry: dict[str, Any]) -> RingKey:
@@ -82,7 +82,7 @@ def added(ring: Ring, key: RingKey) -> Ring:
     """Return the ring with a key more; ConfigurationError when it is there already."""
     name = fingerprint(key.key)
     if name in ring:
-        raise ConfigurationError(f"key {name} is in the ring already")
+        raise ConfigurationError(f"key {name} is already in the ring")
     return {**ring, name: key}
 
 

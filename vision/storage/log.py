@@ -352,7 +352,7 @@ class Store:
         if identity(self.header) != identity({"version": LOG_VERSION, **header}):
             raise ConfigurationError(
                 f"[log] path: {self._db.path} is the log of another table or of other rules; give "
-                "this table its own file, or go on in a new log with shoe-reader log begin"
+                "this table its own file, or continue in a new log with shoe-reader log begin"
             )
         return last[0][0], last[0][1]
 
@@ -373,8 +373,8 @@ class Store:
         except DamagedMessageError as error:
             self._damage = (
                 f"the log {self._db.path} is damaged: {error}; nothing more is said from it. Keep "
-                "a copy, test the disk, run shoe-reader audit on it, and restore a back-up or go "
-                "on from it with shoe-reader log begin"
+                "a copy, test the disk, run shoe-reader audit on it, and restore a backup or "
+                "continue from it with shoe-reader log begin"
             )
             raise OutsideError(self._damage) from error
 
@@ -385,8 +385,8 @@ class Store:
         except (BrokenChainError, ValueError) as error:
             raise OutsideError(
                 f"the log {self._db.path} was changed: {error}; keep it as evidence, run "
-                "shoe-reader audit on it, and restore a back-up or go on from it with shoe-reader "
-                "log begin"
+                "shoe-reader audit on it, and restore a backup or continue from it with "
+                "shoe-reader log begin"
             ) from error
 
     def __enter__(self) -> Self:

@@ -162,8 +162,8 @@ class Rows:
             if self._standing.get(topic, 0) != seq:
                 raise OutsideError(
                     f"on {topic} message {self._standing.get(topic, 0)} stands, but the log says "
-                    f"{seq}: the table of messages was changed; keep the file as evidence, and go "
-                    "on from it with shoe-reader log begin"
+                    f"{seq}: the table of messages was changed; keep the file as evidence, and "
+                    "continue from it with shoe-reader log begin"
                 )
 
     def _hold(self, message: Message, *, is_known: bool) -> None:
@@ -201,6 +201,6 @@ def compare(header: Mapping[str, Any], contents: Iterable[Mapping[str, Any]], ro
 def _forged(row: Message) -> OutsideError:
     return OutsideError(
         f"message {row.seq} on {row.topic} is not what the log says was said: the table of "
-        "messages was changed; keep the file as evidence, and go on from it with shoe-reader log "
-        "begin"
+        "messages was changed; keep the file as evidence, and continue from it with shoe-reader "
+        "log begin"
     )

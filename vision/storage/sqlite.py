@@ -112,7 +112,7 @@ CURES = {
     sqlite3.SQLITE_LOCKED: "another program holds it locked; close that program (fuser names it)",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite file; give another path, or move it away to begin "
     "a new log",
-    sqlite3.SQLITE_CORRUPT: "it is damaged; keep a copy, and put a back-up back (shoe-reader log "
+    sqlite3.SQLITE_CORRUPT: "it is damaged; keep a copy, and put a backup back (shoe-reader log "
     "restore; shoe-reader audit names the first bad record)",
     sqlite3.SQLITE_IOERR: "the disk fails or is full; look at the system log (dmesg), make room or "
     "change the disk, then start again",

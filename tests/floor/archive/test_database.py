@@ -35,7 +35,7 @@ def test_archive_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     [
         ("postgresql://a:secret@h/d", "leave the password out of the address"),
         ("mysql://h/d", "an archive is kept in SQLite or PostgreSQL"),
-        ("://", "is no SQL address"),
+        ("://", "not a valid database URL"),
     ],
 )
 def test_address_that_cannot_be_used_is_refused_with_the_cure(address: str, said: str) -> None:
@@ -53,7 +53,7 @@ def test_address_without_a_scheme_is_a_file() -> None:
 
 def test_database_that_is_away_is_an_outside_fault(tmp_path: Path) -> None:
     """No traceback, but where it should be and what to see to."""
-    with pytest.raises(OutsideError, match="see that it runs"):
+    with pytest.raises(OutsideError, match="check that it runs"):
         open_archive("postgresql://u@127.0.0.1:1/d")
     with pytest.raises(OutsideError, match="unable to open database file"):
         open_archive(str(tmp_path / "no" / "archive.sqlite"))

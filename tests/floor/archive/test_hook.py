@@ -122,8 +122,8 @@ def is_kept(topic: str) -> bool:
 @pytest.mark.parametrize(
     ("url", "secret", "said_of_it"),
     [
-        ("ftp://h/", SECRET, "is no web address"),
-        ("https://a:b@h/", SECRET, "has a password in it"),
+        ("ftp://h/", SECRET, "not a valid URL"),
+        ("https://a:b@h/", SECRET, "contains a password"),
         ("https://h/", "short", "bytes, and 24 are needed"),
         ("https://h/", "whsec_?", "is not base64"),
     ],

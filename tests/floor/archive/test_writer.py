@@ -299,7 +299,7 @@ def test_second_text_of_a_number_is_kept_as_a_conflict(
     assert writer.counts.conflicts == 2
     (apart,) = rows(engine, tables.apart)
     assert apart["payload"].encode() == good[place].payload
-    assert "look who else speaks for this table" in caplog.text
+    assert "find out who else publishes for this table" in caplog.text
 
 
 def test_order_says_whether_the_table_took_it(engine: Engine) -> None:

@@ -123,10 +123,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("tcp://scheduler.house.example:8786", "whoever reaches a scheduler"),
-        ("scheduler.house.example:8786", "whoever reaches a scheduler"),
-        ("tls://127.0.0.1:8786", "whoever reaches a scheduler"),
-        ("tcp://0.0.0.0:8786", "whoever reaches a scheduler"),
+        ("tcp://scheduler.house.example:8786", "a scheduler runs what anybody sends it"),
+        ("scheduler.house.example:8786", "a scheduler runs what anybody sends it"),
+        ("tls://127.0.0.1:8786", "a scheduler runs what anybody sends it"),
+        ("tcp://0.0.0.0:8786", "a scheduler runs what anybody sends it"),
     ],
 )
 def test_scheduler_of_the_network_is_met_with_certificates_only(address: str, words: str) -> None:

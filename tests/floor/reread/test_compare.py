@@ -96,5 +96,5 @@ def test_evening_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(
         '{"topic": "a/coup/result", "payload": {"coup": 1}}\n', "utf-8"
     )
-    with pytest.raises(OutsideError, match=r"x\.jsonl: is no log"):
+    with pytest.raises(OutsideError, match=r"x\.jsonl: not a log"):
         load_evening(tmp_path / "x.jsonl")

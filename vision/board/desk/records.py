@@ -87,7 +87,7 @@ class Records:
                 self._store.executemany("INSERT INTO record VALUES (?, ?, ?, ?)", rows)
         except sqlite3.Error as error:
             raise OutsideError(
-                f"{self._path}: {error}; see to the rights and the room of that folder"
+                f"{self._path}: {error}; check the permissions and the free space of that folder"
             ) from error
         for order in orders:
             self._send(order)
@@ -130,7 +130,7 @@ class Records:
                     look()
                 self._send_due()
             except Exception:  # whatever it is, the next look may be good
-                log.exception("records could not be sent; they are tried again")
+                log.exception("records could not be sent; retrying")
 
     def _send_due(self) -> None:
         # A table that is silent would not answer either.
@@ -209,7 +209,7 @@ def _opened(path: Path | None) -> sqlite3.Connection:
             cursor.execute("CREATE TABLE IF NOT EXISTS known (name PRIMARY KEY, state)")
     except (OSError, sqlite3.Error) as error:
         raise OutsideError(
-            f"{path}: cannot be used for what is still to be recorded: {error}; give a folder that "
+            f"{path}: cannot be used for records that wait to be sent: {error}; give a folder that "
             "this user may write to with [desk] folder"
         ) from error
     return store

@@ -82,18 +82,18 @@ class TableEditor:
         before = self._version()
         if changed.get("version") != before:
             raise ConfigurationError(
-                f"{self._path}: has changed meanwhile; load the page again, then move the places"
+                f"{self._path}: has changed meanwhile; reload the page, then move the areas"
             )
         config = load(self._path)
         view, size = config.view.table_view(), (config.camera.width, config.camera.height)
         given = changed.get("places")
         if not isinstance(given, dict) or not given:
-            raise ConfigurationError("no place was moved; drag one, then keep")
+            raise ConfigurationError("no area was moved; drag one, then save")
         moved = {name: _pixels(name, points, size) for name, points in given.items()}
         strange = moved.keys() - _areas(view).keys()
         if strange:
             raise ConfigurationError(
-                f"these are no places of this table: {sorted(strange)}; load the page again"
+                f"this table has no such areas: {sorted(strange)}; load the page again"
             )
         file = TableFile(self._path)
         file.change("view", _section({n: view.homography.to_mm(a) for n, a in moved.items()}))

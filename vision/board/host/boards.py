@@ -281,7 +281,7 @@ class _DeskServer:
         config = self._configs.get(table)
         if config is None or not Path(config.log.path).is_file():
             raise OutsideError(
-                f"the log of table {table} is not on this machine; where the reader runs, say "
+                f"the log of table {table} is not on this machine; on the reader's machine, run "
                 f"shoe-reader log export LOG OUT.zip --shoe {shoe} --coup {coup}"
             )
         log_path, folder = Path(config.log.path), config.evidence.folder
@@ -345,9 +345,9 @@ def _check_secrecy(address: BoardSection) -> None:
     here = address.host in ("localhost", "127.0.0.1", "::1")
     if not here and not address.certificate:
         raise ConfigurationError(
-            f"[board] host is {address.host}, and passwords would cross the network in clear: set "
-            "[board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks TLS, "
-            "and name it with [board] public_url and proxies"
+            f"[board] host is {address.host}, and passwords would cross the network unencrypted: "
+            "set [board] certificate and key, or serve on 127.0.0.1 behind a proxy that speaks "
+            "TLS, and name it with [board] public_url and proxies"
         )
 
 

@@ -80,7 +80,7 @@ def hashed(password: str) -> str:
     """Return the hash of a new password; ConfigurationError when it is too short or long."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise ConfigurationError(
-            f"a password has {SHORTEST} to {LONGEST} characters; take a few words"
+            f"a password has {SHORTEST} to {LONGEST} characters; use a few words"
         )
     return PasswordHasher().hash(password)
 

@@ -120,5 +120,5 @@ def _loaded(path: Path) -> dict[str, Used]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutsideError(
             f"{path}: cannot be read: {error}; without it a code could be used twice, so none is "
-            "taken: mend its rights, or remove it"
+            "taken: correct its permissions, or remove it"
         ) from error

@@ -153,7 +153,7 @@ class Sessions:
                     self._seen = _stat(self._path)
         except OutsideError as error:
             change()
-            log.warning("a restart will log everybody out: %s; see to that folder", error)
+            log.warning("a restart will log everybody out: %s; check that folder", error)
 
     def _prune(self, name: str) -> None:
         """Drop what has ended, and the oldest where one more of that name would be too many."""

@@ -165,7 +165,7 @@ def trust_of(args: argparse.Namespace) -> Trust:
     """Return what the log is held against; ConfigurationError or OutsideError."""
     anchors = () if args.anchors is None else tuple(read_anchors(args.anchors))
     if args.anchors is not None and not anchors:
-        raise OutsideError(f"{args.anchors} holds no anchor: it is another file, or was emptied")
+        raise OutsideError(f"{args.anchors} contains no anchor: it is another file, or was emptied")
     ring = {} if args.ring is None else load_ring(args.ring)
     keys = (*map(load_public, args.public_key), *(key.key for key in ring.values()))
     return Trust(keys, anchors, ring)
@@ -175,5 +175,5 @@ def broken(log: Path, error: BrokenChainError) -> OutsideError:
     """Say where the chain of a log is broken, and what is to be done."""
     return OutsideError(
         f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
-        "Keep this file as evidence and compare it with a back-up or an export"
+        "Keep this file as evidence and compare it with a backup or an export"
     )

@@ -139,7 +139,9 @@ def _check_codec() -> None:
 def _new_file(path: Path) -> IO[bytes]:
     """Make the file of a film, which must not be there yet."""
     if path.suffix.lower() != SUFFIX:
-        raise ConfigurationError(f"--draw: {path} is no MP4; give a name that ends in {SUFFIX}")
+        raise ConfigurationError(
+            f"--draw: {path} is not an MP4 file; give a name that ends in {SUFFIX}"
+        )
     try:
         return path.open("xb")
     except FileExistsError:

@@ -33,7 +33,7 @@ def _hold(text: str) -> Hold:
     shoe, _, coup = text.rpartition(":")
     if not shoe or not coup.isdecimal():
         raise ConfigurationError(
-            f"--hold {text}: is no coup; give SHOE:COUP, as in 20261121-180000:7"
+            f"--hold {text}: not a coup; give SHOE:COUP, as in 20261121-180000:7"
         )
     return Hold(shoe, int(coup))
 

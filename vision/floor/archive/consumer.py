@@ -189,8 +189,8 @@ class Consumer:
     def _lose(self, where: Where) -> Callable[[int, int], None]:
         def lose(first: int, last: int) -> None:
             log.warning(
-                "messages up to %d of table %s that never came are kept by nobody any more; load "
-                "them from a back-up of its log with shoe-reader floor archive load",
+                "messages up to %d of table %s that never arrived are no longer kept by the "
+                "table; load them from a backup of its log with shoe-reader floor archive load",
                 last,
                 where[1],
             )
@@ -219,7 +219,7 @@ class Consumer:
             return
         if time.monotonic() - self._heard_s > self._patience_s:
             self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
-            log.info("the broker at %s tells nothing of any table", self._endpoint)
+            log.info("the broker at %s publishes no table", self._endpoint)
             self._is_up = False
             client.disconnect()
 
@@ -263,7 +263,9 @@ class Consumer:
         except (OSError, ValueError) as error:
             return explain_error(error, self._endpoint)
         except Exception as error:  # a defect of ours must not end the connection for good
-            log.exception("the archive's link to the broker failed; it is made again, report this")
+            log.exception(
+                "the archive lost its connection to the broker; reconnecting; report this"
+            )
             return f"the link to the broker failed: {error!r}"
         return ended[-1]
 

@@ -80,7 +80,7 @@ def sql_address(text: str) -> str:
         url = make_url(text)
     except ArgumentError as error:
         raise ConfigurationError(
-            f"archive '{shown(text)}': is no SQL address; write sqlite:///FILE or "
+            f"archive '{shown(text)}': not a valid database URL; write sqlite:///FILE or "
             "postgresql://USER@HOST/DATABASE"
         ) from error
     if url.password:
@@ -107,12 +107,12 @@ def explained(engine: Engine) -> Iterator[None]:
     except DBAPIError as error:
         first = str(error.orig).strip().splitlines() or ["no reason given"]
         raise OutsideError(
-            f"the archive's database {engine.url.render_as_string()}: {first[0]}; see that it "
-            "runs, that this user may write to it, and that its disk has room"
+            f"the archive's database {engine.url.render_as_string()}: {first[0]}; check that it "
+            "runs, that this user may write to it, and that its disk has space"
         ) from error
     except SQLAlchemyError as error:
         raise OutsideError(
-            f"the archive's database {engine.url.render_as_string()}: {error}; see that it is an "
+            f"the archive's database {engine.url.render_as_string()}: {error}; check that it is an "
             "archive of shoe-reader"
         ) from error
 
@@ -225,6 +225,6 @@ def _migrate(engine: Engine) -> None:
             command.upgrade(config, "head")
         except CommandError as error:
             raise OutsideError(
-                f"the archive {engine.url.render_as_string()} cannot be brought up to date: "
-                f"{error}; restore a back-up of it"
+                f"the archive {engine.url.render_as_string()} cannot be updated: "
+                f"{error}; restore a backup of it"
             ) from error

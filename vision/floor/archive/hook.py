@@ -66,11 +66,11 @@ def hook_target(url: str, secret: str, *, as_cloudevents: bool) -> HookTarget:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(
-            f"[archive] hook '{url}': is no web address; write https://HOST/PATH"
+            f"[archive] hook '{url}': not a valid URL; write https://HOST/PATH"
         )
     if parts.username or parts.password:
         raise ConfigurationError(
-            "[archive] hook: has a password in it; leave it out, what is sent is signed"
+            "[archive] hook: contains a password; leave it out, every request is signed"
         )
     try:
         key = _key_of(secret)
@@ -224,7 +224,7 @@ class Hook:
                 connection.execute(once(connection, apart), kept)
         if why:
             log.error(
-                "message %d on %s is kept apart, the web hook goes on without it: %s; see to the "
+                "message %d on %s is kept apart, the web hook goes on without it: %s; check the "
                 "program there",
                 row["seq"],
                 ascii(row["topic"]),
@@ -257,6 +257,6 @@ class Hook:
             connection.close()
         words = f"{answer.status} {answer.reason}"
         if answer.status in OF_THE_MESSAGE:
-            raise RefusedError(f"the hook refused a message: {words}; see to the program there")
+            raise RefusedError(f"the hook refused a message: {words}; check the program there")
         if answer.status // 100 != 2:
-            raise OutsideError(f"the hook answered {words}; see to the program there")
+            raise OutsideError(f"the hook answered {words}; check the program there")

@@ -76,7 +76,7 @@ def _moment(name: str, text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConfigurationError(f"{name} {text}: is no day; write one as 2026-03-31") from error
+        raise ConfigurationError(f"{name} {text}: not a date; write one as 2026-03-31") from error
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 

@@ -282,8 +282,8 @@ class Writer:
             before = self._kept_texts(rows, said, source.numbering)
             if before - {said.text}:
                 log.error(
-                    "another text came before with the number %d of table %s; look who else "
-                    "speaks for this table, and hold the archive against its log",
+                    "two different messages have the number %d of table %s; find out who "
+                    "else publishes for this table, and run archive verify",
                     said.seq,
                     said.table,
                 )
@@ -355,7 +355,7 @@ class Writer:
 
     def _keep_unread(self, rows: Batch, received: Received, why: str) -> None:
         log.warning(
-            "message on %s is not of the contract: %s; it is kept apart",
+            "message on %s violates the contract: %s; it is kept apart",
             ascii(received.topic),
             ascii(why),
         )
@@ -391,7 +391,7 @@ class Writer:
             self._present[where] = newest.numbering
             log.warning(
                 "table %s numbers its messages from %d again; if its log was not lost, "
-                "look who else speaks for it",
+                "find out who else publishes for it",
                 said.table,
                 said.seq,
             )

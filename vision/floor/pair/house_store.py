@@ -166,7 +166,7 @@ class HouseStore:
         version = self._client.connected_server_version
         if (old := (version.major, version.minor, version.patch)) < LEAST_SERVER:
             log.warning(
-                "nats-server %s has known holes in its security; install %s or later, from the "
+                "nats-server %s has known vulnerabilities; install %s or later, from the "
                 "project itself",
                 dotted(old),
                 dotted(LEAST_SERVER),

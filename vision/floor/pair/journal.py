@@ -150,7 +150,7 @@ class PairJournal(Journal):
         self, entries: Sequence[Entry], after: TableSession, then: Callable[[], None]
     ) -> None:
         if not self.speaks:
-            raise OutsideError("a reader that follows writes nothing of its own; report this")
+            raise OutsideError("the standby reader must not write to the log; report this")
         with uninterrupted():
             self._session = after
             self._waiting.append((list(entries), then))

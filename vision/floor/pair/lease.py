@@ -112,7 +112,7 @@ class Lease:
                 self._unchanged_since_s = None
             except Exception:  # whatever the store holds, this reader goes on looking
                 self._unchanged_since_s = None
-                log.exception("the lease of this table failed; it is tried again, report this")
+                log.exception("the lease of this table failed; retrying; report this")
 
     def turn(self) -> None:
         """Renew the lease, or look whether it is free; AwayError."""
@@ -160,8 +160,8 @@ class Lease:
         except ValueError as error:
             self.seen = self.seen._replace(node=self.seen.node or UNKNOWN)
             log.warning(
-                "the lease of this table was written by no reader: %s; it is written again, see "
-                "who else has the account of the house's store",
+                "the lease of this table was not written by a reader: %s; it is written again; "
+                "check who else has the account of the house's store",
                 error,
             )
 

@@ -107,8 +107,7 @@ def account_of(config: TableConfig) -> HouseAccount:
     for name in (config.site, config.table):
         if "." in name:
             raise ConfigurationError(
-                f"'{name}': names of a site and a table with a standby have no dots; the house's "
-                "store takes none"
+                f"'{name}': with a standby, site and table must have no dots; rename it"
             )
     own = {"username": standby.username, "password_env": standby.password_env}
     account = endpoint_of(broker.model_copy(update=own) if standby.username else broker)

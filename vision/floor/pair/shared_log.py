@@ -177,7 +177,7 @@ class Pair:
             record = seal(0, GENESIS, {"log": {"version": LOG_VERSION, **own}})
             batch = Batch(self.node, 0, 0, GENESIS, (record.body,), record.hash)
             concurrent.futures.wait([self._store.append(batch.data(), 0)])
-        raise OutsideError("the house's store takes no records; look at the nats-servers' logs")
+        raise OutsideError("the house's store accepts no records; read the nats-servers' logs")
 
     def _stored_header(self, first: int) -> dict[str, Any]:
         found = self._retried(lambda: self._store.read(first - 1))
@@ -307,7 +307,7 @@ class Pair:
                 return ask()
             except AwayError as error:
                 why = str(error)
-        raise OutsideError(f"the house's store does not answer ({why}); see the nats-servers")
+        raise OutsideError(f"the house's store does not answer ({why}); check the nats-servers")
 
 
 def _other(batch: Batch) -> OutsideError:

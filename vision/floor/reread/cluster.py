@@ -134,8 +134,8 @@ def scheduler_at(address: str, tls: Sequence[str] | None) -> Scheduler:
     scheme, _, where = address.rpartition("://")
     if tls is None and (scheme == "tls" or urlsplit(f"//{where}").hostname not in LOOPBACK):
         raise ConfigurationError(
-            f"--scheduler {address}: whoever reaches a scheduler runs programs on its workers; "
-            "start both with certificates (dask scheduler --tls-ca-file ...), and give the address "
+            f"--scheduler {address}: a scheduler runs what anybody sends it; start "
+            "both with certificates (dask scheduler --tls-ca-file ...), and give the address "
             "as tls://HOST:PORT with --tls CA CERTIFICATE KEY"
         )
     if tls is None:

@@ -113,7 +113,7 @@ def load_evening(path: Path) -> Evening:
         ) from error
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise OutsideError(
-            f"{path}: is no log, export or messages file that this version understands ({error}); "
+            f"{path}: not a log, export or messages file that this version reads ({error}); "
             "give what run --messages wrote, or the table's .sqlite file"
         ) from error
 

@@ -117,11 +117,11 @@ def survey(url: str) -> Survey:
         frames, keys = _key_frames(container, stream, rate)
     if keys is None:
         raise OutsideError(
-            f"{shown(url)}: its time stamps go back: it is several recordings in one; part it "
-            "where each begins, and read each by itself"
+            f"{shown(url)}: its time stamps go back: the file has several recordings; "
+            "split it and read each by itself"
         )
     if not frames:
-        raise OutsideError(f"{shown(url)}: holds not one frame; record or copy it again")
+        raise OutsideError(f"{shown(url)}: contains no frame; record or copy it again")
     return Survey(digest.hexdigest(), size, str(rate), frames, keys)
 
 
@@ -223,9 +223,9 @@ def _opened(url: str, moved: Moved) -> Iterator[tuple[InputContainer, VideoStrea
             )
         except FFmpegError as error:
             raise OutsideError(
-                f"{shown(url)}: is not a film that can be opened ({error.strerror}): the recorder "
-                "did not end it in order, or it was damaged; copy it again, or have its index "
-                "repaired"
+                f"{shown(url)}: is not a film that can be opened ({error.strerror}): the "
+                "recording was cut off or damaged; copy it again, or repair its "
+                "index"
             ) from error
         with container:
             if not container.streams.video:
@@ -251,7 +251,7 @@ def _reachable(url: str) -> Iterator[None]:
     except FFmpegError as error:
         raise OutsideError(
             f"{shown(url)}: cannot be read on ({error.strerror}); copy the film again, or check "
-            "what it lies on"
+            "the disk"
         ) from error
     except OSError as error:
         raise OutsideError(

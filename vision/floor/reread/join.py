@@ -61,7 +61,7 @@ def check_fit(reads: Sequence[PieceRead]) -> None:
         if (one.end, one.seals[1]) != (other.begin, other.seals[0]):
             raise OutsideError(
                 f"pieces do not fit: one ends at frame {one.end}, the next begins at "
-                f"{other.begin}, or their pictures differ; the film cannot be sought to a frame: "
+                f"{other.begin}, or their pictures differ; the film does not seek to exact frames: "
                 "read it with --minutes 0, in one piece"
             )
 

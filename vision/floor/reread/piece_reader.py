@@ -68,7 +68,7 @@ def read_piece(piece: Piece) -> PieceRead:
     bench = bench_of(piece.table)
     if bench.identity != piece.identity:
         raise OutsideError(
-            "a worker has another program, models or rules than the one that gives the work: "
+            "a worker has another program, other models or other rules than this machine: "
             "shoe-reader check --identify prints what each has; install the same on both"
         )
     return _Reading(piece, bench).read()

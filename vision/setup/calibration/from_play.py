@@ -134,8 +134,8 @@ def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thi
     if fitted is None or len(kept) < LEAST_CARDS:
         raise OutsideError(
             f"{source}: only {len(kept)} cards were seen lying still with clear edges, "
-            f"{LEAST_CARDS} are needed: let it watch longer (--minutes), give the table more "
-            "light, or use the marker sheet"
+            f"{LEAST_CARDS} are needed: watch longer (--minutes), add light, "
+            "or use the marker sheet"
         )
     return fitted, kept
 

@@ -72,7 +72,7 @@ class Sheets:
         if self.images and image.shape != self.images[0].shape:
             raise ConfigurationError(
                 f"{name}: is {_size(image)}, but the pictures before it are "
-                f"{_size(self.images[0])}; give pictures of one camera, as the reader gets them"
+                f"{_size(self.images[0])}; give pictures of one camera, as the reader receives them"
             )
         self.images.append(image)
         try:
@@ -108,7 +108,7 @@ class Sheets:
             what = "lies flat on the table, without waves or folds"
         raise OutsideError(
             f"{self.things[worst].name}: the sheet's corners are {fitted.misfit_mm[worst]:.1f} mm "
-            f"off a flat table ({MOST_MISFIT_MM:g} mm is the limit): see that the sheet {what}; "
+            f"off a flat table ({MOST_MISFIT_MM:g} mm is the limit): check that the sheet {what}; "
             "take the picture again, or leave it out"
         )
 
@@ -188,7 +188,7 @@ def from_points(
         ) from error
     if _in_line(table[:, :2]) or _in_line(table[:, 2:]):
         raise ConfigurationError(
-            "--points: three of the four points lie on one line: choose four corners of a rectangle"
+            "--points: three of the four points lie on one line: give four corners of a rectangle"
         )
     off = np.linalg.norm(plane.to_mm(table[:, :2]) - table[:, 2:], axis=1)
     if len(pairs) > 4 and off.max() > MOST_POINT_MISFIT_MM:

@@ -240,9 +240,9 @@ class Calibration:
         self._report(f"at the slots: sure to {unsure:.2f} mm (1 sigma)")
         if unsure > MOST_UNSURE_MM:
             raise OutsideError(
-                f"the plane is sure to {unsure:.1f} mm only at the slots ({MOST_UNSURE_MM:g} mm "
-                "is the limit): add pictures with the sheet at other places, some near the slots "
-                "and some near the picture's edges; with a lens known to be good, --no-lens"
+                f"the plane is known to {unsure:.1f} mm only at the slots ({MOST_UNSURE_MM:g} mm "
+                "is the limit): add pictures with the sheet at other positions, some near the "
+                "slots and some near the picture's edges; with a lens known to be good, --no-lens"
             )
 
     # --- the table file --------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def find_hands(cards: Sequence[Card], card_mm: Size) -> _Hands:
     if not found:
         raise NotEnoughError(
             f"cards rested again and again at {len(used)} places, but no four are two hands side "
-            f"by side that were filled in {LEAST_COUPS} coups or more: let it watch longer "
+            f"by side that were filled in {LEAST_COUPS} coups or more: watch longer "
             "(--minutes), from the first card to the clearing, or mark all places with --place"
         )
     best = found[0]
@@ -209,7 +209,7 @@ def find_hands(cards: Sequence[Card], card_mm: Size) -> _Hands:
     if best.agreed < AGREED:
         raise NotEnoughError(
             "the places of the hands are known, but not in which order they are dealt: only "
-            f"{best.agreed:.0%} of {len(best.coups)} coups agree; let it watch longer (--minutes), "
+            f"{best.agreed:.0%} of {len(best.coups)} coups agree; watch longer (--minutes), "
             "or mark all places with --place"
         )
     return best

@@ -104,8 +104,8 @@ def from_marks(marks: Mapping[str, Points]) -> Places:
     missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
     if missing:
         raise ConfigurationError(
-            f"these places are not known: {', '.join(missing)}; mark each in the picture with "
-            "--place NAME=X,Y, or let them be proposed: --from-play"
+            f"these areas are unknown: {', '.join(missing)}; mark each in the picture with "
+            "--place NAME=X,Y, or propose them with --from-play"
         )
     slots = {slot: marks[slot.name] for slot in Slot}
     return Places(slots, marks["MOUTH"], marks.get("DISCARD"))

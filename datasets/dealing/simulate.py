@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("out", type=Path, metavar="OUT_DIR", help=f"folder for {VIDEO}, truth.json, table.toml")
     add("--coups", type=int, help="how many coups to deal (12)")
-    add("--seed", type=int, help="everything drawn by chance follows from it (1)")
+    add("--seed", type=int, help="the seed of everything random (1)")
     add("--dealing", choices=list(map(str, Dealing)), help="how faces are shown (face-up)")
     add("--scenario", type=Path, metavar="FILE.toml", help="coups and faults laid down")
     add("--fault-every", type=int, metavar="K", help="a fault by chance in every K-th coup")

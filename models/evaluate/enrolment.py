@@ -162,7 +162,7 @@ def enrol_on_table(deck: Deck, back: str, models: ModelSet, out: Path) -> Enroll
     """Show a deck on the enrolment table and enrol it; print what that took and found."""
     table = Table(deck, back, ENROLLED_ON, tilt=8, noise=2.5)
     watch = Watch(
-        models, table.view, CameraSection(source="", width=SIZE[0], height=SIZE[1]), print
+        models, table.view, CameraSection(source="0", width=SIZE[0], height=SIZE[1]), print
     )
     begun, used = time.monotonic(), time.process_time()
     shown = [*table.spreads(pictures=6), *table.backs(pictures=3)]

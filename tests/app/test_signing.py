@@ -145,7 +145,7 @@ def test_reader_prunes_with_its_seal(folder: Path, capsys: pytest.CaptureFixture
     assert audit(folder) == 0
     out = capsys.readouterr().out
     assert "PRUNED: records 1 to" in out
-    assert "no record was changed, taken out, put in or moved, but for what was pruned" in out
+    assert "no record was changed, removed, inserted or moved, but for what was pruned" in out
     go_on(folder)
     assert audit(folder) == 0
 

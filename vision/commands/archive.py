@@ -41,10 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         choices=("serve", "load", "verify", "prune", "forget-term"),
         help="serve TABLE.toml...: archive what all tables of the first one's house publish (name "
-        "the files of all tables with a [standby] too); load LOG...: put "
-        "what logs say into the archive; verify LOG...: hold the archive against logs; prune: "
-        "delete what is older than --days; forget-term TABLE.toml...: let whatever term the "
-        "readers of these tables name next count (stop serve first)",
+        "the files of all tables with a [standby] too); load LOG...: load "
+        "logs into the archive; verify LOG...: compare the archive with logs; prune: "
+        "delete what is older than --days; forget-term TABLE.toml...: accept the next term of "
+        "these tables' readers, whatever it is (stop serve first)",
     )
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="a table file, or logs")
     parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cloudevents", action="store_true", help="send CloudEvents 1.0 to the hook"
     )
     parser.add_argument(
-        "--json-log", action="store_true", help="log as JSON, an object a line, for a service"
+        "--json-log", action="store_true", help="log to stderr as JSON, one object a line"
     )
     parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     add_trust(parser)

@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="N:HASH",
-        help="only what came since a former audit, which ended with this record",
+        help="only the records after a former audit, which ended with this one",
     )
     parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
     parser.add_argument(
         "--pair",
         type=Path,
         metavar="LOG2",
-        help="the log of the table's other reader: one history?",
+        help="the log of the table's other reader: verify that both are one history",
     )
 
 
@@ -127,4 +127,4 @@ def _say(log: Path, found: Found, trust: Trust) -> None:
 
 def _chain_words(found: Found) -> str:
     but = ", but for what was pruned (below)" if found.gaps else ""
-    return f"the chain holds: no record was changed, taken out, put in or moved{but}"
+    return f"the chain holds: no record was changed, removed, inserted or moved{but}"

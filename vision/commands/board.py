@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
     parser.add_argument("--http-host", metavar="H", help="instead of [board] host")
     parser.add_argument(
-        "--json-log", action="store_true", help="log as JSON, an object a line, for a service"
+        "--json-log", action="store_true", help="log to stderr as JSON, one object a line"
     )
     parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")

@@ -65,14 +65,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "table's camera) while the sheet is moved about")  # fmt: skip
     add("--points", nargs="+", type=pair, metavar="X,Y=X,Y",
         help="four or more points instead of the sheet: pixels = millimetres")  # fmt: skip
-    add("--from-play", metavar="S", help="propose everything from the first hands dealt there")
+    add(
+        "--from-play",
+        metavar="S",
+        help="propose everything from the first hands dealt in this source",
+    )
     add("--minutes", type=number(0.2), default=5.0, metavar="M", help="how long to watch (5)")
     add("--place", action="append", default=[], type=place, metavar="NAME=X,Y[,DEG]",
-        help="a place's middle in the picture: a slot's name, MOUTH or DISCARD")  # fmt: skip
+        help="the pixel of an area's centre: a slot's name, MOUTH or DISCARD")  # fmt: skip
     add("--line", type=number(50), default=LINE_MM, metavar="MM",
         help="true length of the printed line (100)")  # fmt: skip
     lens = parser.add_mutually_exclusive_group()
-    lens.add_argument("--no-lens", action="store_true", help="take the lens as perfect")
+    lens.add_argument("--no-lens", action="store_true", help="assume a lens without distortion")
     lens.add_argument("--keep-lens", action="store_true", help="keep the lens of the table file")
     add("--empty", type=Path, metavar="PICTURE", help="a picture of the empty layout, to be kept")
     add("--out", type=Path, metavar="F.toml", help="write here instead of over TABLE.toml")

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
     parser.add_argument(
-        "--health", action="store_true", help="only ask the running reader how it is doing"
+        "--health", action="store_true", help="only report the health of the running reader"
     )
     parser.add_argument(
         "--identify",

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--coup", type=int, metavar="N", help="only this coup (of the last shoe that has it)"
     )
     parser.add_argument(
-        "--seq", type=int, nargs=2, metavar=("A", "B"), help="only what was said with these numbers"
+        "--seq", type=int, nargs=2, metavar=("A", "B"), help="only the messages with these numbers"
     )
     parser.add_argument(
         "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="use the networks in 8 bits, where there are such files and the processor can",
+        help="use the networks in 8 bits, where the processor supports it",
     )
     parser.add_argument("--detector", type=Path, metavar="ONNX", help="another detector")
     parser.add_argument("--classifier", type=Path, metavar="ONNX", help="another classifier")

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LOG_ITSELF,
         metavar="F",
-        help="compare with the messages file of a run, byte for byte; without F, with what the "
-        "log says was said",
+        help="compare with the messages file of a run, byte for byte; without F, with the "
+        "digests in the log",
     )
 
 

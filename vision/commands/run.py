@@ -35,23 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draw",
         type=Path,
         metavar="OUT.mp4",
-        help="also write a film of the table with what the reader makes of it drawn on: cards, "
-        "their states, explanations, events",
+        help="also write a film of the table with the reader's beliefs drawn on "
+        "it: cards, layouts, events",
     )
     parser.add_argument("--no-broker", action="store_true", help="publish to no broker")
     parser.add_argument("--fast", action="store_true", help="read a file as fast as it goes")
     parser.add_argument(
         "--json-log",
         action="store_true",
-        help="say everything on stderr as JSON, an object a line, for a service",
+        help="log to stderr as JSON, one object a line",
     )
     parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     parser.add_argument(
         "--log",
         type=Path,
         metavar="F",
-        help="the log; by default [log] path for a live source, and for a file a new log beside "
-        "it that bears the time of the run",
+        help="the log; by default [log] path for a live source, for a file a new log beside it, "
+        "named after the time of the run",
     )
 
 

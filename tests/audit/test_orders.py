@@ -44,7 +44,11 @@ class Wire:
         journal = self.journal
         journal._link = link
         journal._intake = OrderIntake(
-            link, journal.gate, refuse=journal._refuse_request, serve=journal._serve_replay
+            link,
+            journal.gate,
+            journal.inbox,
+            refuse=journal._refuse_request,
+            serve=journal._serve_replay,
         )
         journal._intake.start()
 

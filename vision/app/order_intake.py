@@ -40,17 +40,25 @@ Serve = Callable[[bytes], None]
 class OrderIntake:
     """Takes commands from a link; the orders that the gate admits wait to be taken."""
 
-    def __init__(self, link: Publisher, gate: Gate, *, refuse: Refuse, serve: Serve) -> None:
-        """Prepare; `refuse` is called for what the gate refuses, `serve` for replay requests.
+    def __init__(
+        self,
+        link: Publisher,
+        gate: Gate,
+        inbox: deque[Signed],
+        *,
+        refuse: Refuse,
+        serve: Serve,
+    ) -> None:
+        """Prepare; the `inbox` is filled, by the thread, with what the gate admits.
 
-        Both are called from the thread.
+        `refuse` is called for what it refuses, `serve` for replay requests; both from the thread.
         """
         self._link = link
         self._gate = gate
         self._refuse = refuse
         self._serve = serve
         self._waiting: OrderedDict[str, deque[Request]] = OrderedDict()
-        self._admitted: deque[Signed] = deque()
+        self._inbox = inbox
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orders", daemon=True)
         self.dropped = 0
@@ -67,8 +75,8 @@ class OrderIntake:
 
     def take(self) -> list[Signed]:
         """Return the orders admitted since the last call, at most EACH_PICTURE, oldest first."""
-        count = min(EACH_PICTURE, len(self._admitted))
-        return [self._admitted.popleft() for _ in range(count)]
+        count = min(EACH_PICTURE, len(self._inbox))
+        return [self._inbox.popleft() for _ in range(count)]
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -116,9 +124,9 @@ class OrderIntake:
             self._refuse(request, error)
 
     def _admit(self, request: Request) -> None:
-        if len(self._admitted) >= WAITING_EACH:
+        if len(self._inbox) >= WAITING_EACH:
             raise RefusedError(TOO_MANY, _ref(request))
-        self._admitted.append(self._gate.admit(request.name, request.payload))
+        self._inbox.append(self._gate.admit(request.name, request.payload))
 
 
 def _ref(request: Request) -> str:

@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.mouth.colours import Cells, KnownColours
-from vision.sight.mouth.measurement import Infer, MouthMeter, Tensor
-from vision.sight.mouth.patch import MouthPatch
+from vision.sight.mouth import Cells, Infer, KnownColours, MouthMeter, MouthPatch, Tensor
 
 # The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
 LEARN_AFTER_MS = 150

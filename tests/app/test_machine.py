@@ -17,8 +17,8 @@ from vision.app.machine import (
     ClockWatch,
     LinkWatch,
     OverloadWatch,
+    PictureLoad,
     SlowDisk,
-    Taken,
 )
 from vision.clock import SteadyClock
 from vision.game.events import Event, Noticed
@@ -137,7 +137,7 @@ def overload(
     found: list[Event] = []
     while now[0] < OVERLOAD_S + 1:
         now[0] += 1 / fps
-        found += watch.reports(7, [Taken(skipped, age_s, busy / fps)])
+        found += watch.reports(7, [PictureLoad(skipped, age_s, busy / fps)])
     return tuple(found)
 
 
@@ -174,7 +174,7 @@ def test_camera_that_is_silent_is_no_overload(away_s: float) -> None:
     watch = OverloadWatch(15.0, lambda: now[0])
     found: list[Event] = []
 
-    def pass_time(seconds: float, taken: Sequence[Taken], step_s: float) -> None:
+    def pass_time(seconds: float, taken: Sequence[PictureLoad], step_s: float) -> None:
         until = now[0] + seconds
         while now[0] < until:
             now[0] += step_s
@@ -183,8 +183,8 @@ def test_camera_that_is_silent_is_no_overload(away_s: float) -> None:
             found.extend(watch.reports(7, taken))
 
     for _ in range(4):
-        pass_time(6.0, [Taken(0, 0.02, 0.06)], 1 / 15)
+        pass_time(6.0, [PictureLoad(0, 0.02, 0.06)], 1 / 15)
         pass_time(away_s, [], 0.5)
-        found.extend(watch.reports(7, [Taken(150, 0.9, 0.06)]))
-    pass_time(11.0, [Taken(0, 0.02, 0.06)], 1 / 15)
+        found.extend(watch.reports(7, [PictureLoad(150, 0.9, 0.06)]))
+    pass_time(11.0, [PictureLoad(0, 0.02, 0.06)], 1 / 15)
     assert found == []

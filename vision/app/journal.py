@@ -49,7 +49,7 @@ from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
+from vision.mqtt.publisher import Bulk, OrderRequest, Publisher, as_it_is
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
 from vision.storage.log import Checkpoint, Entry, Store
@@ -412,7 +412,7 @@ class Journal:
         if self._link is not None:
             self._link.wake()
 
-    def _refuse_request(self, request: Request, error: RefusedError) -> None:
+    def _refuse_request(self, request: OrderRequest, error: RefusedError) -> None:
         self._refuse(request.name, error, now_ms())
 
     def _publish(self, message: Message) -> None:

@@ -136,7 +136,7 @@ class ClockWatch:
         return self._leapt.take(words if is_behind else self._leapt.reason, at)
 
 
-class Taken(NamedTuple):
+class PictureLoad(NamedTuple):
     """A picture that was looked at, how old it was, how long that took, and those skipped."""
 
     skipped: int
@@ -168,7 +168,7 @@ class OverloadWatch:
         self._begin()
         self._resumed = True
 
-    def reports(self, at: int, taken: Sequence[Taken]) -> tuple[Event, ...]:
+    def reports(self, at: int, taken: Sequence[PictureLoad]) -> tuple[Event, ...]:
         """Return the report, at `at` (Unix ms), of an overload that began or is over.
 
         `taken` are the pictures since the last call or pause.
@@ -184,7 +184,7 @@ class OverloadWatch:
 
     def _begin(self) -> None:
         self._began_s = self._clock()
-        self._taken: list[Taken] = []
+        self._taken: list[PictureLoad] = []
 
     def _judged(self, seconds: float) -> str | None:
         skipped = sum(picture.skipped for picture in self._taken)

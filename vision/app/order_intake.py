@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from vision.access.command_gate import Gate, Signed
-from vision.mqtt.publisher import Publisher, Request
+from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.wire.commands import REPLAY, RefusedError, order_fields
 
 # Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
@@ -33,7 +33,7 @@ NOBODY = ""  # the key of what none signed
 
 TOO_MANY = "too many orders wait to be carried out; give it again later"
 
-Refuse = Callable[[Request, RefusedError], None]
+Refuse = Callable[[OrderRequest, RefusedError], None]
 Serve = Callable[[bytes], None]
 
 
@@ -57,7 +57,7 @@ class OrderIntake:
         self._gate = gate
         self._refuse = refuse
         self._serve = serve
-        self._waiting: OrderedDict[str, deque[Request]] = OrderedDict()
+        self._waiting: OrderedDict[str, deque[OrderRequest]] = OrderedDict()
         self._inbox = inbox
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orders", daemon=True)
@@ -103,7 +103,7 @@ class OrderIntake:
             if len(queue) > WAITING_EACH:
                 self._drop(key, queue.popleft())
 
-    def _drop(self, key: str, request: Request) -> None:
+    def _drop(self, key: str, request: OrderRequest) -> None:
         """Leave out the oldest order of a key; who signed it hears of it."""
         self.dropped += 1
         if key != NOBODY:
@@ -123,12 +123,12 @@ class OrderIntake:
         except RefusedError as error:
             self._refuse(request, error)
 
-    def _admit(self, request: Request) -> None:
+    def _admit(self, request: OrderRequest) -> None:
         if len(self._inbox) >= WAITING_EACH:
             raise RefusedError(TOO_MANY, _ref(request))
         self._inbox.append(self._gate.admit(request.name, request.payload))
 
 
-def _ref(request: Request) -> str:
+def _ref(request: OrderRequest) -> str:
     """Return the reference of an order that is signed, by which its answer is known."""
     return str(order_fields(request.payload).get("ref", ""))

@@ -24,13 +24,13 @@ from vision.inference.load import ModelSet
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
 from vision.sight.detection.detector import Kind
+from vision.sight.detection.mouth import mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.motion_gate import MotionGate, PartGate
-from vision.sight.mouth import mouth_outline
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Input, Journal
-from vision.app.machine import ClockWatch, OverloadWatch, Taken
+from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, rules_of
 from vision.app.restore import ended_cards
 from vision.app.sight import SeenShot, SightLoop, SightSupervisor
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 COLOURS_EVERY_MS = 60_000
 
 
-class Listener(Protocol):
+class RunListener(Protocol):
     """Follows a run."""
 
     def take(self, step: Step) -> None:
@@ -71,7 +71,7 @@ class TableReader:
         self,
         config: TableConfig,
         destinations: Destinations,
-        listener: Listener,
+        listener: RunListener,
         *,
         speed: float = 1.0,
         new_shoe: bool = False,
@@ -106,7 +106,7 @@ class TableReader:
         self._clock = ClockWatch(CLOCK)
         self._sight = self._open_sight(speed)
         self._overload = OverloadWatch(config.models.looks_per_s)
-        self._taken: list[Taken] = []
+        self._taken: list[PictureLoad] = []
         self._tick_due_s = 0.0
         self._waits_until: int | None = None
         self._greys, self._colours_due = GreyPictures(), 0
@@ -226,7 +226,7 @@ class TableReader:
             return
         self._at = shot.frame.at
         self.metrics.take_frame(skipped=shot.skipped, damaged=shot.damaged, age_s=seen.age_s)
-        self._taken.append(Taken(shot.skipped, seen.age_s, seen.took_s))
+        self._taken.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
 
     def _note_colours(self, frame: Frame) -> None:
         if frame.at >= self._colours_due:

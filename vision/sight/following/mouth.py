@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.sight.detection.mouth import Cells, Infer, KnownColours, MouthMeter, MouthPatch, Tensor
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.mouth import Cells, Infer, KnownColours, MouthMeter, MouthPatch, Tensor
 
 # The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
 LEARN_AFTER_MS = 150

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.events import Slot
+from vision.sight.detection.mouth import BACK_MM, CELL_MM, HEIGHT, WIDTH, MouthPatch
 from vision.sight.geometry.plane import Homography, TableView, shared_area
-from vision.sight.mouth.patch import BACK_MM, CELL_MM, HEIGHT, WIDTH, MouthPatch
 
 from ..dealing.deal import CUT
 from ..dealing.film import Shot

@@ -14,7 +14,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from vision.sight.mouth.patch import BACK_MM, CELL_MM, HEIGHT, WIDTH
+from vision.sight.detection.mouth import BACK_MM, CELL_MM, HEIGHT, WIDTH
 
 from ..faces.registry import back_names, cut_card, deck_names, load_back, load_deck
 from ..render import clutter, hands, surfaces

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from vision.sight.mouth.patch import HEIGHT, WIDTH
+from vision.sight.detection.mouth import HEIGHT, WIDTH
 
 # Channels after each stage: chosen so that a run takes about a third of a ms of one core.
 STAGES = (24, 40, 64, 64)

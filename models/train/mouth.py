@@ -18,8 +18,7 @@ from models.networks.classifier import export_onnx
 from models.networks.mouth import MouthNet, example
 from models.train.loop import Loop, parser, train
 from models.train.sample_bank import Bank, fill
-from vision.sight.mouth.measurement import LABELS
-from vision.sight.mouth.patch import HEIGHT, WIDTH
+from vision.sight.detection.mouth import HEIGHT, LABELS, WIDTH
 
 RUNS = Path("runs/mouth")
 INPUT = "N x 9 x 56 x 80, RGB, 0 to 1: the mouth at rest, 70 ms ago and now, from straight above"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from vision.app.machine import (
     ClockWatch,
     LinkWatch,
     OverloadWatch,
+    PictureLoad,
     SlowDisk,
 )
 from vision.clock import SteadyClock
@@ -136,8 +137,7 @@ def overload(
     found: list[Event] = []
     while now[0] < OVERLOAD_S + 1:
         now[0] += 1 / fps
-        watch.note(skipped, age_s, busy / fps)
-        found += watch.reports(7)
+        found += watch.reports(7, [PictureLoad(skipped, age_s, busy / fps)])
     return tuple(found)
 
 
@@ -174,16 +174,17 @@ def test_camera_that_is_silent_is_no_overload(away_s: float) -> None:
     watch = OverloadWatch(15.0, lambda: now[0])
     found: list[Event] = []
 
-    def pass_time(seconds: float, take: Callable[[], None], step_s: float) -> None:
+    def pass_time(seconds: float, taken: Sequence[PictureLoad], step_s: float) -> None:
         until = now[0] + seconds
         while now[0] < until:
             now[0] += step_s
-            take()
-            found.extend(watch.reports(7))
+            if not taken:
+                watch.pause()
+            found.extend(watch.reports(7, taken))
 
     for _ in range(4):
-        pass_time(6.0, lambda: watch.note(0, 0.02, 0.06), 1 / 15)
-        pass_time(away_s, watch.pause, 0.5)
-        watch.note(150, 0.9, 0.06)
-    pass_time(11.0, lambda: watch.note(0, 0.02, 0.06), 1 / 15)
+        pass_time(6.0, [PictureLoad(0, 0.02, 0.06)], 1 / 15)
+        pass_time(away_s, [], 0.5)
+        found.extend(watch.reports(7, [PictureLoad(150, 0.9, 0.06)]))
+    pass_time(11.0, [PictureLoad(0, 0.02, 0.06)], 1 / 15)
     assert found == []

@@ -15,7 +15,7 @@ from vision.access.command_gate import Gate, Signed
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.order_intake import EACH_PICTURE, OrderIntake
 from vision.clock import now_ms
-from vision.mqtt.publisher import INBOX_SIZE, Publisher, Request
+from vision.mqtt.publisher import INBOX_SIZE, OrderRequest, Publisher
 from vision.wire.commands import RefusedError
 
 PREFIX = "casino/house/table/7/cmd/"
@@ -25,9 +25,9 @@ class Inbox:
     """What has come in from the broker."""
 
     def __init__(self) -> None:
-        self.waiting: deque[Request] = deque()
+        self.waiting: deque[OrderRequest] = deque()
 
-    def next_request(self, wait_s: float) -> Request | None:
+    def next_request(self, wait_s: float) -> OrderRequest | None:
         """Return the next command."""
         if not self.waiting:
             time.sleep(min(wait_s, 0.01))
@@ -48,19 +48,19 @@ class House:
         self.refused: list[str] = []
         self.served: list[bytes] = []
 
-        def refuse(_request: Request, error: RefusedError) -> None:
+        def refuse(_request: OrderRequest, error: RefusedError) -> None:
             self.refused.append(str(error))
 
         link = cast(Publisher, self.inbox)
-        self.intake = OrderIntake(link, gate, refuse=refuse, serve=self.served.append)
+        self.intake = OrderIntake(link, gate, deque(), refuse=refuse, serve=self.served.append)
 
-    def order(self, name: str, *, forged: bool = False) -> Request:
+    def order(self, name: str, *, forged: bool = False) -> OrderRequest:
         """Return an order of somebody, or one that only claims to be."""
         fields = {"by": name, "role": "inspector", "coup": 1}
         signed = self.keys[name].sign(PREFIX + "void_coup", fields, now_ms())
         if forged:
             signed["sig"] = "0" * 128
-        return Request("void_coup", json.dumps(signed).encode())
+        return OrderRequest("void_coup", json.dumps(signed).encode())
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_junk_costs_the_picture_loop_nothing(house: House) -> None:
     """Two hundred forged orders a frame, and the loop waits for none of them to be checked."""
     worst_s = 0.0
     for _ in range(30):
-        house.inbox.waiting += [Request("void_coup", b"{" * 200)] * INBOX_SIZE
+        house.inbox.waiting += [OrderRequest("void_coup", b"{" * 200)] * INBOX_SIZE
         began = time.thread_time()
         assert house.intake.take() == []
         worst_s = max(worst_s, time.thread_time() - began)
@@ -87,7 +87,7 @@ def test_junk_costs_the_picture_loop_nothing(house: House) -> None:
 @pytest.mark.parametrize("claimed", ["Bo", ""], ids=["another key", "no key"])
 def test_flood_keeps_nobody_elses_order_waiting(house: House, claimed: str) -> None:
     """Keys take turns: an order is admitted at once behind hundreds that are forged."""
-    flood = house.order("Bo", forged=True) if claimed else Request("void_coup", b"nonsense")
+    flood = house.order("Bo", forged=True) if claimed else OrderRequest("void_coup", b"nonsense")
     house.inbox.waiting += [flood] * 150
     house.inbox.waiting.append(house.order("Ann"))
     began = time.monotonic()
@@ -142,7 +142,7 @@ def test_defect_met_in_one_order_does_not_end_the_taking_of_orders(
         return admit(gate, name, payload)
 
     monkeypatch.setattr(Gate, "admit", admit_or_fail)
-    house.inbox.waiting += [Request("confirm", b"{}"), house.order("Ann")]
+    house.inbox.waiting += [OrderRequest("confirm", b"{}"), house.order("Ann")]
     wait_for(lambda: [one.fields["by"] for one in house.intake.take()] == ["Ann"])
     house.intake.stop()
     assert "report this" in caplog.text

@@ -10,7 +10,7 @@ from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
 from tests.sight.film import PLACES, Eye, Prop, Stage
-from vision.app.pipeline import SightPipeline, rules_of
+from vision.app.pipeline import CHECK_EVERY_MS, SightPipeline, rules_of
 from vision.camera.planes import Planes
 from vision.config.table import TableConfig
 from vision.game.events import CoupSeen, Event, Noticed
@@ -19,7 +19,6 @@ from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.motion_gate import QUIET_MS
-from vision.sight.quality.view import LOOK_EVERY_MS
 
 FRAME_MS = 100
 STAGE = Stage(props=[Prop(pose, Kind.FACE) for pose in PLACES.values()])
@@ -105,7 +104,7 @@ def test_still_table_is_seen_without_its_colours(monkeypatch: pytest.MonkeyPatch
     looked = sight.looked
     for frame in frames[len(frames) // 2 :]:
         sight.see(frame)
-    checks = seconds * 1000 // LOOK_EVERY_MS
+    checks = seconds * 1000 // CHECK_EVERY_MS
     mouths = seconds * 1000 // QUIET_MS
     assert checks <= len(made) <= checks + mouths + sight.looked - looked
     assert sight.looked - looked < 10

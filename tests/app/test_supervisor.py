@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.seen import out
-from vision.app.supervisor import SightSupervisor
+from vision.app.sight import SightSupervisor
 from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import CoupSeen, Event, ViewBack, ViewLost

@@ -20,7 +20,7 @@ from vision.app.journal import Destinations, Journal, Ordered
 from vision.app.order_intake import OrderIntake
 from vision.cli import main
 from vision.clock import now_ms
-from vision.mqtt.publisher import Publisher, Request
+from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.record.chain import chain_hash
 from vision.record.codec import canonical
 from vision.wire.messages import Message
@@ -33,7 +33,7 @@ class Wire:
     """A link to the broker on which orders come that a test gives."""
 
     journal: Journal
-    inbox: Queue[Request] = field(default_factory=Queue)
+    inbox: Queue[OrderRequest] = field(default_factory=Queue)
     answers: list[Message] = field(default_factory=list)
     connected: bool = False
     waiting: int = 0
@@ -44,11 +44,15 @@ class Wire:
         journal = self.journal
         journal._link = link
         journal._intake = OrderIntake(
-            link, journal.gate, refuse=journal._refuse_request, serve=journal._serve_replay
+            link,
+            journal.gate,
+            journal.inbox,
+            refuse=journal._refuse_request,
+            serve=journal._serve_replay,
         )
         journal._intake.start()
 
-    def next_request(self, wait_s: float) -> Request | None:
+    def next_request(self, wait_s: float) -> OrderRequest | None:
         """Return the next order, `None` when none comes within that time."""
         try:
             return self.inbox.get(timeout=wait_s) if wait_s else self.inbox.get_nowait()
@@ -68,7 +72,7 @@ class Wire:
         """Give an order, signed now."""
         whole = {"by": who.name, "role": "inspector", **fields}
         payload = canonical(who.sign(f"{PREFIX}cmd/{name}", whole, now_ms())).encode()
-        self.inbox.put(Request(name, payload))
+        self.inbox.put(OrderRequest(name, payload))
         self.waiting += 1
 
     def carry_out(self, at: int) -> tuple[int, int]:

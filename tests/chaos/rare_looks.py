@@ -26,7 +26,7 @@ from tests.chaos.tables import FILMS, FPS, as_dealt, deal
 from vision import cli
 from vision.app import reader
 from vision.app.pipeline import SightPipeline
-from vision.app.supervisor import SightSupervisor
+from vision.app.sight import SightSupervisor
 from vision.camera import source
 from vision.camera.files import Decoded, Lack
 from vision.camera.source import Pace, Shot

@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 
 from vision.commands.printing.odds_tables import (
-    Table,
+    TextTable,
     edge_table,
     figures_table,
     guide_html,
@@ -328,7 +328,7 @@ def test_guide_html_is_a_page_with_the_same_figures() -> None:
 
 def test_table_text_is_aligned() -> None:
     """In a terminal the first column is flush left, the others flush right."""
-    table = Table(("what", "n"), (("a", "10"), ("long name", "5")))
+    table = TextTable(("what", "n"), (("a", "10"), ("long name", "5")))
     assert table.text() == "what        n\na          10\nlong name   5"
     assert table.markdown() == "| what | n |\n| :-- | --: |\n| a | 10 |\n| long name | 5 |"
     assert "<tr><th>what</th><th>n</th></tr>" in table.html()
@@ -336,7 +336,7 @@ def test_table_text_is_aligned() -> None:
 
 def test_table_html_is_escaped() -> None:
     """No cell can bring markup of its own."""
-    assert "<td>&lt;b&gt;</td>" in Table(("a",), (("<b>",),)).html()
+    assert "<td>&lt;b&gt;</td>" in TextTable(("a",), (("<b>",),)).html()
 
 
 def test_figures_table_says_where_none_agrees() -> None:

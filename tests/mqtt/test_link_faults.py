@@ -263,6 +263,6 @@ def test_link_fault_is_an_alert_of_the_table(
     with journal_of(tmp_path / "t.sqlite", port) as journal:
         journal.start(NOON, "b1", ())
         journal.take([ShoeStarted(NOON, "s1")])
-        wait_for(lambda: journal.take(journal.link_reports(NOON)), 5)
+        wait_for(lambda: journal.take(journal.reports(NOON)), 5)
         codes = [raised.alert.code for raised in journal.table.alerts]
         assert codes == ["LINK"]

@@ -10,6 +10,7 @@ import json
 import signal
 import threading
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.mqtt.publisher import Bulk, Publisher, Request, as_it_is
+from vision.mqtt.publisher import Bulk, OrderRequest, Publisher, as_it_is
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
 from vision.storage.log import Checkpoint, Entry, Store
@@ -187,6 +188,7 @@ class Journal:
         self._refused = Burst("ORDERS", "orders refused")
         self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._link: Publisher | None = None
+        self.inbox: deque[Signed] = deque()
         self._intake: OrderIntake | None = None
 
     def _header(self, config: TableConfig, _log: Path) -> dict[str, Any]:
@@ -261,7 +263,11 @@ class Journal:
             secret=str(self._store.header["id"]),
         )
         self._intake = OrderIntake(
-            self._link, self.gate, refuse=self._refuse_request, serve=self._serve_replay
+            self._link,
+            self.gate,
+            self.inbox,
+            refuse=self._refuse_request,
+            serve=self._serve_replay,
         )
         self._link.ask_before_sending(self.may_send)
         self._link.start()
@@ -369,18 +375,16 @@ class Journal:
         return self.gate.refused + (self._intake.dropped if self._intake is not None else 0)
 
     def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the reports on the disk and on bursts of refusals since the last call."""
+        """Return the reports on the disk, on bursts of refusals, and on the link to the broker."""
         refused, before = self._orders_refused(), self._refused_before
         self._refused_before = refused
         self._refused.note(refused - before, at)
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
-        return (*self._disk.reports(at), *bursts)
-
-    def link_reports(self, at: int) -> tuple[Event, ...]:
-        """Return the reports on the link to the broker since the last call."""
+        reports = (*self._disk.reports(at), *bursts)
         if self._link is None:
-            return ()
-        return self._link_watch.reports(at, self._link.fault(), self._link.set_aside())
+            return reports
+        link = self._link_watch.reports(at, self._link.fault(), self._link.set_aside())
+        return (*reports, *link)
 
     def orders(self, at: int) -> tuple[Input, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused."""
@@ -408,7 +412,7 @@ class Journal:
         if self._link is not None:
             self._link.wake()
 
-    def _refuse_request(self, request: Request, error: RefusedError) -> None:
+    def _refuse_request(self, request: OrderRequest, error: RefusedError) -> None:
         self._refuse(request.name, error, now_ms())
 
     def _publish(self, message: Message) -> None:

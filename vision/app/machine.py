@@ -6,6 +6,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from statistics import median_high
+from typing import NamedTuple
 
 from vision.clock import AGREED_MS, DOUBTED_MS, SteadyClock
 from vision.game.conditions import Condition
@@ -134,6 +136,14 @@ class ClockWatch:
         return self._leapt.take(words if is_behind else self._leapt.reason, at)
 
 
+class PictureLoad(NamedTuple):
+    """A picture that was looked at, how old it was, how long that took, and those skipped."""
+
+    skipped: int
+    age_s: float
+    took_s: float
+
+
 class OverloadWatch:
     """Reports when pictures are taken less often, or later, than this table needs."""
 
@@ -150,24 +160,23 @@ class OverloadWatch:
         """Why the reader does not keep up, `None` while it does."""
         return self._overload.reason
 
-    def note(self, skipped: int, age_s: float, took_s: float) -> None:
-        """Note a picture that was taken, how long that took, and what was not taken before it."""
-        if self._resumed:  # what came while the source was away was not missed by the machine
-            self._resumed = False
-            return
-        self._ages.append(age_s)
-        self._skipped += skipped
-        self._busy_s += took_s
-
     def pause(self) -> None:
-        """Note that the source gives no picture: nothing can be told of the machine meanwhile."""
+        """Note that the source gives no picture, which says nothing of the machine.
+
+        Nor does the next picture: what came meanwhile was not missed by the machine.
+        """
         self._begin()
         self._resumed = True
 
-    def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the report, at `at` (Unix ms), of an overload that began or is over."""
+    def reports(self, at: int, taken: Sequence[PictureLoad]) -> tuple[Event, ...]:
+        """Return the report, at `at` (Unix ms), of an overload that began or is over.
+
+        `taken` are the pictures since the last call or pause.
+        """
+        self._taken += taken[1:] if self._resumed else taken
+        self._resumed = self._resumed and not taken
         seconds = self._clock() - self._began_s
-        if seconds < OVERLOAD_S or not self._ages:
+        if seconds < OVERLOAD_S or not self._taken:
             return ()
         reason = self._judged(seconds)
         self._begin()
@@ -175,14 +184,14 @@ class OverloadWatch:
 
     def _begin(self) -> None:
         self._began_s = self._clock()
-        self._ages: list[float] = []
-        self._skipped, self._busy_s = 0, 0.0
+        self._taken: list[PictureLoad] = []
 
     def _judged(self, seconds: float) -> str | None:
-        taken, given = len(self._ages) / seconds, (len(self._ages) + self._skipped) / seconds
-        age_s = sorted(self._ages)[len(self._ages) // 2]
-        is_busy = self._busy_s >= BUSY * seconds
-        if is_busy and taken < ENOUGH_LOOKS * min(self._looks_per_s, given) and self._skipped:
+        skipped = sum(picture.skipped for picture in self._taken)
+        taken, given = len(self._taken) / seconds, (len(self._taken) + skipped) / seconds
+        age_s = median_high(picture.age_s for picture in self._taken)
+        is_busy = sum(picture.took_s for picture in self._taken) >= BUSY * seconds
+        if is_busy and taken < ENOUGH_LOOKS * min(self._looks_per_s, given) and skipped:
             found = f"{taken:.0f} pictures a second are looked at of {given:.0f} that come"
         elif age_s > LATE_S:
             found = f"pictures are {age_s:.1f} s old when they are looked at"

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from vision.access.command_gate import Gate, Signed
-from vision.mqtt.publisher import Publisher, Request
+from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.wire.commands import REPLAY, RefusedError, order_fields
 
 # Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
@@ -33,24 +33,32 @@ NOBODY = ""  # the key of what none signed
 
 TOO_MANY = "too many orders wait to be carried out; give it again later"
 
-Refuse = Callable[[Request, RefusedError], None]
+Refuse = Callable[[OrderRequest, RefusedError], None]
 Serve = Callable[[bytes], None]
 
 
 class OrderIntake:
     """Takes commands from a link; the orders that the gate admits wait to be taken."""
 
-    def __init__(self, link: Publisher, gate: Gate, *, refuse: Refuse, serve: Serve) -> None:
-        """Prepare; `refuse` is called for what the gate refuses, `serve` for replay requests.
+    def __init__(
+        self,
+        link: Publisher,
+        gate: Gate,
+        inbox: deque[Signed],
+        *,
+        refuse: Refuse,
+        serve: Serve,
+    ) -> None:
+        """Prepare; the `inbox` is filled, by the thread, with what the gate admits.
 
-        Both are called from the thread.
+        `refuse` is called for what it refuses, `serve` for replay requests; both from the thread.
         """
         self._link = link
         self._gate = gate
         self._refuse = refuse
         self._serve = serve
-        self._waiting: OrderedDict[str, deque[Request]] = OrderedDict()
-        self._admitted: deque[Signed] = deque()
+        self._waiting: OrderedDict[str, deque[OrderRequest]] = OrderedDict()
+        self._inbox = inbox
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orders", daemon=True)
         self.dropped = 0
@@ -67,8 +75,8 @@ class OrderIntake:
 
     def take(self) -> list[Signed]:
         """Return the orders admitted since the last call, at most EACH_PICTURE, oldest first."""
-        count = min(EACH_PICTURE, len(self._admitted))
-        return [self._admitted.popleft() for _ in range(count)]
+        count = min(EACH_PICTURE, len(self._inbox))
+        return [self._inbox.popleft() for _ in range(count)]
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -95,7 +103,7 @@ class OrderIntake:
             if len(queue) > WAITING_EACH:
                 self._drop(key, queue.popleft())
 
-    def _drop(self, key: str, request: Request) -> None:
+    def _drop(self, key: str, request: OrderRequest) -> None:
         """Leave out the oldest order of a key; who signed it hears of it."""
         self.dropped += 1
         if key != NOBODY:
@@ -115,12 +123,12 @@ class OrderIntake:
         except RefusedError as error:
             self._refuse(request, error)
 
-    def _admit(self, request: Request) -> None:
-        if len(self._admitted) >= WAITING_EACH:
+    def _admit(self, request: OrderRequest) -> None:
+        if len(self._inbox) >= WAITING_EACH:
             raise RefusedError(TOO_MANY, _ref(request))
-        self._admitted.append(self._gate.admit(request.name, request.payload))
+        self._inbox.append(self._gate.admit(request.name, request.payload))
 
 
-def _ref(request: Request) -> str:
+def _ref(request: OrderRequest) -> str:
     """Return the reference of an order that is signed, by which its answer is known."""
     return str(order_fields(request.payload).get("ref", ""))

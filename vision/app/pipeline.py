@@ -22,19 +22,23 @@ from vision.game.events import Event
 from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet
 from vision.pictures import open_picture
-from vision.sight.detection.classifier import FaceCheck
+from vision.sight.detection.classifier import FaceCheck, Look
 from vision.sight.detection.detector import Kind
+from vision.sight.detection.mouth import mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
 from vision.sight.following.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.motion_gate import MotionGate, PartGate
-from vision.sight.mouth.patch import mouth_outline
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
 from vision.sight.quality.reading_trend import ReadingTrend, ReadingTrendLimits
 from vision.sight.quality.view import ViewCheck, ViewLimits
 from vision.sight.reading.faces import FaceReader
+
+# From one check of view, position and reading to the next, in ms: often enough for `[watch]
+# patience_s`. Shorter costs time only; longer, and a single bad picture decides.
+CHECK_EVERY_MS = 250
 
 
 def layout_of(config: TableConfig) -> Image | None:
@@ -85,8 +89,8 @@ class SightPipeline:
         self._detector = models.detector
         self._gate = MotionGate()
         self._mouth = MouthSight(view, models.mouth)
-        size = (self._camera.width, self._camera.height)
-        self._mouth_gate = PartGate(self._gate, mouth_outline(view), size)
+        self._size = (self._camera.width, self._camera.height)
+        self._mouth_gate = PartGate(self._gate, mouth_outline(view), self._size)
         self._mouth_values = np.zeros(0, np.float32)
         self._patches = PlacePatches(view)
         self._face_check = FaceCheck(models.classifier, view)
@@ -98,6 +102,10 @@ class SightPipeline:
         self._view_check = ViewCheck(view, view_limits)
         self._position = CameraPosition(view, position_limits, layout_of(config))
         self._trend = ReadingTrend(trend_limits)
+        self._blind: dict[str, str | None] = {}
+        self._fresh_looks: list[Look] = []
+        self._fresh_events: list[Event] = []
+        self._next_check_at = 0
         self._next_look_at = 0.0
         self._keeps_view = False
         self.looked = 0
@@ -123,30 +131,42 @@ class SightPipeline:
 
     def blind(self) -> dict[str, str | None]:
         """Return why nothing can be seen, from the picture and from the camera's position."""
-        return {"picture": self._view_check.blind, "position": self._position.blind}
+        return self._blind
 
     def see(self, frame: Frame) -> tuple[Event, ...]:
         """Return the events of a frame; ConfigurationError if it has not the calibrated size."""
-        self._camera.check_size(frame)
+        if frame.size != self._size:
+            self._camera.check_size(frame)
         moving = self._gate.moving(frame)
-        poor = list(self._view_check.look(frame))
-        if not moving:
-            poor += self._position.look(frame)
-        if any(self.blind().values()):
+        poor = self._check(frame, moving=moving) if frame.at >= self._next_check_at else ()
+        if any(self._blind.values()):
             self._follower.miss()
-            return (*poor, *self._trend.update((), frame.at))
+            return poor
         mouth_due = self._mouth_gate.due(frame.at)
         if mouth_due or not self._mouth_values.size:
             self._mouth_values = self._mouth.values(frame.image, frame.at)
         sight = self._look(frame) if moving or self._follower.waiting else None
         if sight is None and not mouth_due:
-            return (*poor, *self._trend.update((), frame.at))
+            return poor
         still = not moving
         seen = self._follower.see(frame.at, self._mouth_values, sight, still=still)
-        self._trend.add_looks(self._follower.looks)
+        self._fresh_looks += self._follower.looks
+        self._fresh_events += seen
         if self._keeps_view and sight is not None:
             self.view = self._drawn(frame.at, sight, seen)
-        return (*poor, *seen, *self._trend.update(seen, frame.at))
+        return (*poor, *seen)
+
+    def _check(self, frame: Frame, *, moving: bool) -> tuple[Event, ...]:
+        """Return the events of how well the table is seen, and its cards are read."""
+        self._next_check_at = frame.at + CHECK_EVERY_MS
+        view = self._view_check.look(frame)
+        position = () if moving else self._position.look(frame)
+        self._blind = {"picture": self._view_check.blind, "position": self._position.blind}
+        self._trend.add_looks(self._fresh_looks)
+        trend = self._trend.update(self._fresh_events, frame.at)
+        self._fresh_looks.clear()
+        self._fresh_events.clear()
+        return (*view, *position, *trend)
 
     def _look(self, frame: Frame) -> Sight | None:
         """Return what a look at a frame gives, `None` if the last was too short a time ago."""
@@ -160,7 +180,7 @@ class SightPipeline:
         self.looked += 1
         found = self._detector.glance(frame.image, LEAST_SCORE)
         checked = self._face_check(frame, found)
-        self._trend.add_looks(checked.looks)
+        self._fresh_looks += checked.looks
         return Sight(frame.image, checked.detections, self._patches(frame.image))
 
     def _drawn(self, at: int, sight: Sight, events: Sequence[Event]) -> SightView:

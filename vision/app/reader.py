@@ -7,18 +7,17 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Input, Journal
-from vision.app.machine import ClockWatch, OverloadWatch
+from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, rules_of
 from vision.app.restore import ended_cards
-from vision.app.sight_loop import SeenShot, SightLoop
-from vision.app.supervisor import SightSupervisor
+from vision.app.sight import SeenShot, SightLoop, SightSupervisor
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.identity import identify
@@ -33,16 +32,17 @@ from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame
 from vision.wire.session import Step
 
-# Seconds; the rates and alarms of those who watch `health` expect it, and systemd hears as often
-# that the reader is alive: at most a third of WatchdogSec, so that one that is late is not ended.
-HEALTH_EVERY_S = 1.0
+# Seconds from one look after the machine to the next. The rates and alarms of those who watch
+# `health` expect it, and systemd hears as often that the reader is alive: at most a third of
+# WatchdogSec, so that one that is late is not ended.
+TICK_S = 1.0
 
 log = logging.getLogger(__name__)
 # Milliseconds from one look at the colours to the next: a camera turns to its night mode any time.
 COLOURS_EVERY_MS = 60_000
 
 
-class Listener(Protocol):
+class RunListener(Protocol):
     """Follows a run."""
 
     def take(self, step: Step) -> None:
@@ -71,7 +71,7 @@ class TableReader:
         self,
         config: TableConfig,
         destinations: Destinations,
-        listener: Listener,
+        listener: RunListener,
         *,
         speed: float = 1.0,
         new_shoe: bool = False,
@@ -106,7 +106,9 @@ class TableReader:
         self._clock = ClockWatch(CLOCK)
         self._sight = self._open_sight(speed)
         self._overload = OverloadWatch(config.models.looks_per_s)
-        self._health_due_s = 0.0
+        self._taken: list[PictureLoad] = []
+        self._tick_due_s = 0.0
+        self._waits_until: int | None = None
         self._greys, self._colours_due = GreyPictures(), 0
         self.health: dict[str, object] = {}
         self.health_at_s = time.monotonic()
@@ -179,11 +181,11 @@ class TableReader:
         self._note(seen)
         if isinstance(shot, Shot):
             self._recorder.look(shot.frame)
-            self._note_colours(shot.frame)
-        events: list[Input] = [*self._recorder.ended(self._at), *seen.events, *self._time_passed()]
-        events += [*self._journal.orders(self._at), *self._clock_reports()]
-        events += [*self._journal.reports(self._at), *self._recorder.reports(self._at)]
-        events += self._overload.reports(self._at)
+        events: list[Input] = [*self._recorder.ended(self._at), *seen.events]
+        if self._waits_until is not None and self._waits_until <= self._at:
+            events.append(TimePassed(self._at))
+        if self._journal.inbox:
+            events += self._journal.orders(self._at)
         self._advance(events)
         if self._viewer is not None and isinstance(shot, Shot):
             self._viewer.show(shot.frame, seen.view)
@@ -192,12 +194,26 @@ class TableReader:
             self.metrics.frame.add(seen.took_s + ended_s - began_s)
             if seen.events:
                 self.metrics.event.add(ended_s - shot.taken_s)
-        if ended_s >= self._health_due_s:
-            self._health_due_s = ended_s + HEALTH_EVERY_S
-            notify("WATCHDOG=1")
-            self._publish_health()
-            self._advance(self._journal.link_reports(self._at))
-            self._journal.tidy(self._at)
+        if ended_s >= self._tick_due_s:
+            self._tick_due_s = ended_s + TICK_S
+            self._tick(shot)
+
+    def _tick(self, shot: Shot | Outage) -> None:
+        """Look after the machine: its clock, disk, link and speed, and what is to be kept."""
+        notify("WATCHDOG=1")
+        if isinstance(shot, Shot):
+            self._note_colours(shot.frame)
+        taken, self._taken = self._taken, []
+        self._advance(
+            [
+                *self._clock_reports(),
+                *self._journal.reports(self._at),
+                *self._recorder.reports(self._at),
+                *self._overload.reports(self._at, taken),
+            ]
+        )
+        self._publish_health()
+        self._journal.tidy(self._at)
 
     def _note(self, seen: SeenShot) -> None:
         """Set the time of the run, and count."""
@@ -205,11 +221,12 @@ class TableReader:
         if isinstance(shot, Outage):
             self._at = max(self._at, shot.at)
             self.metrics.damaged += shot.damaged
+            self._taken.clear()
             self._overload.pause()
             return
         self._at = shot.frame.at
         self.metrics.take_frame(skipped=shot.skipped, damaged=shot.damaged, age_s=seen.age_s)
-        self._overload.note(shot.skipped, seen.age_s, seen.took_s)
+        self._taken.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
 
     def _note_colours(self, frame: Frame) -> None:
         if frame.at >= self._colours_due:
@@ -227,12 +244,7 @@ class TableReader:
         """Return the reports on the clock; a recording has its own time and none."""
         if not is_live(self.config.camera.source):
             return ()
-        return self._clock.reports(self._at, quiet=self._journal.table.waits_until is None)
-
-    def _time_passed(self) -> Iterator[Event]:
-        due = self._journal.table.waits_until
-        if due is not None and due <= self._at:
-            yield TimePassed(self._at)
+        return self._clock.reports(self._at, quiet=self._waits_until is None)
 
     def _advance(self, events: Sequence[Input]) -> None:
         if not events:
@@ -255,6 +267,8 @@ class TableReader:
                 self.metrics.cards_unread += output.event == "read" and output.card is None
 
     def _report(self, steps: tuple[Step, ...]) -> None:
+        if steps:
+            self._waits_until = steps[-1].session.table.waits_until
         for step in steps:
             self._listener.take(step)
             if self._viewer is not None:

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedLog:
     """What a new log needs to know of the old one; `at` is when its last checkpoint was written."""
 
     log: str
@@ -62,7 +62,7 @@ class Ended:
     alerts: tuple[str, ...]
 
 
-def ended_log(path: Path, prefix: str) -> Ended:
+def ended_log(path: Path, prefix: str) -> EndedLog:
     """Read how a log ended; `prefix` begins its topics. OutsideError."""
     db = open_for_reading(path)
     try:
@@ -71,7 +71,7 @@ def ended_log(path: Path, prefix: str) -> Ended:
             number, digest = db.execute(
                 "SELECT n, hash FROM log ORDER BY n DESC LIMIT 1"
             ).fetchone()
-            return Ended(first, number, digest, *_messages_of(db, prefix))
+            return EndedLog(first, number, digest, *_messages_of(db, prefix))
     except TypeError as error:
         raise OutsideError(f"the log {path} is empty: move it away to begin a new one") from error
     finally:
@@ -105,7 +105,7 @@ class Beginning:
     holds: tuple[Hold, ...] | None = None
 
 
-def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, Ended, Register]:
+def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, EndedLog, Register]:
     """Begin a new log at [log] path; return where the old one lies, its end, and what went on.
 
     ConfigurationError where there is no log, one with unsent messages, or one whose legal holds
@@ -136,7 +136,7 @@ def begin_log(config: TableConfig, how: Beginning) -> tuple[Path, Ended, Registe
     return kept, ended, register
 
 
-def _write(config: TableConfig, new: Path, ended: Ended, how: Beginning) -> Register:
+def _write(config: TableConfig, new: Path, ended: EndedLog, how: Beginning) -> Register:
     """Write the new log, all of it in one transaction; return what it took over."""
     path = Path(config.log.path)
     signer = open_signer(config, path)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from vision.errors import ConfigurationError
 from vision.files import free_name, refuse_existing, write_new
-from vision.setup.calibration.job import Calibration, LensFrom, Request
+from vision.setup.calibration.job import Calibration, CalibrationRequest, LensFrom
 from vision.setup.calibration.marker_sheet import LINE_MM, sheet_pdf
 
 
@@ -103,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _request(args: argparse.Namespace) -> Request:
+def _request(args: argparse.Namespace) -> CalibrationRequest:
     lens: LensFrom = "none" if args.no_lens else "file" if args.keep_lens else "pictures"
-    return Request(
+    return CalibrationRequest(
         args.table,
         pictures=args.pictures,
         source=args.source,

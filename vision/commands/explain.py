@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from vision.commands.printing.odds_tables import Table
+from vision.commands.printing.odds_tables import TextTable
 from vision.config.profiles import DEFAULT, load_profile
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"no cards given: {EXAMPLE}; or ask for --table")
     if args.table:
         for heading, *rows in tableau_rows(profile.rules.tableau):
-            print(Table(heading, tuple(rows)).text(), end="\n\n")
+            print(TextTable(heading, tuple(rows)).text(), end="\n\n")
     if text.strip():
         _explain(_dealt(text, profile), profile)
     return 0

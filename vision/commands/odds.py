@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from vision.commands.printing.odds_tables import (
     CONVENTION,
-    Table,
+    TextTable,
     edge_table,
     figures_table,
     guide_html,
@@ -90,6 +90,6 @@ def _told(profile: Profile, args: argparse.Namespace, gone: Sequence[Card]) -> s
     return "\n\n".join((f"{profile.name}: {profile.title}. {shoe}.", *_shown(tables, args)))
 
 
-def _shown(tables: Sequence[Table], args: argparse.Namespace) -> tuple[str, ...]:
-    form = Table.markdown if args.markdown else Table.text
+def _shown(tables: Sequence[TextTable], args: argparse.Namespace) -> tuple[str, ...]:
+    form = TextTable.markdown if args.markdown else TextTable.text
     return (*(form(table) for table in tables), CONVENTION)

@@ -7,7 +7,7 @@ import csv
 import json
 import sys
 
-from vision.commands.printing.odds_tables import Table
+from vision.commands.printing.odds_tables import TextTable
 from vision.floor.archive.database import ARCHIVE_HELP, open_named
 from vision.floor.archive.questions import ask, asked_of
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         writer.writerows(answer.rows)
         return 0
     cells = tuple(tuple("–" if value is None else str(value) for value in r) for r in answer.rows)
-    print(f"{answer.title}\n\n{Table(answer.columns, cells).text()}\n")
+    print(f"{answer.title}\n\n{TextTable(answer.columns, cells).text()}\n")
     for note in answer.notes:
         print(note)
     return 0

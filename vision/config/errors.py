@@ -40,7 +40,7 @@ UNFILLED = (
 )
 
 
-class Fault(NamedTuple):
+class KeyFault(NamedTuple):
     """A key, and what is wrong with it and how to correct it."""
 
     key: str
@@ -118,7 +118,7 @@ def view_faults(
     areas: Mapping[str, Sequence[Point]],
     size: tuple[int, int],
     lens: Lens | None = None,
-) -> list[Fault]:
+) -> list[KeyFault]:
     """Return what is impossible about a view: no plane, or areas outside the picture.
 
     `areas` are polygons in millimetres by key; `size` is the picture's width and height in pixels.
@@ -129,7 +129,7 @@ def view_faults(
             f"{_shown(outside[0])} px lies outside the picture ({size[0]} x {size[1]} px); give "
             "the points as seen in it, or correct camera.width and camera.height"
         )
-        return [Fault("view.image_px", words)]
+        return [KeyFault("view.image_px", words)]
     image, table = np.asarray(image_px, np.float32), np.asarray(table_mm, np.float32)
     for key, corners in (("view.image_px", image), ("view.table_mm", table)):
         if _flat(corners):
@@ -137,10 +137,10 @@ def view_faults(
                 "three of the four points lie on one line; give the four corners of a rectangle "
                 "on the table, in the same order in both lists"
             )
-            return [Fault(key, words)]
+            return [KeyFault(key, words)]
     if lens is not None and lens.folds(size):
         words = "describes no lens: the picture would fold over itself; calibrate the view again"
-        return [Fault("view.lens", words)]
+        return [KeyFault("view.lens", words)]
     plane = Homography.fit(image, table, lens)
     found = (_area_fault(key, polygon, plane, size) for key, polygon in areas.items())
     return [fault for fault in found if fault is not None]
@@ -148,10 +148,10 @@ def view_faults(
 
 def _area_fault(
     key: str, polygon: Sequence[Point], plane: Homography, size: tuple[int, int]
-) -> Fault | None:
+) -> KeyFault | None:
     corners = np.asarray(polygon, np.float32)
     if abs(cv2.contourArea(corners)) < LEAST_AREA_MM2:
-        return Fault(key, "encloses no area; give its corners in order, in millimetres")
+        return KeyFault(key, "encloses no area; give its corners in order, in millimetres")
     pixels = plane.to_px(corners)
     for corner, (x, y) in zip(polygon, pixels.tolist(), strict=True):
         if not _inside((x, y), size):
@@ -159,7 +159,7 @@ def _area_fault(
                 f"{_shown(corner)} mm falls at ({x:.0f}, {y:.0f}) px, outside the picture "
                 f"({size[0]} x {size[1]} px); move it inside, or calibrate the view again"
             )
-            return Fault(key, words)
+            return KeyFault(key, words)
     return None
 
 

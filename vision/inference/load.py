@@ -27,9 +27,9 @@ from vision.inference.self_test import load as load_self_test
 from vision.sight.deck.classifier import DeckClassifier
 from vision.sight.detection.classifier import RANKS, SUITS, CardModels, Classifier
 from vision.sight.detection.detector import KINDS, CornerFinder, Detector, Infer, Kind, Tensor
+from vision.sight.detection.mouth import LABELS as MOUTH_LABELS
 from vision.sight.following.evidence import PlaceTable
 from vision.sight.geometry.frame import Image
-from vision.sight.mouth.measurement import LABELS as MOUTH_LABELS
 
 # Confidence from which a look counts as a card's name in the self-test: 0.5 is "rather this card
 # than none". The test picture is easy, so its exact value does not matter.

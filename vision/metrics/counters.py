@@ -47,7 +47,7 @@ class Durations:
         return Spread(round(1000 * middle, 2), round(1000 * tail, 2), count)
 
 
-class Sight(Protocol):
+class SightCounts(Protocol):
     """What sight counts itself, and is read from it when it is asked for."""
 
     @property
@@ -79,7 +79,7 @@ class Metrics:
     for which there was no time, `damaged` those that were not whole.
     """
 
-    sight: Sight
+    sight: SightCounts
     frames: int = 0
     skipped: int = 0
     damaged: int = 0

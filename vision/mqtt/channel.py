@@ -65,7 +65,7 @@ LEAST_WAIT_S = 0.01
 log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
+class MessageSource(Protocol):
     """What a connection sends."""
 
     def next(self, load: Load) -> Parcel | None:
@@ -101,7 +101,7 @@ class _Sent:
 
 
 @dataclass(slots=True)
-class Session:
+class BrokerSession:
     """One connection: its queue of notes, and what is in flight by paho's number of it."""
 
     client: paho.Client
@@ -121,7 +121,7 @@ class Session:
         return self.client.publish(message.topic, payload, message.qos, message.retain).mid
 
 
-class Channel:
+class BrokerChannel:
     """A connection that is made again whenever it ends.
 
     `prepare` readies each new client before it connects; `greet` is called when the broker has
@@ -132,14 +132,16 @@ class Channel:
     """
 
     prepare: Callable[[paho.Client], None]
-    greet: Callable[[Session], None]
+    greet: Callable[[BrokerSession], None]
     acknowledged: Callable[[], None]
     farewell: Callable[[], Message | None]
     hold: Callable[[], str | None]
     may_send: Callable[[], bool]
     may_leave: Callable[[], bool]
 
-    def __init__(self, name: str, endpoint: Endpoint, client_id: str, source: Source) -> None:
+    def __init__(
+        self, name: str, endpoint: Endpoint, client_id: str, source: MessageSource
+    ) -> None:
         """Prepare; nothing is sent before `start`. `name` is for the log and the thread."""
         self.prepare = lambda _client: None
         self.greet = lambda _session: None
@@ -152,7 +154,7 @@ class Channel:
         self._home = self._endpoint = endpoint
         self._client_id = client_id
         self._source = source
-        self._session: Session | None = None
+        self._session: BrokerSession | None = None
         self._stopping = threading.Event()
         self._drain_until = 0.0
         self._complaint = ""
@@ -263,7 +265,7 @@ class Channel:
             self._session, self.ended_s = None, time.monotonic()
             self._close(session)
 
-    def _serve(self, session: Session) -> None:
+    def _serve(self, session: BrokerSession) -> None:
         while True:
             self._note_idle()
             notes = self._notes(session)
@@ -283,12 +285,12 @@ class Channel:
                 return
             self._check_time(session)
 
-    def _should_go_home(self, session: Session) -> bool:
+    def _should_go_home(self, session: BrokerSession) -> bool:
         if self._endpoint == self._home or session.in_flight:
             return False
         return time.monotonic() - session.began_s > HOME_AFTER_S and self.may_leave()
 
-    def _notes(self, session: Session) -> list[_Note | int | Message]:
+    def _notes(self, session: BrokerSession) -> list[_Note | int | Message]:
         notes: list[_Note | int | Message] = []
         wait_s = TICK_S
         if self._stopping.is_set():
@@ -299,7 +301,7 @@ class Channel:
                 notes.append(session.queue.get_nowait())
         return notes
 
-    def _settle(self, session: Session, notes: Sequence[_Note | int | Message]) -> None:
+    def _settle(self, session: BrokerSession, notes: Sequence[_Note | int | Message]) -> None:
         """Take note of what the broker has acknowledged."""
         taken = [
             session.in_flight.pop(note).message
@@ -312,14 +314,14 @@ class Channel:
             self._source.acknowledge(taken)
             self.acknowledged()
 
-    def _begin(self, session: Session) -> None:
+    def _begin(self, session: BrokerSession) -> None:
         session.is_up = True
         if not session.in_flight and self._source.is_idle():
             self._complaint = ""
         log.info("connected to the broker at %s for %s", self._endpoint, self._name)
         self.greet(session)
 
-    def _hand_over(self, session: Session) -> None:
+    def _hand_over(self, session: BrokerSession) -> None:
         while self.may_send() and (parcel := self._source.next(session.load)) is not None:
             try:
                 number = session.publish(parcel.message, parcel.payload)
@@ -329,7 +331,7 @@ class Channel:
             now = time.monotonic()
             session.in_flight[number] = _Sent(parcel.message, len(parcel.payload), now)
 
-    def _check_time(self, session: Session) -> None:
+    def _check_time(self, session: BrokerSession) -> None:
         now = time.monotonic()
         if not session.is_up:
             if now - session.began_s > self._endpoint.connect_s:
@@ -344,7 +346,7 @@ class Channel:
                 "look at its log, its disk and the network, or start it again"
             )
 
-    def _is_drained(self, session: Session) -> bool:
+    def _is_drained(self, session: BrokerSession) -> bool:
         late = time.monotonic() >= self._drain_until
         return late or not session.is_up or not (session.in_flight or not self._source.is_idle())
 
@@ -353,7 +355,7 @@ class Channel:
             log.warning("%s; trying again, messages are kept until then", words)
         self._complaint = words
 
-    def _close(self, session: Session) -> None:
+    def _close(self, session: BrokerSession) -> None:
         """End the connection in order, or cut it when the line takes no farewell."""
         session.client.disconnect()
         deadline = time.monotonic() + FAREWELL_S
@@ -365,7 +367,7 @@ class Channel:
         session.client.loop_stop()
 
     @staticmethod
-    def _cut(session: Session) -> None:
+    def _cut(session: BrokerSession) -> None:
         wire = session.client.socket()
         if isinstance(wire, socket.socket):
             with contextlib.suppress(OSError):
@@ -373,8 +375,8 @@ class Channel:
 
     # --- paho's network thread ---------------------------------------------------------------
 
-    def _new_session(self) -> Session:
-        session = Session(new_client(self._endpoint, self._client_id), time.monotonic())
+    def _new_session(self) -> BrokerSession:
+        session = BrokerSession(new_client(self._endpoint, self._client_id), time.monotonic())
         client, queue = session.client, session.queue
 
         def on_connect(

@@ -18,7 +18,7 @@ from queue import Empty, Full, Queue
 
 import paho.mqtt.client as paho
 
-from vision.mqtt.channel import Channel, Session
+from vision.mqtt.channel import BrokerChannel, BrokerSession
 from vision.mqtt.copies import CopySource, copy_of
 from vision.mqtt.endpoint import Endpoint, private_id
 from vision.mqtt.lanes import (
@@ -68,7 +68,7 @@ def as_it_is(message: Message) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OrderRequest:
     """A command as received: the last level of its topic, and its bytes."""
 
     name: str
@@ -107,20 +107,20 @@ class Publisher:
         self._outbox = outbox
         self._will = will
         self._commands = f"{prefix}cmd/"
-        self._inbox: Queue[Request] = Queue(INBOX_SIZE)
+        self._inbox: Queue[OrderRequest] = Queue(INBOX_SIZE)
         self._dropped = 0
         self._last: Message | None = None
         lanes = Lanes(outbox, prefix)
         self._bulk_source = BulkSource(lanes, bulk.fill, bulk.replayed, bulk.most_bytes)
         client_id = private_id(endpoint, prefix, secret)
-        self._bulk = Channel("pictures", endpoint, f"{client_id}-p", self._bulk_source)
+        self._bulk = BrokerChannel("pictures", endpoint, f"{client_id}-p", self._bulk_source)
         source = self._live_source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
-        self._live = Channel("messages", endpoint, client_id, source)
+        self._live = BrokerChannel("messages", endpoint, client_id, source)
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
         self._live.hold = lambda: None if self._live.may_send() else ""
-        self._spare: Channel | None = None
-        self._copies: list[Channel] = []
+        self._spare: BrokerChannel | None = None
+        self._copies: list[BrokerChannel] = []
         if endpoint.others:
             self._add_spares(client_id, source)
         self._live.greet = self._greet
@@ -134,7 +134,7 @@ class Publisher:
     def _add_spares(self, client_id: str, source: LiveSource) -> None:
         """Make the connections to other nodes of a cluster: one to stand in, two for copies."""
         other = self._endpoint.turned()
-        spare = self._spare = Channel("messages, spare", other, f"{client_id}-s", source)
+        spare = self._spare = BrokerChannel("messages, spare", other, f"{client_id}-s", source)
         spare.prepare = self._prepare_spare
         spare.greet = self._subscribe
         spare.acknowledged = self._live.wake  # it may have waited for the spare one's messages
@@ -162,13 +162,13 @@ class Publisher:
         for channel in (self._live, self._bulk, *self._copies):
             channel.may_send = may_send
 
-    def _channels(self) -> tuple[Channel, ...]:
+    def _channels(self) -> tuple[BrokerChannel, ...]:
         spare = [self._spare] if self._spare is not None else []
         return (self._bulk, self._live, *spare, *self._copies)
 
-    def _copy_channel(self, endpoint: Endpoint, client_id: str) -> Channel:
+    def _copy_channel(self, endpoint: Endpoint, client_id: str) -> BrokerChannel:
         source = CopySource(self._outbox, self._prefix, self._is_stuck)
-        channel = Channel("copies for displays", endpoint, client_id, source)
+        channel = BrokerChannel("copies for displays", endpoint, client_id, source)
         channel.hold = self._live.hold
         channel.may_leave = lambda: not self._is_stuck()
         return channel
@@ -221,9 +221,9 @@ class Publisher:
         self._last = message
         self._live.say(message)
 
-    def requests(self, most: int = INBOX_SIZE) -> list[Request]:
+    def requests(self, most: int = INBOX_SIZE) -> list[OrderRequest]:
         """Return at most so many of the commands received since the last call, oldest first."""
-        found: list[Request] = []
+        found: list[OrderRequest] = []
         while len(found) < most:
             try:
                 found.append(self._inbox.get_nowait())
@@ -231,7 +231,7 @@ class Publisher:
                 break
         return found
 
-    def next_request(self, wait_s: float) -> Request | None:
+    def next_request(self, wait_s: float) -> OrderRequest | None:
         """Return the next command, `None` when none comes within `wait_s` seconds."""
         try:
             return self._inbox.get(timeout=wait_s)
@@ -247,7 +247,7 @@ class Publisher:
 
     # --- threads of the connections ----------------------------------------------------------
 
-    def _note_bulk(self, _session: Session) -> None:
+    def _note_bulk(self, _session: BrokerSession) -> None:
         self._bulk_since_s = time.monotonic()
 
     def _note_clash(self) -> None:
@@ -283,12 +283,12 @@ class Publisher:
             None if self._live.is_up else self._receive(message)
         )
 
-    def _subscribe(self, session: Session) -> None:
+    def _subscribe(self, session: BrokerSession) -> None:
         # In a cluster QoS 1 would be one more thing that needs a leader before we are let in again;
         # who gives an order waits for its answer in any case.
         session.client.subscribe(f"{self._commands}+", qos=0 if self._endpoint.others else 1)
 
-    def _greet(self, session: Session) -> None:
+    def _greet(self, session: BrokerSession) -> None:
         self._note_clash()
         self._subscribe(session)
         # The broker may have lost its retained messages in a restart. What is newer may be on its
@@ -304,7 +304,7 @@ class Publisher:
         if message.retain or name in ("reply", message.topic):
             return
         try:
-            self._inbox.put_nowait(Request(name, bytes(message.payload[: PAYLOAD_LIMIT + 1])))
+            self._inbox.put_nowait(OrderRequest(name, bytes(message.payload[: PAYLOAD_LIMIT + 1])))
         except Full:
             self._note_dropped()
 

@@ -11,7 +11,7 @@ from datasets.dealing.simulate import Show
 from datasets.dealing.timeline import on_table
 from datasets.mouth.answers import Answer
 from datasets.mouth.filmed import answer_at, film_samples, rehearsed
-from vision.sight.mouth.patch import HEIGHT, WIDTH
+from vision.sight.detection.mouth import HEIGHT, WIDTH
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from datasets.mouth.plays import HIDDEN, Answer, Play
 from datasets.mouth.samples import samples
 from datasets.mouth.shoes import Kind, Shoe
-from vision.sight.mouth.patch import HEIGHT, WIDTH
+from vision.sight.detection.mouth import HEIGHT, WIDTH
 
 PLAYS = 8
 

@@ -12,7 +12,7 @@ import torch
 from models.networks.classifier import onnx_runner
 from models.networks.mouth import MouthNet, example
 from models.train import mouth as train_mouth
-from vision.sight.mouth.measurement import LABELS
+from vision.sight.detection.mouth import LABELS
 
 
 @pytest.mark.nightly

@@ -13,8 +13,8 @@ from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.setup.calibration import job
 from vision.setup.calibration.from_play import Played, Proposal
-from vision.setup.calibration.from_sheet import Found
-from vision.setup.calibration.job import Calibration, Request
+from vision.setup.calibration.from_sheet import FoundPlane
+from vision.setup.calibration.job import Calibration, CalibrationRequest
 from vision.setup.calibration.places import marked
 from vision.sight.geometry.plane import POKER_MM
 
@@ -32,7 +32,9 @@ def test_calibration_reports_in_lines_and_prints_nothing(
     picture = tmp_path / "picture.png"
     cv2.imwrite(str(picture), on_table(lying(500, 300, 0)))
     lines: list[str] = []
-    request = Request(tmp_path / "new.toml", pictures=[picture], points=POINTS, marks=MARKS)
+    request = CalibrationRequest(
+        tmp_path / "new.toml", pictures=[picture], points=POINTS, marks=MARKS
+    )
     calibration = Calibration(request, lines.append)
     found = calibration.find()
     calibration.draw(found)
@@ -47,7 +49,7 @@ def test_calibration_reports_in_lines_and_prints_nothing(
 
 def test_calibration_from_nothing_names_the_ways(tmp_path: Path) -> None:
     """A request must say what the plane is found from."""
-    calibration = Calibration(Request(tmp_path / "new.toml"), lambda _: None)
+    calibration = Calibration(CalibrationRequest(tmp_path / "new.toml"), lambda _: None)
     with pytest.raises(ConfigurationError, match="pictures of the sheet"):
         calibration.find()
 
@@ -59,11 +61,13 @@ def test_slot_that_the_play_leaves_unsure_is_named_and_drawn_in_red(
     """The file is written all the same, so that the set-up page can drag it to its place."""
     known = marked(MARKS, PLANE, POKER_MM)
     felt = np.full((SIZE[1], SIZE[0], 3), (60, 90, 30), np.uint8)
-    played = Played(Found(PLANE, felt, ()), Proposal(known, {"BANCO_3": 40.0}, ()))
+    played = Played(FoundPlane(PLANE, felt, ()), Proposal(known, {"BANCO_3": 40.0}, ()))
     monkeypatch.setattr(job, "from_play", lambda *_, **__: played)
     lines: list[str] = []
     marks = {"BANCO_3": MARKS["BANCO_3"]} if given else {}
-    calibration = Calibration(Request(tmp_path / "new.toml", play="0", marks=marks), lines.append)
+    calibration = Calibration(
+        CalibrationRequest(tmp_path / "new.toml", play="0", marks=marks), lines.append
+    )
     found = calibration.find()
     calibration.draw(found)
     calibration.write(found, calibration.target)

@@ -30,7 +30,7 @@ EXPLANATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A heading and rows of words, the first column left, the others right."""
 
     heading: tuple[str, ...]
@@ -75,7 +75,7 @@ def ten_digits(share: Fraction) -> str:
     return f"{context.divide(Decimal(share.numerator), Decimal(share.denominator)):f}"
 
 
-def probabilities(counts: Counts) -> Table:
+def probabilities(counts: Counts) -> TextTable:
     """Return what a coup can bring, with exact counts and probabilities to ten digits."""
     punto, banco, _ = counts.naturals
     rows = [
@@ -96,13 +96,13 @@ def probabilities(counts: Counts) -> Table:
             for cards, number in zip((4, 5, 6), counts.lengths, strict=True)
         ),
     ]
-    return Table(
+    return TextTable(
         (f"of {counts.total} runs of six cards", "count", "probability"),
         tuple((what, str(n), ten_digits(Fraction(n, counts.total))) for what, n in rows),
     )
 
 
-def edge_table(edges: Iterable[Edge]) -> Table:
+def edge_table(edges: Iterable[Edge]) -> TextTable:
     """Return the house edge of each bet under both conventions, in per cent to four decimals."""
     rows = []
     for edge in edges:
@@ -118,12 +118,12 @@ def edge_table(edges: Iterable[Edge]) -> Table:
                 f"{percent(edge.per_resolved, 4)} %",
             )
         )
-    return Table(("bet", "pays", "wins", "per bet made", "per bet resolved"), tuple(rows))
+    return TextTable(("bet", "pays", "wins", "per bet made", "per bet resolved"), tuple(rows))
 
 
 def _guide_lines(
     profile: Profile, decks: int, edges: tuple[Edge, ...]
-) -> tuple[str, Table, tuple[str, ...]]:
+) -> tuple[str, TextTable, tuple[str, ...]]:
     rows = tuple(
         (
             edge.offer.name
@@ -144,7 +144,7 @@ def _guide_lines(
             "with the Double Chance percentage that has been agreed."
         )
     title = f"{profile.title}: a players' guide to the house edge"
-    return title, Table(("Wager", "Pays", "House edge"), rows), tuple(notes)
+    return title, TextTable(("Wager", "Pays", "House edge"), rows), tuple(notes)
 
 
 def _double_chance_means(edges: tuple[Edge, ...]) -> list[Fraction]:
@@ -183,7 +183,7 @@ def guide_html(profile: Profile, decks: int, edges: tuple[Edge, ...]) -> str:
     )
 
 
-def figures_table(figures: Iterable[Figure]) -> Table:
+def figures_table(figures: Iterable[Figure]) -> TextTable:
     """Return the figures that the rule sheets publish, ours, and where the two agree."""
     rows = []
     for figure in figures:
@@ -197,4 +197,6 @@ def figures_table(figures: Iterable[Figure]) -> Table:
                 agreeing or "none that we tried",
             )
         )
-    return Table(("figure", "published", "ours", "our convention", "they agree under"), tuple(rows))
+    return TextTable(
+        ("figure", "published", "ours", "our convention", "they agree under"), tuple(rows)
+    )

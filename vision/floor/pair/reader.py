@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader, notify
-from vision.app.sight_loop import SeenShot
+from vision.app.sight import SeenShot
 from vision.camera.source import Shot
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vision.app.pipeline import SightPipeline, rules_of
-from vision.app.supervisor import SightSupervisor
+from vision.app.sight import SightSupervisor
 from vision.camera.source import GAP_S, Outage, Shot
 from vision.config.identity import identify
 from vision.config.table import TableConfig, path_of

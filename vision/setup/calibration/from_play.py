@@ -15,8 +15,8 @@ from vision.camera.source import Shot, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
 from vision.inference.load import open_models
-from vision.setup.calibration.from_sheet import Found, empty, lens_words
-from vision.setup.calibration.layout_template import Card, NotEnoughError, fit_template
+from vision.setup.calibration.from_sheet import FoundPlane, empty, lens_words
+from vision.setup.calibration.layout_template import NotEnoughError, RestingCard, fit_template
 from vision.setup.calibration.observed_play import Play
 from vision.setup.calibration.openings import (
     discard_area,
@@ -26,7 +26,7 @@ from vision.setup.calibration.openings import (
     ways_of,
 )
 from vision.setup.calibration.places import with_room
-from vision.setup.calibration.solver import Fit, Size, Thing, fit_most, upright
+from vision.setup.calibration.solver import PlaneFit, Size, Thing, fit_most, upright
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography, card_rectangle, fit_rectangle
 
@@ -60,7 +60,7 @@ class Proposal:
 class Played:
     """The plane found from the play, and what is proposed in its millimetres."""
 
-    found: Found
+    found: FoundPlane
     proposal: Proposal
 
 
@@ -93,7 +93,7 @@ def from_play(
         proposal = propose(play, plane, card_mm)
     except NotEnoughError as error:
         raise OutsideError(f"{camera.source}: {error}") from error
-    found = Found(
+    found = FoundPlane(
         plane,
         pictures[len(pictures) // 2],
         (*words, *proposal.words),
@@ -128,7 +128,7 @@ def _watched(camera: CameraSection, minutes: float) -> tuple[Play, list[Image]]:
     return play, [image for _, image in pictures]
 
 
-def _fitted(things: list[Thing], size: Size, source: str) -> tuple[Fit, list[Thing]]:
+def _fitted(things: list[Thing], size: Size, source: str) -> tuple[PlaneFit, list[Thing]]:
     """Fit the plane to cards, without those that fit much worse than most."""
     fitted, kept = fit_most(things, size, lenses=1) if things else (None, [])
     if fitted is None or len(kept) < LEAST_CARDS:
@@ -149,7 +149,7 @@ def propose(play: Play, plane: Homography, card_mm: tuple[float, float]) -> Prop
     for rest in play.rests:
         pose, misfit = fit_rectangle(plane.to_mm(rest.quad()), card_mm)
         if misfit < MOST_MISFIT_MM:
-            cards.append(Card(pose, rest.since, rest.until))
+            cards.append(RestingCard(pose, rest.since, rest.until))
     template = fit_template(cards, card_mm)
     size = with_room(card_mm)
     slots = {name: card_rectangle(pose, size) for name, pose in template.poses.items()}

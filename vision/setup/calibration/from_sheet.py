@@ -18,7 +18,7 @@ from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import decode_picture
 from vision.setup.calibration.marker_sheet import NotSeenError, find
-from vision.setup.calibration.solver import Fit, Thing, Vector, fit
+from vision.setup.calibration.solver import PlaneFit, Thing, Vector, fit
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography, Lens
 
@@ -43,7 +43,7 @@ LIVE_LIMIT_MS = 180_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundPlane:
     """A plane, how it was found, and the lines that report it.
 
     `picture` is one to draw on, `layout` shows the table empty, where that could be had; `outlines`
@@ -53,7 +53,7 @@ class Found:
     plane: Homography
     picture: Image
     words: tuple[str, ...]
-    fit: Fit | None = None
+    fit: PlaneFit | None = None
     layout: Image | None = None
     outlines: tuple[Points, ...] = ()
 
@@ -80,7 +80,7 @@ class Sheets:
         except NotSeenError as error:
             self.failures.append(f"{name}: {error}")
 
-    def found(self, lens: Lens | None, *, fit_lens: bool) -> Found:
+    def found(self, lens: Lens | None, *, fit_lens: bool) -> FoundPlane:
         """Return the plane; OutsideError where the pictures do not give one."""
         if not self.things:
             raise OutsideError("\n".join(self.failures) or "no pictures of the sheet")
@@ -97,9 +97,9 @@ class Sheets:
         )
         outlines = tuple(_outline(thing) for thing in self.things)
         layout = empty(self.images) if len(self.images) >= 3 else None
-        return Found(plane, self.images[0], tuple(words), fitted, layout, outlines)
+        return FoundPlane(plane, self.images[0], tuple(words), fitted, layout, outlines)
 
-    def _judge(self, fitted: Fit) -> None:
+    def _judge(self, fitted: PlaneFit) -> None:
         worst = int(fitted.misfit_mm.argmax())
         if fitted.misfit_mm[worst] <= MOST_MISFIT_MM:
             return
@@ -115,7 +115,7 @@ class Sheets:
 
 def from_pictures(
     paths: Sequence[Path], sheets: Sheets, lens: Lens | None, *, fit_lens: bool
-) -> Found:
+) -> FoundPlane:
     """Return the plane from pictures of the sheet; ConfigurationError where a file is none."""
     for path in paths:
         sheets.add(open_picture(path), str(path))
@@ -169,7 +169,7 @@ def looks(camera: CameraSection, every_ms: int, live_limit_ms: int) -> Iterator[
 
 def from_points(
     pairs: Sequence[tuple[float, float, float, float]], picture: Image, lens: Lens | None
-) -> Found:
+) -> FoundPlane:
     """Return the plane through measured points (x px, y px, x mm, y mm each)."""
     table = np.array(pairs, np.float64)
     height, width = picture.shape[:2]
@@ -200,7 +200,7 @@ def from_points(
     known = (
         f"misfit {_rms(off):.2f} mm" if len(pairs) > 4 else "four points leave no misfit to measure"
     )
-    return Found(plane, picture, (f"plane: {len(pairs)} points, {known}",))
+    return FoundPlane(plane, picture, (f"plane: {len(pairs)} points, {known}",))
 
 
 def empty(images: Sequence[Image]) -> Image:

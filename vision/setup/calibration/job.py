@@ -20,7 +20,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
 from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
-    Found,
+    FoundPlane,
     Sheets,
     from_pictures,
     from_points,
@@ -59,7 +59,7 @@ LensFrom = Literal["pictures", "file", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CalibrationRequest:
     """What one table file is to be calibrated from.
 
     The plane comes from `pictures` of the marker sheet, from a `source` before which it is moved
@@ -86,14 +86,14 @@ class Calibrated:
     """A view that may be written, what it was found from, and slots that are unsure (mm)."""
 
     view: TableView
-    found: Found
+    found: FoundPlane
     unsure: Mapping[str, float]
 
 
 class Calibration:
     """The calibration of one table file; ConfigurationError where the request makes no sense."""
 
-    def __init__(self, request: Request, report: Report) -> None:
+    def __init__(self, request: CalibrationRequest, report: Report) -> None:
         self._request = request
         self._report = report
         self._file = TableFile(request.table)
@@ -147,7 +147,7 @@ class Calibration:
 
     # --- the plane -------------------------------------------------------------------------------
 
-    def _found(self) -> tuple[Found, Proposal | None]:
+    def _found(self) -> tuple[FoundPlane, Proposal | None]:
         """Return the plane and, where play was watched, the places proposed in it."""
         request = self._request
         ways = [
@@ -173,7 +173,7 @@ class Calibration:
         both = replace(found, picture=played.found.picture, words=words, layout=played.found.layout)
         return both, played.proposal
 
-    def _plane(self) -> Found:
+    def _plane(self) -> FoundPlane:
         request = self._request
         if request.points:
             pictures = request.pictures
@@ -195,7 +195,7 @@ class Calibration:
 
     # --- the view --------------------------------------------------------------------------------
 
-    def _view(self, found: Found, proposed: Proposal | None) -> TableView:
+    def _view(self, found: FoundPlane, proposed: Proposal | None) -> TableView:
         """Return the view: the plane in its frame, and the places that are known or proposed."""
         height, width = found.picture.shape[:2]
         plane, places = found.plane, None
@@ -212,7 +212,7 @@ class Calibration:
             places = from_marks(marks) if places is None else places | marks
         return places.view(plane, self._card_mm())
 
-    def _in_old_frame(self, found: Found, old: ViewSection) -> Homography:
+    def _in_old_frame(self, found: FoundPlane, old: ViewSection) -> Homography:
         plane, apart = aligned(found.plane, old, self._shift(found.layout, old))
         self._report(
             f"slots: kept from {self._file.path}; the view there differs by up to {apart:.1f} mm"
@@ -232,7 +232,7 @@ class Calibration:
             self._report(f"camera: moved by {shift.worst_mm:.1f} mm since the last calibration")
         return shift
 
-    def _judge(self, found: Found, view: TableView) -> None:
+    def _judge(self, found: FoundPlane, view: TableView) -> None:
         if found.fit is None:
             return
         middles = np.array([area.mean(axis=0) for area in view.slots.values()], np.float32)
@@ -275,7 +275,7 @@ class Calibration:
         keep = keep or (bool(self._request.points) and self._request.lens != "none")
         return section.lens() if keep and section is not None else None
 
-    def _write_layout(self, found: Found, target: Path) -> str | None:
+    def _write_layout(self, found: FoundPlane, target: Path) -> str | None:
         """Write the picture of the empty layout, and return its path for the table file."""
         empty = self._request.empty
         layout = open_picture(empty) if empty else found.layout

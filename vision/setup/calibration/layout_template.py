@@ -64,7 +64,7 @@ class NotEnoughError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class RestingCard:
     """A card that lay at a place (mm) from `since` to `until` (ms)."""
 
     pose: Pose
@@ -134,12 +134,12 @@ class _Place:
     """Where cards lie again and again: typical pose, and the cards."""
 
     pose: Pose
-    cards: list[Card]
+    cards: list[RestingCard]
 
 
-def _places(cards: Sequence[Card]) -> list[_Place]:
+def _places(cards: Sequence[RestingCard]) -> list[_Place]:
     """Put cards together that lie at one place; those that lay longest found the places."""
-    groups: list[list[Card]] = []
+    groups: list[list[RestingCard]] = []
     for card in sorted(cards, key=lambda card: card.since - card.until):
         near = [group for group in groups if _is_at(card, group[0].pose)]
         best = min(near, key=lambda group: card.pose.distance(group[0].pose), default=None)
@@ -151,11 +151,11 @@ def _places(cards: Sequence[Card]) -> list[_Place]:
     return [_Place(_typical(group), group) for group in groups]
 
 
-def _is_at(card: Card, pose: Pose) -> bool:
+def _is_at(card: RestingCard, pose: Pose) -> bool:
     return card.pose.distance(pose) <= SAME_PLACE_MM and card.pose.turn(pose) < SAME_TURN
 
 
-def _typical(cards: Sequence[Card]) -> Pose:
+def _typical(cards: Sequence[RestingCard]) -> Pose:
     x, y = np.median([card.pose.centre for card in cards], axis=0).tolist()
     angle = np.angle(np.exp(2j * np.radians([card.pose.angle for card in cards])).sum()) / 2
     return Pose(x, y, float(np.degrees(angle)) % 180)
@@ -183,7 +183,7 @@ class _Hands:
         return self.agreed * self.dwell_ms
 
 
-def find_hands(cards: Sequence[Card], card_mm: Size) -> _Hands:
+def find_hands(cards: Sequence[RestingCard], card_mm: Size) -> _Hands:
     """Return the two hands; NotEnoughError where there are none, or more than one pair."""
     used = [p for p in _places(cards) if len(p.cards) >= LEAST_COUPS][:MOST_PLACES]
     found = sorted(_candidates(used, card_mm), key=lambda hands: -hands.explained)
@@ -249,7 +249,7 @@ def _agreed(came: Vector) -> float:
     return float(np.mean(earlier, axis=1).min())
 
 
-def _spans(cards: Sequence[Card]) -> list[Span]:
+def _spans(cards: Sequence[RestingCard]) -> list[Span]:
     """Return the times in which cards lay, apart where none did for a while."""
     found: list[Span] = []
     for card in sorted(cards, key=lambda c: c.since):
@@ -260,7 +260,7 @@ def _spans(cards: Sequence[Card]) -> list[Span]:
     return found
 
 
-def _first(cards: Sequence[Card], span: Span) -> float:
+def _first(cards: Sequence[RestingCard], span: Span) -> float:
     """Return when the first of some cards came within a span, ms; infinite where none did."""
     return min((c.since for c in cards if span[0] <= c.since < span[1]), default=np.inf)
 
@@ -268,7 +268,9 @@ def _first(cards: Sequence[Card], span: Span) -> float:
 # --- third cards ---------------------------------------------------------------------------------
 
 
-def _third(cards: Sequence[Card], hands: _Hands, card_mm: Size) -> tuple[float, float, bool] | None:
+def _third(
+    cards: Sequence[RestingCard], hands: _Hands, card_mm: Size
+) -> tuple[float, float, bool] | None:
     """Return how far out of its hand and below it a third card lies, and whether crosswise.
 
     `None` where cards lay nowhere after the four, and not at other times, for the longest time.
@@ -290,14 +292,14 @@ def _third(cards: Sequence[Card], hands: _Hands, card_mm: Size) -> tuple[float, 
     return out, down, bool(crosswise[best])
 
 
-def _beside(card: Card, figures: Vector) -> tuple[float, float, bool]:
+def _beside(card: RestingCard, figures: Vector) -> tuple[float, float, bool]:
     """Return how far out of its hand's middle and below it a card lies, and whether crosswise."""
     along, below = (np.array(card.pose.centre) - figures[:2]) @ _axes(figures[2])
     crosswise = _turn(card.pose.angle, np.degrees(figures[2])) < SAME_TURN
     return abs(float(along)) - figures[3], float(below), crosswise
 
 
-def _comes_after(card: Card, hands: _Hands) -> bool:
+def _comes_after(card: RestingCard, hands: _Hands) -> bool:
     """Whether a card came when the four lay there, before the coup ended."""
     return any(
         came.max() < card.since < end
@@ -308,7 +310,7 @@ def _comes_after(card: Card, hands: _Hands) -> bool:
 # --- the fit -------------------------------------------------------------------------------------
 
 
-def fit_template(cards: Sequence[Card], card_mm: Size) -> Template:
+def fit_template(cards: Sequence[RestingCard], card_mm: Size) -> Template:
     """Fit the template to the cards; NotEnoughError where two hands are not seen."""
     hands = find_hands(cards, card_mm)
     third = _third(cards, hands, card_mm)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vision.setup.calibration.layout_template import Card, Template, Vector
+from vision.setup.calibration.layout_template import RestingCard, Template, Vector
 from vision.setup.calibration.observed_play import Play
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import Homography, Pose, card_rectangle, shared_area
@@ -91,7 +91,7 @@ def mouth_spot(ways: Ways, template: Template) -> Spot | None:
 
 
 def discard_spot(
-    ways: Ways, template: Template, cards: Sequence[Card], mouth: Spot | None
+    ways: Ways, template: Template, cards: Sequence[RestingCard], mouth: Spot | None
 ) -> Spot | None:
     """Return where a card lay on from the end of a coup, or where those of most were last seen."""
     pile = np.array([card.pose.centre for card in cards if _lies_on(card, template)])
@@ -106,7 +106,7 @@ def discard_spot(
     return _spot(paths)
 
 
-def _lies_on(card: Card, template: Template) -> bool:
+def _lies_on(card: RestingCard, template: Template) -> bool:
     """Whether a card came when a coup was cleared, and lay there for a whole later one."""
     return any(
         -BEFORE_EMPTY_MS < card.since - end < AFTER_EMPTY_MS for _, end in template.coups

@@ -26,34 +26,36 @@ MOUTH_MM, DISCARD_MM = (120.0, 120.0), (150.0, 150.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class MarkedPlaces:
     """Where things lie, polygons (n x 2) in the millimetres of a plane."""
 
     slots: Mapping[Slot, Points]
     mouth: Points
     discard: Points | None = None
 
-    def moved(self, way: Rigid) -> Places:
+    def moved(self, way: Rigid) -> MarkedPlaces:
         """Return the places turned and shifted."""
         discard = None if self.discard is None else _points(way.apply(self.discard))
         slots = {slot: _points(way.apply(area)) for slot, area in self.slots.items()}
-        return Places(slots, _points(way.apply(self.mouth)), discard)
+        return MarkedPlaces(slots, _points(way.apply(self.mouth)), discard)
 
     def view(self, plane: Homography, card_mm: tuple[float, float]) -> TableView:
         """Return the view of a table on which these places lie."""
         return TableView(plane, self.slots, self.mouth, self.discard, card_mm)
 
-    def __or__(self, marked: Mapping[str, Points]) -> Places:
+    def __or__(self, marked: Mapping[str, Points]) -> MarkedPlaces:
         """Return the places with some replaced, by name: slots, `MOUTH`, `DISCARD`."""
         slots = {slot: marked.get(slot.name, area) for slot, area in self.slots.items()}
-        return Places(slots, marked.get("MOUTH", self.mouth), marked.get("DISCARD", self.discard))
+        return MarkedPlaces(
+            slots, marked.get("MOUTH", self.mouth), marked.get("DISCARD", self.discard)
+        )
 
 
-def places_of(view: ViewSection) -> Places:
+def places_of(view: ViewSection) -> MarkedPlaces:
     """Return the places of a table file."""
     slots = {slot: _points(area) for slot, area in view.slots_mm.items()}
     discard = None if view.discard_mm is None else _points(view.discard_mm)
-    return Places(slots, _points(view.mouth_mm), discard)
+    return MarkedPlaces(slots, _points(view.mouth_mm), discard)
 
 
 def aligned(
@@ -99,7 +101,7 @@ def marked(
     return out
 
 
-def from_marks(marks: Mapping[str, Points]) -> Places:
+def from_marks(marks: Mapping[str, Points]) -> MarkedPlaces:
     """Return places that are all given; ConfigurationError names those that are not."""
     missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
     if missing:
@@ -108,7 +110,7 @@ def from_marks(marks: Mapping[str, Points]) -> Places:
             "--place NAME=X,Y, or propose them with --from-play"
         )
     slots = {slot: marks[slot.name] for slot in Slot}
-    return Places(slots, marks["MOUTH"], marks.get("DISCARD"))
+    return MarkedPlaces(slots, marks["MOUTH"], marks.get("DISCARD"))
 
 
 def with_room(card_mm: tuple[float, float]) -> tuple[float, float]:

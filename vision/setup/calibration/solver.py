@@ -44,7 +44,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class PlaneFit:
     """A fitted plane with its lens, and how well it fits.
 
     The frame of the plane is that of the first thing. `misfit_mm` is the root mean square distance
@@ -105,7 +105,7 @@ def in_frame(plane: Homography, frame: Rigid) -> Homography:
     return Homography(frame.matrix() @ plane.matrix, plane.lens)
 
 
-def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -> Fit:
+def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -> PlaneFit:
     """Fit plane and lens to things seen in pictures of `size` (width, height).
 
     Of the lens models, from none to `LENSES[lenses]`, the one that best explains what is seen for
@@ -123,10 +123,10 @@ def fit(things: Sequence[Thing], size: Size, *, lenses: int = len(LENSES) - 1) -
     # The uncertainty must not rest on a perfect lens only because no lens could be fitted.
     sure = max(kept, min(1, len(problems) - 1))
     plane, misfit = problems[kept].outcome(values)
-    return Fit(plane, misfit, problems[sure], problems[sure].widened(values))
+    return PlaneFit(plane, misfit, problems[sure], problems[sure].widened(values))
 
 
-def fit_most(things: Sequence[Thing], size: Size, *, lenses: int) -> tuple[Fit, list[Thing]]:
+def fit_most(things: Sequence[Thing], size: Size, *, lenses: int) -> tuple[PlaneFit, list[Thing]]:
     """Fit without the things that fit much worse than most; return those that were kept too."""
     kept = list(things)
     found = fit(kept, size, lenses=lenses)

@@ -99,7 +99,7 @@ def _alike(views: list[Image], face: Image) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class CardPair:
     """Two cards and their margin: the log-odds that a still card's looks come to, the worse way."""
 
     first: Card
@@ -126,24 +126,24 @@ def margins(log_p: NDArray[np.floating], cards: NDArray[np.int64]) -> NDArray[np
     return found
 
 
-def closest(found: NDArray[np.float64], count: int) -> tuple[Pair, ...]:
+def closest(found: NDArray[np.float64], count: int) -> tuple[CardPair, ...]:
     """Return the pairs of cards with the least margins, the closest first."""
     both = np.minimum(found, found.T)
     first, second = np.triu_indices(FACES, 1)
     order = np.argsort(both[first, second])[:count]
     return tuple(
-        Pair(Card.of(int(a)), Card.of(int(b)), float(both[a, b]))
+        CardPair(Card.of(int(a)), Card.of(int(b)), float(both[a, b]))
         for a, b in zip(first[order], second[order], strict=True)
     )
 
 
-def too_alike(found: NDArray[np.float64], bound: float) -> tuple[Pair, ...]:
+def too_alike(found: NDArray[np.float64], bound: float) -> tuple[CardPair, ...]:
     """Return the pairs between which a still card could not be read at an error of `bound`."""
     least = -math.log(bound)
     return tuple(pair for pair in closest(found, FACES * FACES) if pair.margin < least)
 
 
-def sheet(pairs: Sequence[Pair], faces: NDArray[np.uint8], bound: float) -> Image:
+def sheet(pairs: Sequence[CardPair], faces: NDArray[np.uint8], bound: float) -> Image:
     """Return a picture of pairs side by side, each with its margin and the margin it needs."""
     width, height = SHOWN_PX
     cell_w, cell_h = 2 * width + 36, height + 52

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vision.sight.detection.mouth import Cells, Infer, KnownColours, MouthMeter, MouthPatch, Tensor
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import TableView
-from vision.sight.mouth.colours import Cells, KnownColours
-from vision.sight.mouth.measurement import Infer, MouthMeter, Tensor
-from vision.sight.mouth.patch import MouthPatch
 
 # The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
 LEARN_AFTER_MS = 150

@@ -38,11 +38,8 @@ LEAST_STEEP = 1.0
 # A cell shows nothing any more below this share of its usual steepness (0 to 1). Higher, and soft
 # shadows count as cover; lower, and a cloth with folds does not.
 GONE_SHARE = 0.3
-# From one measured picture to the next, in ms: often enough for `patience_ms`. Shorter costs time
-# only; longer, and a single bad picture decides.
-LOOK_EVERY_MS = 200
-# What is usual is the mean of so many good pictures (3 s); then every one counts by FOLLOW (no
-# unit), so that it takes 2000 of them, 7 minutes, to follow a change by two thirds. Quicker, and a
+# What is usual is the mean of so many good pictures (4 s); then every one counts by FOLLOW (no
+# unit), so that it takes 2000 of them, 8 minutes, to follow a change by two thirds. Quicker, and a
 # lens that fogs slowly becomes usual; slower, and daylight that changes raises alerts.
 LEARN_LOOKS, FOLLOW = 15, 0.0005
 # What has passed its limit must fall below this share of it before it counts as over: without the
@@ -122,7 +119,6 @@ class ViewCheck:
         self._usual: ViewMeasurement | None = None
         self._lost = Condition("VIEW_LOST", limits.patience_ms)
         self._poor = Condition("LIGHT", limits.patience_ms)
-        self._looked_at: int | None = None
         self._areas: tuple[tuple[str, slice, slice], ...] = ()
 
     @property
@@ -131,14 +127,11 @@ class ViewCheck:
         return self._lost.reason
 
     def look(self, frame: Frame) -> tuple[Event, ...]:
-        """Take a frame (one in 200 ms is measured); return an event if the light changed.
+        """Take a frame, some a second; return an event if the light changed.
 
         Whether the view is lost is kept in `blind`.
         """
-        at = frame.at
-        if self._looked_at is not None and 0 <= at - self._looked_at < LOOK_EVERY_MS:
-            return ()
-        self._looked_at, image = at, frame.image
+        at, image = frame.at, frame.image
         now = self._measure(image)
         lost = blind_reason(image) or self._against_usual(now)
         self._lost.take(lost, at)

@@ -1,16 +1,23 @@
-"""Supervise a table's sight: make events of its frames, and report when nothing can be seen.
+"""Have the pictures of a source looked at, and report when nothing can be seen.
 
-Camera, picture, models and test picture may each be a reason to be blind; the table gets an event
-when the first comes and when the last goes. With a live source the models work in a thread of their
-own, so that the clock of the caller notices models that hang.
+`SightSupervisor` makes events of a picture. Camera, picture, models and test picture may each be a
+reason to be blind; the table gets an event when the first comes and when the last goes. With a live
+source the models work in a thread of their own, so that the clock of the caller notices models that
+hang.
+
+`SightLoop` has this done ahead of the log, in another thread, so that no picture waits until what
+the one before it came to is on the disk, published and printed. Only a few pictures are ahead at a
+time; then sight waits, and a live source drops pictures meanwhile. A recording that is read as fast
+as it goes is looked at without a thread, step by step.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -19,6 +26,7 @@ from vision.camera.source import Outage, Shot
 from vision.errors import OutsideError
 from vision.game.events import Event, ViewBack, ViewLost
 from vision.inference.self_test import SelfTest
+from vision.sight.drawing import SightView
 from vision.sight.geometry.frame import Frame
 
 # Time of the pictures until a test picture that was misread is tried again: soon, because the table
@@ -73,7 +81,7 @@ class Reasons:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SightResult:
     """The result of a frame: events, and the reasons to be blind that were looked into."""
 
     events: tuple[Event, ...]
@@ -84,13 +92,13 @@ class Worker:
     """A thread that makes calls in order; a call that never returns blocks only the thread."""
 
     def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[tuple[Callable[[], Seen], Future[Seen]]]
+        self._calls: queue.SimpleQueue[tuple[Callable[[], SightResult], Future[SightResult]]]
         self._calls = queue.SimpleQueue()
         threading.Thread(target=self._work, name="sight", daemon=True).start()
 
-    def begin(self, call: Callable[[], Seen]) -> Future[Seen]:
+    def begin(self, call: Callable[[], SightResult]) -> Future[SightResult]:
         """Queue a call; its result comes with the future."""
-        future: Future[Seen] = Future()
+        future: Future[SightResult] = Future()
         self._calls.put((call, future))
         return future
 
@@ -126,7 +134,7 @@ class SightSupervisor:
         self._stall_s = stall_s
         self._give_up_ms = round(1000 * give_up_s)
         self._worker = Worker() if stall_s is not None else None
-        self._late: tuple[int, Future[Seen]] | None = None
+        self._late: tuple[int, Future[SightResult]] | None = None
         self._reasons = Reasons()
         self._last_at = 0
         self._looks: deque[int] = deque(maxlen=LOOKS)
@@ -198,7 +206,9 @@ class SightSupervisor:
             patience_s = 0.1
         return [*camera, *self._answer(self._late, frame.at, patience_s)]
 
-    def _answer(self, late: tuple[int, Future[Seen]], at: int, patience_s: float) -> list[Event]:
+    def _answer(
+        self, late: tuple[int, Future[SightResult]], at: int, patience_s: float
+    ) -> list[Event]:
         """Wait for the models; events that come late count from now on."""
         began_at, future = late
         if not wait([future], patience_s).done:
@@ -215,10 +225,10 @@ class SightSupervisor:
         words = f"the models have not answered for {self._stall_s:g} s"
         return self._reasons.put("models", words, began_at)
 
-    def _see(self, frame: Frame) -> Seen:
+    def _see(self, frame: Frame) -> SightResult:
         self_test = self._try_canary(frame.at)
         events = self._seer.see(frame)
-        return Seen(events, {**self_test, **self._seer.blind()})
+        return SightResult(events, {**self_test, **self._seer.blind()})
 
     def _try_canary(self, at: int) -> dict[str, str | None]:
         """Have the test picture read when it is due; after a failure it is so much sooner."""
@@ -229,9 +239,112 @@ class SightSupervisor:
         self.canary_failures += complaint is not None
         return {"canary": complaint}
 
-    def _events_of(self, seen: Seen, at: int) -> list[Event]:
+    def _events_of(self, seen: SightResult, at: int) -> list[Event]:
         """Return the events, none from before `at`, and those of the reasons to be blind."""
         events = [replace(event, at=max(event.at, at)) for event in seen.events]
         for name, reason in seen.blind.items():
             events += self._reasons.put(name, reason, at)
         return events
+
+
+# Pictures that sight may be ahead of the log: a third of a second at 30 a second, longer than a
+# good disk ever takes, and of 1080p 31 MB (93 MB with the colours of all) while the disk is slow.
+# Fewer stop sight for every slow write, more take memory and make events later before the slow disk
+# is felt.
+AHEAD = 10
+LOOK_S = 0.1  # seconds of one wait for room; bounds how late the end of the run is noticed
+# Seconds that the end of the thread is waited for: longer than a look takes on a loaded machine. A
+# thread that is within a model when the program ends makes it end with an error.
+JOIN_S = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenShot:
+    """A shot, its events, and what sight made of it, where somebody looks.
+
+    `age_s` is how old the picture was when it was looked at, `took_s` how long that took.
+    """
+
+    shot: Shot | Outage
+    events: tuple[Event, ...]
+    view: SightView | None
+    age_s: float
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The source has ended, or sight has failed."""
+
+    error: BaseException | None = None
+
+
+class SightLoop:
+    """The shots of a source with their events, in order."""
+
+    def __init__(
+        self,
+        shots: Iterator[Shot | Outage],
+        look: Callable[[Shot | Outage], list[Event]],
+        view: Callable[[], SightView | None],
+        *,
+        threaded: bool,
+    ) -> None:
+        """Look at nothing yet; `look` gives the events of a shot, `view` what was made of it."""
+        self._shots = shots
+        self._look = look
+        self._view = view
+        self._thread = (
+            threading.Thread(target=self._work, name="pictures", daemon=True) if threaded else None
+        )
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._seen: queue.Queue[SeenShot | _End] = queue.Queue(AHEAD)
+        self._closed = threading.Event()
+
+    def call(self, change: Callable[[], None]) -> None:
+        """Have sight changed before its next look."""
+        self._calls.put(change)
+
+    def __iter__(self) -> Iterator[SeenShot]:
+        if self._thread is None:
+            yield from map(self._see, self._shots)
+            return
+        self._thread.start()
+        while isinstance(seen := self._seen.get(), SeenShot):
+            yield seen
+        if seen.error is not None:
+            raise seen.error
+
+    def close(self) -> None:
+        """End the thread, after the look that it is at."""
+        self._closed.set()
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join(JOIN_S)
+
+    def _work(self) -> None:
+        end = _End()
+        try:
+            for shot in self._shots:
+                self._put(self._see(shot))
+                if self._closed.is_set():
+                    return
+        except BaseException as error:  # raised again in the thread that waits
+            end = _End(error)
+        self._put(end)
+
+    def _put(self, item: SeenShot | _End) -> None:
+        while not self._closed.is_set():
+            try:
+                self._seen.put(item, timeout=LOOK_S)
+            except queue.Full:
+                continue
+            else:
+                return
+
+    def _see(self, shot: Shot | Outage) -> SeenShot:
+        while not self._calls.empty():
+            self._calls.get()()
+        began_s = time.monotonic()
+        age_s = began_s - shot.taken_s if isinstance(shot, Shot) else 0.0
+        events = tuple(self._look(shot))
+        return SeenShot(shot, events, self._view(), age_s, time.monotonic() - began_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vision.sight.mouth.colours import LEAST_CARDS, Cells, KnownColours, changed_cells
+from vision.sight.detection.mouth import LEAST_CARDS, Cells, KnownColours, changed_cells
 
 SHAPE = (3, 56, 80)
 CLOTH, BACK, YELLOW = (0.1, 0.35, 0.15), (0.6, 0.15, 0.2), (0.9, 0.8, 0.15)

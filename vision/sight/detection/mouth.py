@@ -1,0 +1,289 @@
+"""What one picture of the shoe's mouth shows: is a card out, how far, which side up, under a hand.
+
+The part of the picture round the mouth is seen from above and turned to the exit. The network sees
+three of these small patches, the mouth at rest, some frames ago and now, and is given as an `infer`
+callable. It was trained on mouths drawn at random (`datasets/mouth`).
+
+The cut card is told by its colours, which no card before it had: all cards of a shoe have one back,
+all draws the same hands, so their colours are soon known. What a patch shows that it does not show
+at rest is compared with them, in boxes of the colour cube.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.plane import Homography, Overhead, TableView
+
+Tensor = NDArray[np.float32]
+Infer = Callable[[Tensor], Tensor]
+Patch = Callable[[Image], Image]
+Cells = NDArray[np.intp]
+
+# --- the patch ------------------------------------------------------------------------------------
+
+# Width (along the exit) and height of a patch in cells, and the side of a cell in mm: 200 x 140 mm,
+# a card wholly out with a hand on it. Other sizes need another network.
+WIDTH, HEIGHT = 80, 56
+CELL_MM = 2.5
+# The patch begins this far behind the middle of the mouth, mm: the rest lies where cards come out.
+BACK_MM = 60.0
+# The picture is sampled this much finer than a cell and averaged; at 1, the white rim of a card
+# falls between two samples of a large picture.
+_FINER = 2
+
+
+class MouthPatch:
+    """The same patch of every picture of one camera; computed once where it lies."""
+
+    def __init__(self, view: TableView) -> None:
+        self.way = exit_way(view)
+        across = np.array([-self.way[1], self.way[0]])
+        middle = view.mouth.mean(axis=0)
+        turned = np.eye(3)
+        turned[:2, :2] = self.way, across
+        turned[:2, 2] = -turned[:2, :2] @ middle
+        plane = Homography(turned @ view.homography.matrix, view.homography.lens)
+        origin = np.array([-BACK_MM, -HEIGHT * CELL_MM / 2], np.float32)
+        fine = (WIDTH * _FINER, HEIGHT * _FINER)
+        self._overhead = Overhead(plane, origin, CELL_MM / _FINER, fine)
+
+    def __call__(self, image: Image) -> Image:
+        """Return the patch (HEIGHT x WIDTH x 3, BGR); cards leave to the right."""
+        fine = self._overhead(image)
+        return np.asarray(cv2.resize(fine, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def mouth_outline(view: TableView) -> Points:
+    """Return the corners (4 x 2 pixels of the picture) of what a patch shows."""
+    way = exit_way(view)
+    across = np.array([-way[1], way[0]])
+    behind, ahead = -BACK_MM, WIDTH * CELL_MM - BACK_MM
+    aside = HEIGHT * CELL_MM / 2
+    ends = ((behind, -aside), (ahead, -aside), (ahead, aside), (behind, aside))
+    middle = view.mouth.mean(axis=0)
+    return view.homography.to_px([middle + x * way + y * across for x, y in ends])
+
+
+def exit_way(view: TableView) -> Points:
+    """Return the unit vector (2,) in mm along which cards leave the shoe.
+
+    Of the four sides of the mouth, the one that faces the slots most.
+    """
+    mouth = view.mouth.mean(axis=0)
+    slots = [area.mean(axis=0) for area in view.slots.values()]
+    target = np.mean(slots, axis=0) - mouth if slots else np.array([1.0, 0.0])
+    corners = cv2.boxPoints(cv2.minAreaRect(np.asarray(view.mouth, np.float32)))
+    side = np.asarray(corners[1] - corners[0], np.float64)
+    side /= np.hypot(*side)
+    ways = [side, -side, np.array([-side[1], side[0]]), np.array([side[1], -side[0]])]
+    return np.asarray(max(ways, key=lambda way: float(way @ target)), np.float64)
+
+
+# --- its colours ----------------------------------------------------------------------------------
+
+# Boxes along each side of the colour cube. Fewer, and red cards are as orange ones; more, and the
+# shadow of a hand is a new colour.
+SIDE = 12
+# A cell of a patch that differs from the one at rest by so much in any colour (0 to 1) shows
+# something else. Less is noise and shadow, more loses cards on cloth of nearly their colour.
+CHANGED = 0.1
+# Fewer cells than these say nothing of a picture: a finger at its edge. A card wholly out has 900.
+LEAST_CELLS = 60
+# Cards that must have left before a colour can be new, and the share (0 to 1) that is kept of what
+# is known when one more leaves. Fewer, and a hand that turns is new; kept longer, old light stays.
+LEAST_CARDS, KEPT = 3, 0.9
+# A colour is known if it made up at least this share (0 to 1) of what changed, over all cards. The
+# rims of fingers are less.
+KNOWN = 0.0005
+
+
+def changed_cells(now: NDArray[np.float32], rest: NDArray[np.float32]) -> Cells:
+    """Return the box of the colour cube of every cell that has changed; patches 3 x H x W."""
+    differs = np.abs(now - rest).max(axis=0) > CHANGED
+    boxes = np.minimum((now[:, differs] * SIDE).astype(np.intp), SIDE - 1)
+    return np.asarray((boxes[0] * SIDE + boxes[1]) * SIDE + boxes[2], np.intp)
+
+
+class KnownColours:
+    """The colours of the cards that left, with the hands that drew them."""
+
+    def __init__(self) -> None:
+        self._share = np.zeros((SIDE, SIDE, SIDE))
+        self._cards = 0
+
+    def learn(self, pictures: list[Cells]) -> None:
+        """Take in the pictures of a card on its way out."""
+        cells = _together(pictures)
+        if len(cells) < LEAST_CELLS:
+            return
+        counts = np.bincount(cells, minlength=SIDE**3).reshape(self._share.shape)
+        self._share = KEPT * self._share + (1 - KEPT) * counts / len(cells)
+        self._cards += 1
+
+    def novelty(self, pictures: list[Cells]) -> float | None:
+        """Return the share (0 to 1) of what is seen that has new colours, None if unknown yet."""
+        cells = _together(pictures)
+        if self._cards < LEAST_CARDS or len(cells) < LEAST_CELLS:
+            return None
+        known = _widened(self._share)[cells] >= KNOWN
+        return 1 - float(known.mean())
+
+
+def _together(pictures: list[Cells]) -> Cells:
+    enough = [cells for cells in pictures if len(cells) >= LEAST_CELLS]
+    return np.concatenate(enough) if enough else np.zeros(0, np.intp)
+
+
+def _widened(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest share of each box and its neighbours, flat: light is never quite even."""
+    padded = np.pad(share, 1)
+    around = [
+        padded[x : x + SIDE, y : y + SIDE, z : z + SIDE]
+        for x in range(3)
+        for y in range(3)
+        for z in range(3)
+    ]
+    return np.asarray(np.max(around, axis=0)).ravel()
+
+
+# --- what the network says of it ------------------------------------------------------------------
+
+# What the network's values are called, in their order.
+LABELS = (
+    "rest", "partly", "wholly", "shift", "back", "face", "cut", "none", "hand", "together",
+)  # fmt: skip
+# The patch of before is the last one that is at least so old, ms: the network was trained on 40 to
+# 110. Shorter shows no movement; longer is not what it knows.
+BEFORE_MS = 45
+# A patch is compared with one at least so old, ms, to know whether anything moves: slower than a
+# hand that rests, faster than a dealer waits.
+STILL_MS = 400
+# Mean difference of two patches, 0 to 1, below which nothing moved. A patch averages ten pixels and
+# more a cell: noise and compression leave 0.002 to 0.006 on the films at hand, a finger in the
+# corner 0.01. Higher learns a creeping hand as rest; lower never learns in a dim room.
+STILL_DIFFERENCE = 0.008
+# For so long, ms, must a mouth be still that does not look at rest to be learnt as rest: a card
+# laid before the shoe, a hand that lies there. Shorter, and a hand that waits is rest; longer, and
+# the watcher is blind the longer after a thing is laid down.
+LEARN_CHANGED_MS = 4_000
+# The same if a card seems to be partly out: dealers wait with one half out.
+LEARN_PARTLY_MS = 30_000
+# How fast the rest is learnt, share a frame's 100 ms: follows the light in a second.
+LEARN_SHARE = 0.2
+LEARN_EVERY_MS = 100
+
+
+class Phases(NamedTuple):
+    """Probabilities (0 to 1, their sum 1) of how far a card is out."""
+
+    rest: float
+    partly: float
+    wholly: float
+
+
+class CardSides(NamedTuple):
+    """Probabilities (0 to 1, their sum 1) of what the foremost card shows; `none`: hidden."""
+
+    back: float
+    face: float
+    cut: float
+    none: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one picture shows.
+
+    `shift` is how far the card that is out has come, in depths of a card (1: just wholly out);
+    `shown` is of that card, or of the one at rest; `hand` and `together` are probabilities. `cells`
+    are the colours of what is not there at rest, where something seems to be out.
+    """
+
+    phases: Phases
+    shift: float
+    shown: CardSides
+    hand: float
+    together: float
+    cells: Cells | None = None
+
+
+class MouthMeter:
+    """Measures picture after picture, and learns meanwhile what the mouth looks like at rest."""
+
+    def __init__(self, patch: Patch, infer: Infer) -> None:
+        self._patch = patch
+        self._infer = infer
+        self._rest: Tensor | None = None
+        self._past: deque[tuple[int, Tensor]] = deque()
+        self._still_since: int | None = None
+        self._learnt = 0
+
+    def __call__(self, image: Image, at: int) -> Measurement:
+        """Measure the mouth in a picture taken at a time (ms, not before the last one)."""
+        now = as_tensor(self._patch(image))
+        rest = now if self._rest is None else self._rest
+        before = self._earlier(at, BEFORE_MS, now)
+        values = self._infer(np.concatenate([rest, before, now])[None])[0]
+        found = measurement(values)
+        if found.phases.rest < 0.5:
+            found = replace(found, cells=changed_cells(now, rest))
+        share = np.float32(LEARN_SHARE if self._is_rest(now, at, found) else 0)
+        self._rest = rest + share * (now - rest)
+        self._past.append((at, now))
+        return found
+
+    def _earlier(self, at: int, age: int, otherwise: Tensor) -> Tensor:
+        """Return the last patch that is at least so old, or the oldest that there is."""
+        for then, patch in reversed(self._past):
+            if at - then >= age:
+                return patch
+        return self._past[0][1] if self._past else otherwise
+
+    def _is_rest(self, now: Tensor, at: int, found: Measurement) -> bool:
+        """Whether to learn from this patch: the mouth has been still for long enough."""
+        moved = float(np.abs(now - self._earlier(at, STILL_MS, now)).mean())
+        while self._past and at - self._past[0][0] > 2 * STILL_MS:
+            self._past.popleft()
+        if moved > STILL_DIFFERENCE or not self._past:
+            self._still_since = None
+            return False
+        if self._still_since is None:
+            self._still_since = at
+        if at - self._still_since < _patience(found) or at - self._learnt < LEARN_EVERY_MS:
+            return False
+        self._learnt = at
+        return True
+
+
+def _patience(found: Measurement) -> int:
+    """Return for how long a mouth must be still to be learnt as rest, ms."""
+    if found.phases.partly > 0.5:
+        return LEARN_PARTLY_MS
+    at_rest = found.phases.rest > 0.5 and found.hand < 0.5
+    return STILL_MS if at_rest else LEARN_CHANGED_MS
+
+
+def as_tensor(patch: Image) -> Tensor:
+    """Return a patch (HEIGHT x WIDTH x 3, BGR) as the network takes it (3 x ..., RGB, 0 to 1)."""
+    return np.ascontiguousarray(patch[:, :, ::-1].transpose(2, 0, 1), np.float32) / np.float32(255)
+
+
+def measurement(values: Tensor) -> Measurement:
+    """Return what the values of the network (10,) mean."""
+    hand, together = (1 / (1 + np.exp(-values[8:10]))).tolist()
+    phases, shown = Phases(*_softmax(values[:3])), CardSides(*_softmax(values[4:8]))
+    return Measurement(phases, float(values[3]), shown, hand, together)
+
+
+def _softmax(logits: Tensor) -> list[float]:
+    powers = np.exp(logits - logits.max())
+    return [float(p) for p in powers / powers.sum()]

@@ -108,9 +108,9 @@ def read_answer(text: str) -> Answer:
     """Read an answer; ConfigurationError in words for whoever typed it."""
     answer = tuple(_read_dealt(part) for part in text.split(";"))
     if any(dealt.is_none for dealt in answer[:-1]):
-        raise ConfigurationError("a coup before this one: type its cards")
+        raise ConfigurationError("no coup lies before this one; type its cards")
     if len(answer_text(answer)) > TEXT_LIMIT - len("#99 "):
-        raise ConfigurationError("too much for one answer: leave incidents out")
+        raise ConfigurationError("too much for one answer; leave incidents out")
     return answer
 
 
@@ -118,13 +118,17 @@ def _read_dealt(text: str) -> Dealt:
     hands, _, codes = text.partition("!")
     sides = hands.split("/")
     if len(sides) != 2:
-        raise ConfigurationError("type Punto's cards, then Banco's")
+        raise ConfigurationError(
+            "the cards of a hand are missing; type Punto's cards, then Banco's"
+        )
     punto, banco = (tuple(map(_read_card, side.split())) for side in sides)
     dealt = Dealt(punto, banco, tuple(sorted(set(codes.split()))))
     if set(dealt.incidents) - INCIDENTS.keys():
         raise ConfigurationError("there is no such incident; choose from the list")
     if dealt.is_none and dealt.incidents:
-        raise ConfigurationError("nothing was dealt, so there is no incident")
+        raise ConfigurationError(
+            "nothing was dealt, so there is no incident; leave the incidents out"
+        )
     if not dealt.is_none and not all(1 <= len(hand) <= MOST_CARDS for hand in (punto, banco)):
         raise ConfigurationError("a hand has one to four cards; `?` is one that cannot be seen")
     return dealt

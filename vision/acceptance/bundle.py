@@ -50,7 +50,7 @@ def write_bundle(
     """
     if book.allowed is None:
         raise ConfigurationError(
-            f"{book.path}: no inspector has let a bundle leave the house: the page of "
+            f"{book.path}: no inspector has let a bundle leave the house; the page of "
             "shoe-reader accept open asks for it once every coup has its answers"
         )
     refuse_existing(out)
@@ -110,7 +110,9 @@ def _write_film(path: Path, film: Film, pictures: Pictures) -> None:
             frame = av.VideoFrame.from_ndarray(pictures.crop.covered(image), format="bgr24")
             out.mux(stream.encode(frame))
         if stream is None:
-            raise OutsideError(f"{film.path}: holds not one frame")
+            raise OutsideError(
+                f"{film.path}: no frame in this film; name the recording of this table"
+            )
         out.mux(stream.encode())
 
 

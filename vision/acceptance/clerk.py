@@ -32,7 +32,7 @@ class Clerk:
         """Open the log; ConfigurationError where it waits for its reader, OutsideError."""
         if unsent_messages(path):
             raise ConfigurationError(
-                f"{path}: messages of it are not sent yet: start its reader, and leave out --log"
+                f"{path}: messages of it are not sent yet; start its reader, and leave out --log"
             )
         self._journal = Journal(config, Destinations(path))
         CLOCK.not_before(self._journal.table.clock)
@@ -63,4 +63,7 @@ class Clerk:
                     alive_s = time.monotonic()
                     self._journal.publish_health(now_ms(), {})
         except ShoeReaderError as error:
-            log.error("answers are kept here, and written to the log the next time: %s", error)
+            log.error(
+                "answers not in the log: %s; they are kept and written the next time",
+                error,
+            )

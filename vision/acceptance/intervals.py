@@ -65,10 +65,12 @@ def hourly(count: int, hours: float, confidence: float = CONFIDENCE) -> Hourly:
 def needed(below: float, wrong: int = 0, confidence: float = CONFIDENCE) -> int:
     """Return the fewest coups that show a share below `below` with so many wrong among them."""
     if not 0 < below < 1 or not 0 < confidence < 1:
-        raise ConfigurationError("--below, --confidence: shares between 0 and 1, as 0.001 and 0.95")
+        raise ConfigurationError(
+            "--below, --confidence: not a share; give numbers such as 0.001 and 0.95"
+        )
     few, many = wrong, MOST
     if at_most(wrong, many, confidence) >= below:
-        raise ConfigurationError(f"--below {below:g}: no house deals that many coups")
+        raise ConfigurationError(f"--below {below:g}: too many coups; give a larger share")
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if at_most(wrong, middle, confidence) < below else (middle, many)

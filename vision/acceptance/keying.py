@@ -87,7 +87,9 @@ class Keying:
         """Return the answer as it is to stand in the log; ConfigurationError where it is none."""
         with self._mutex:
             if coup not in {read.key for read in self._book.asked(self._terms)}:
-                raise ConfigurationError("this coup is not asked for")
+                raise ConfigurationError(
+                    "this coup is not asked for; go on with the one that the page shows"
+                )
             self._looked.pop(coup, None)
             given = [each for each in self._answers().get(coup, ()) if each.by == person]
             revision = max((each.revision for each in given), default=0) + 1

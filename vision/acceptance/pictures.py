@@ -64,7 +64,9 @@ class Film:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, FFmpegError) as error:
-            raise OutsideError(f"{path}: is no film that can be read: {error}") from error
+            raise OutsideError(
+                f"{path}: cannot be read as a film: {error}; name the recording of this table"
+            ) from error
         found = NAMED.search(path.stem)
         if found is not None:
             moment = datetime.strptime(found[0], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
@@ -154,7 +156,9 @@ class Pictures:
             image = open_picture(stills[number])
             if image is not None:
                 return image
-        raise OutsideError("that picture is not kept any more")
+        raise OutsideError(
+            "this picture is no longer kept; answer from the others, or that it cannot be seen"
+        )
 
     def _film(self, coup: ReadCoup) -> Film | None:
         return next((f for f in self.films if f.began <= coup.shown <= f.ended), None)

@@ -109,7 +109,7 @@ def test_picture_of_a_coup_that_nobody_kept_is_said(house: Path) -> None:
     _, shown = opened(house)
     coup = ReadCoup("s9", "1", 0, 0, 0, {})
     assert shown.count(coup) == 0
-    with pytest.raises(OutsideError, match="not kept"):
+    with pytest.raises(OutsideError, match="no longer kept"):
         shown.picture(coup, 0)
 
 

@@ -174,7 +174,8 @@ def is_lawful(world: World) -> bool:
 def _held_over(cards: Cards, hands: set[int], shown: Shown) -> float:
     """Return how likely the bare slots of hands (0, 1) look so while a player holds their cards.
 
-    These may be seen over any slot of their hand, as if they lay there.
+    These may be seen over any slot of their hand, as if they lay there. A slot that looks empty
+    costs nothing: it is the usual case, and counted over many looks a small price would add up.
     """
     p, lying = 1.0, {place for place, _, _ in cards}
     for slot in range(HAND):

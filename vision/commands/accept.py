@@ -130,8 +130,8 @@ def _open(args: argparse.Namespace) -> int:
             return KeyingPages(login, records, book_of, config.table).routes()
 
         boards = closing.enter_context(Boards([config], address, only=only))
-        print(f"accept: {boards.server.url}accept", flush=True)
         closing.callback(_deliver, kept)
+        print(f"accept: {boards.server.url}accept", flush=True)
         while True:
             time.sleep(1)
 

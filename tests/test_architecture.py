@@ -108,7 +108,6 @@ ROOMS = {
     "vision/floor": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"),
         (
-            "alembic",
             "av",
             "cv2",
             "distributed",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vision.floor.archive.gaps import AGAIN_S, OPEN, PATIENCE_S, Gaps
-from vision.floor.archive.numbers import NumberSet
+from vision.floor.archive.numbers import AGAIN_S, OPEN, PATIENCE_S, Gaps, NumberSet
 from vision.wire.commands import NOT_KEPT, RANGE_LIMIT
 
 

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.floor.archive.month import BAD_TABLE, WORN_TABLE, PlayedTable
+from tests.floor.archive.postgres import FOLDERS, Postgres
 from tests.floor.archive.wrong_shoe import LOOKS, MOST_COUPS, coups_until_alarm
 from vision.cli import main
 from vision.commands.report import KINDS
@@ -153,6 +154,18 @@ def test_time_and_table_bound_what_is_asked(engine: Engine) -> None:
     results = contents("coup/result")
     of_day = [r for r in results if r["table"] == "1" and r["at"].startswith("2026-03-02")]
     assert {row["coups"] for row in found} == {len(of_day)}
+
+
+@pytest.mark.skipif(not FOLDERS, reason="needs PostgreSQL")
+def test_postgresql_answers_the_same(engine: Engine) -> None:
+    """Each question gets the same answer from both databases, of all tables and of one."""
+    with Postgres() as server:
+        other = open_archive(server.address)
+        Writer(other).take(messages())
+        for kind, (_, ways) in QUESTIONS.items():
+            for asked in (Asked(by, table=table) for by in ways or ("",) for table in ("", "1")):
+                assert ask(other, kind, asked) == ask(engine, kind, asked)
+        other.dispose()
 
 
 def test_dealers_are_not_known_and_it_is_said(engine: Engine) -> None:

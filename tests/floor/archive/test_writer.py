@@ -20,7 +20,7 @@ from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive import writer as writing
 from vision.floor.archive.database import MEMORY, open_archive
-from vision.floor.archive.terms import forget_term
+from vision.floor.archive.upkeep import forget_term
 from vision.floor.archive.writer import Received, Writer
 from vision.wire.commands import again
 from vision.wire.messages import Message

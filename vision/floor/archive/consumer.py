@@ -21,7 +21,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from vision.clock import now_ms
 from vision.errors import OutsideError
-from vision.floor.archive.gaps import Gaps
+from vision.floor.archive.numbers import Gaps
 from vision.floor.archive.writer import Received, Where, Writer
 from vision.mqtt.endpoint import (
     KEEPALIVE_S,

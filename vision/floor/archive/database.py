@@ -1,27 +1,31 @@
-"""Open the archive's database, SQLite or PostgreSQL, and bring its tables up to date."""
+"""Open the archive's database, SQLite or PostgreSQL, and create its tables."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util.exc import CommandError
-from sqlalchemy import Connection, Engine, Table, case, create_engine, event, make_url, or_
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Table,
+    case,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    or_,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.sql.dml import Insert
 
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
+from vision.floor.archive.tables import metadata
 
-MIGRATIONS = Path(__file__).with_name("migrations")
 # Seconds that a database may take to answer a connection or to give up a lock. A house's answers in
 # milliseconds; longer delays the next try, shorter gives up on one that is busy.
 PATIENCE_S = 10
@@ -58,14 +62,14 @@ def _address_in(text: str) -> str:
 
 
 def open_archive(address: str) -> Engine:
-    """Open or create the archive at an SQL address or in a file, its tables brought up to date.
+    """Open or create the archive at an SQL address or in a file.
 
-    ConfigurationError where the address is none, or a newer version wrote the archive; OutsideError
-    where the database does not answer.
+    ConfigurationError where the address is none, or another version wrote the archive;
+    OutsideError where the database does not answer.
     """
     engine = _engine(address)
     with explained(engine):
-        _migrate(engine)
+        _make_tables(engine)
     return engine
 
 
@@ -206,25 +210,16 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         connection.execute(f"PRAGMA {words}")
 
 
-def _migrate(engine: Engine) -> None:
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
-    with engine.connect() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-        if found is not None and found not in known:
-            raise ConfigurationError(
-                f"the archive {engine.url.render_as_string()} was written by a newer shoe-reader "
-                f"(version {found} of its tables; this one knows {', '.join(sorted(known))}); "
-                "install that one here too"
-            )
+def _make_tables(engine: Engine) -> None:
+    """Create the tables that are missing; refuse an archive whose tables are not those below."""
     with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        try:
-            command.upgrade(config, "head")
-        except CommandError as error:
-            raise OutsideError(
-                f"the archive {engine.url.render_as_string()} cannot be updated: "
-                f"{error}; restore a backup of it"
-            ) from error
+        metadata.create_all(connection)
+        there = inspect(connection)
+        for table in metadata.sorted_tables:
+            columns = {column["name"] for column in there.get_columns(table.name)}
+            if columns != set(table.columns.keys()):
+                raise ConfigurationError(
+                    f"the archive {engine.url.render_as_string()} was written by another version "
+                    f"of shoe-reader (its table {table.name} has other columns); use that "
+                    "version, or load the logs of the tables into a new archive"
+                )

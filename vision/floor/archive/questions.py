@@ -1,30 +1,19 @@
 """Questions that people ask of the archive, each answered with a table of plain values.
 
-The rows are counted by the database; what remains are some hundred sums. Rates are per thousand
+The database counts (`questions.sql`); what remains are some hundred sums. Rates are per thousand
 coups with an exact interval. Nothing here knows how an answer is printed or drawn.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    RowMapping,
-    Select,
-    Table,
-    and_,
-    case,
-    distinct,
-    func,
-    select,
-)
+from sqlalchemy import Connection, Engine, bindparam, text
 
 from vision.clock import now_ms
 from vision.config.profiles import load_profile
@@ -41,10 +30,13 @@ HOUR_MS = 3_600_000  # milliseconds of an hour
 DAY_MS = 24 * HOUR_MS  # milliseconds of a day
 DAY_HOURS = 24  # hours of a day, UTC
 DECK_DIGITS = 12  # of the hash of a deck that are shown: enough to tell a house's decks apart
-# States of a result that stands.
-SEEN = ("final", "corrected")
 WINNERS = ("punto", "banco", "egalite")
 LENGTHS = (4, 5, 6)  # cards of a coup
+EVER = 2**62  # Unix milliseconds after all times
+SQL = dict(
+    block.split("\n", 1)
+    for block in Path(__file__).with_suffix(".sql").read_text("utf-8").split("-- name: ")[1:]
+)
 TESTS = 3  # of the frequencies of a table: winners, numbers of cards, ranks
 
 
@@ -54,13 +46,8 @@ class Asked:
 
     by: str = ""
     since: int = 0
-    until: int = 2**62
+    until: int = EVER
     table: str = ""
-
-    def within(self, table: Table, time: str) -> ColumnElement[bool]:
-        """Return the condition that a row of the archive is asked about."""
-        found = (table.c[time] >= self.since) & (table.c[time] < self.until)
-        return found & (table.c.table_name == self.table) if self.table else found
 
 
 def asked_of(fields: Mapping[str, str]) -> Asked:
@@ -113,11 +100,22 @@ def ask(engine: Engine, kind: str, asked: Asked) -> Answer:
     if asked.by and asked.by not in groups:
         ways = ", ".join(groups) or "nothing"
         raise ConfigurationError(f"{kind} cannot be asked by {asked.by}; ask by {ways}")
-    chosen = (
-        asked if asked.by or not groups else Asked(groups[0], asked.since, asked.until, asked.table)
-    )
+    chosen = replace(asked, by=asked.by or "".join(groups[:1]))
     with explained(engine), engine.begin() as connection:
         return question(connection, chosen)
+
+
+def _rows(
+    connection: Connection, name: str, asked: Asked, key: str = "", counts: str = ""
+) -> list[Any]:
+    """Return the rows of a query of `questions.sql`."""
+    query = text(SQL[name].format(key=key, counts=counts))
+    values: dict[str, Any] = {"since": asked.since, "until": asked.until, "table": asked.table}
+    if ":codes" in query.text:
+        query = query.bindparams(bindparam("codes", OF_DEALING, expanding=True))
+    return list(
+        connection.execute(query, {n: v for n, v in values.items() if f":{n}" in query.text})
+    )
 
 
 # --- mis-deals ------------------------------------------------------------------------------------
@@ -125,19 +123,16 @@ def ask(engine: Engine, kind: str, asked: Asked) -> Answer:
 
 def misdeals(connection: Connection, asked: Asked) -> Answer:
     """Return mis-deals by kind, table or hour of the day, with the rate per thousand coups."""
-    alert, coup = tables.alert, tables.coup
-    faults = asked.within(alert, "raised_at") & alert.c.severity.in_(GRAVE)
-    faults &= alert.c.code.in_(OF_DEALING)
-    coups = asked.within(coup, "dealt_at") & coup.c.state.in_((*SEEN, "void"))
+    keys = {"kind": "code", "table": "table_name"}
+    events = dict(_rows(connection, "alerts", asked, keys.get(asked.by, HOUR.format("raised_at"))))
+    of_coups = {**keys, "kind": "'all'"}
+    coups = _rows(connection, "coups", asked, of_coups.get(asked.by, HOUR.format("dealt_at")))
+    dealt = dict(coups)
     if asked.by == "kind":
-        of = connection.execute(select(func.count()).where(coups)).scalar() or 0
-        query = select(alert.c.code, func.count()).where(faults).group_by(alert.c.code)
-        found = sorted(connection.execute(query).all(), key=lambda row: (-row[1], row[0]))
-        lines = [(code, number, of) for code, number in found]
-        lines.append(("all", sum(number for _, number in found), of))
+        of = dealt.get("all", 0)
+        lines = [(code, number, of) for code, number in sorted(events.items(), key=_most_first)]
+        lines.append(("all", sum(events.values()), of))
     else:
-        events = _grouped(connection, alert, "raised_at", faults, asked.by)
-        dealt = _grouped(connection, coup, "dealt_at", coups, asked.by)
         lines = [(key, events.get(key, 0), dealt.get(key, 0)) for key in sorted({*events, *dealt})]
     rows = [(_label(key, asked.by), *rate(number, of)) for key, number, of in lines]
     columns = (asked.by, "misdeals", "coups", "per_thousand", "low", "high")
@@ -145,6 +140,7 @@ def misdeals(connection: Connection, asked: Asked) -> Answer:
     return Answer(title, columns, rows, [INTERVAL], (asked.by, "per_thousand", "low", "high"))
 
 
+HOUR = f"{{}} / {HOUR_MS} % {DAY_HOURS}"  # of the day, as a column
 INTERVAL = (
     f"low and high: the exact {CONFIDENCE:.0%} interval of the rate (Poisson count, Garwood); a "
     "coup may have more than one mis-deal"
@@ -155,16 +151,10 @@ OF_DEALING = tuple(
     for code, kind in KINDS.items()
     if not kind.of_reader and code not in ("CALLED", "HELD_OVER", "DEADLINE_PASSED")
 )
-GRAVE = ("warning", "critical")  # an advisory reminds the dealer before anything has gone wrong
 
 
-def _grouped(
-    connection: Connection, table: Table, time: str, where: ColumnElement[bool], by: str
-) -> dict[Any, int]:
-    """Count rows by table or by hour of the day."""
-    key: Any = table.c.table_name if by == "table" else table.c[time] // HOUR_MS % DAY_HOURS
-    query: Select[Any] = select(key, func.count()).where(where).group_by(key)
-    return {row[0]: row[1] for row in connection.execute(query)}
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
 
 
 def _label(key: object, by: str) -> str:
@@ -176,13 +166,10 @@ def _label(key: object, by: str) -> str:
 
 def remedies(connection: Connection, asked: Asked) -> Answer:
     """Return how long alerts took to be seen, put right and closed, by kind or table."""
-    alert = tables.alert
-    key = alert.c.code if asked.by == "kind" else alert.c.table_name
-    moments = (alert.c.raised_at, alert.c.acknowledged_at, alert.c.rectified_at, alert.c.closed_at)
-    query = select(key, *moments, alert.c.in_time).where(asked.within(alert, "raised_at"))
-    groups: dict[str, list[Any]] = {}
-    for row in connection.execute(query):
-        groups.setdefault(row[0], []).append(row)
+    key = "code" if asked.by == "kind" else "table_name"
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for row in _rows(connection, "remedies", asked, key):
+        groups[row[0]].append(row)
     rows = [(name, *_waits(found)) for name, found in sorted(groups.items())]
     columns = (
         asked.by, "alerts", "seen", "seen_s_p50", "seen_s_p90", "rectified", "rectified_s_p50",
@@ -206,30 +193,11 @@ def _waits(found: Sequence[Any]) -> tuple[Any, ...]:
 
 def reads(connection: Connection, asked: Asked) -> Answer:
     """Return the share of reads that were declined or corrected, by table, deck or day."""
-    shoe, card, run = tables.shoe, tables.card, tables.run
-    keys: Mapping[str, Any] = {"table": shoe.c.table_name, "deck": run.c.deck, "day": _day(shoe)}
-    of_shoe = [shoe.c[name] for name in ("site", "table_name", "numbering", "shoe")]
-    declined = func.sum(_as_int(card.c.declined))
-    corrected = func.sum(_as_int(card.c.keyed & ~card.c.declined))
-    unusual = (
-        select(*(card.c[c.name] for c in of_shoe), declined.label("d"), corrected.label("k"))
-        .group_by(*(card.c[c.name] for c in of_shoe))
-        .subquery()
-    )
-    same = [unusual.c[c.name] == c for c in of_shoe]
-    in_run = (run.c.site == shoe.c.site) & (run.c.table_name == shoe.c.table_name)
-    in_run &= run.c.boot == shoe.c.boot
-    sums = (func.sum(shoe.c.reads), func.sum(unusual.c.d), func.sum(unusual.c.k))
-    joined = shoe.outerjoin(unusual, and_(*same)).outerjoin(run, in_run)
-    key = keys[asked.by]
-    query = (
-        select(key, *sums)
-        .select_from(joined)
-        .where(asked.within(shoe, "begun_at"))
-        .group_by(key)
-        .order_by(key)
-    )
-    found = [(key, *(int(n or 0) for n in numbers)) for key, *numbers in connection.execute(query)]
+    day = f"shoe.begun_at / {DAY_MS}"
+    key = {"table": "shoe.table_name", "deck": "run.deck", "day": day}[asked.by]
+    found = [
+        (key, int(a), int(b), int(c)) for key, a, b, c in _rows(connection, "reads", asked, key)
+    ]
     rows = [
         (_name(key, asked.by), good, no, by_hand, *rate(no + by_hand, good + no)[2:])
         for key, good, no, by_hand in found
@@ -245,10 +213,6 @@ DECLINED = (
 )
 
 
-def _day(table: Table) -> Any:
-    return table.c.begun_at // (HOUR_MS * DAY_HOURS)
-
-
 def _name(key: object, by: str) -> str:
     if by == "day":
         return datetime.fromtimestamp(int(str(key)) * 86_400, UTC).date().isoformat()
@@ -257,26 +221,15 @@ def _name(key: object, by: str) -> str:
     return str(key)
 
 
-def _as_int(condition: Any) -> Any:
-    return case((condition, 1), else_=0)
-
-
 # --- pace -----------------------------------------------------------------------------------------
 
 
 def pace(connection: Connection, asked: Asked) -> Answer:
     """Return coups an hour of play, by table or hour of the day."""
-    coup = tables.coup
-    hour = coup.c.dealt_at // HOUR_MS
-    hours = (
-        select(coup.c.table_name, hour.label("hour"), func.count().label("coups"))
-        .where(asked.within(coup, "dealt_at"))
-        .group_by(coup.c.table_name, hour)
-    )
-    groups: dict[Any, list[int]] = {}
-    for table, number, coups in connection.execute(hours):
+    groups: dict[Any, list[int]] = defaultdict(list)
+    for table, number, coups in _rows(connection, "pace", asked):
         key = table if asked.by == "table" else number % DAY_HOURS
-        groups.setdefault(key, []).append(coups)
+        groups[key].append(coups)
     rows = [
         (_label(key, asked.by), sum(found), len(found), round(sum(found) / len(found), 1),
          middle(found, 0.1), middle(found, 0.9))
@@ -297,23 +250,18 @@ def odds(connection: Connection, asked: Asked) -> Answer:
     Whole days are counted, so all who ask within a day have one look, and the days of play count
     the looks: asking changes nothing. What is asked of a part of the archive raises no alarm.
     """
-    coup = tables.coup
-    is_whole = not (asked.since or asked.table) and asked.until == Asked().until
+    is_whole = not (asked.since or asked.table) and asked.until == EVER
     asked = replace(asked, until=min(asked.until, now_ms() // DAY_MS * DAY_MS))
     found: dict[tuple[str, str], Counter[tuple[str, Any]]] = defaultdict(Counter)
-    outcome = (coup.c.winner, coup.c.cards)
-    for key, row in _by_run(connection, asked, outcome, [func.count().label("n")]):
-        found[key]["winner", row["winner"]] += row["n"]
-        found[key]["cards", row["cards"]] += row["n"]
-    sums = [func.sum(coup.c[name]).label(name) for name in tables.RANKS.values()]
-    for key, row in _by_run(connection, asked, (), sums):
+    ranks = ", ".join(f"sum({name}) AS {name}" for name in tables.RANKS.values())
+    for row in _rows(connection, "odds", asked, "winner, cards", f"count(*) AS n, {ranks}"):
+        counts = found[row.table_name if asked.by == "table" else "all", row.profile.split(" ")[0]]
+        counts["winner", row.winner] += row.n
+        counts["cards", row.cards] += row.n
         for letter, name in tables.RANKS.items():
-            found[key]["rank", letter] += int(row[name])
+            counts["rank", letter] += int(getattr(row, name))
     tests = TESTS * len(found)
-    played = select(func.count(distinct(coup.c.dealt_at // DAY_MS))).where(
-        coup.c.dealt_at < asked.until
-    )
-    days = max(1, connection.execute(played).scalar() or 0)
+    days = max(1, _rows(connection, "days", asked)[0][0])
     looks = tests * days if is_whole else 0
     rows = [row for key, counts in sorted(found.items()) for row in _fits(key, counts, looks)]
     columns = (
@@ -327,25 +275,6 @@ def odds(connection: Connection, asked: Asked) -> Answer:
     if not is_whole:
         again = "a part of the archive raises no alarm: ask of all tables and all time"
     return Answer("Results against the exact odds", columns, rows, [again, NO_BACK, NO_BETS])
-
-
-def _by_run(
-    connection: Connection, asked: Asked, kinds: Sequence[Any], numbers: Sequence[Any]
-) -> Iterator[tuple[tuple[str, str], RowMapping]]:
-    """Yield table (or "all") and profile with what was counted of a run's coups that stand."""
-    coup, run = tables.coup, tables.run
-    parts = [*(coup.c[name] for name in ("site", "table_name", "boot")), *kinds]
-    counted = (
-        select(*parts, *numbers)
-        .where(asked.within(coup, "dealt_at") & coup.c.state.in_(SEEN))
-        .group_by(*parts)
-        .subquery()
-    )
-    in_run = [run.c[name] == counted.c[name] for name in ("site", "table_name", "boot")]
-    query = select(run.c.profile, counted).select_from(counted.outerjoin(run, and_(*in_run)))
-    for row in connection.execute(query).mappings():
-        name = (row["profile"] or "").partition(" ")[0]
-        yield (row["table_name"] if asked.by == "table" else "all", name), row
 
 
 NO_BACK = (
@@ -395,19 +324,11 @@ def _told(names: Sequence[object], numbers: Sequence[float], form: str) -> str:
 
 def downtime(connection: Connection, asked: Asked) -> Answer:
     """Return how long readers were away or blind, and how often, by table."""
-    status = tables.status
-    query = (
-        select(status.c.table_name, status.c.at, status.c.state)
-        .where(status.c.at < min(asked.until, now_ms()))
-        .order_by(status.c.table_name, status.c.at, status.c.seq)
-    )
-    if asked.table:
-        query = query.where(status.c.table_name == asked.table)
-    spans: dict[str, list[tuple[int, str]]] = {}
-    for table, at, state in connection.execute(query):
-        spans.setdefault(table, []).append((at, state))
     end = min(asked.until, now_ms())
-    last = connection.execute(select(func.max(tables.message.c.at))).scalar() or 0
+    spans: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for table, at, state in _rows(connection, "states", replace(asked, until=end)):
+        spans[table].append((at, state))
+    last = _rows(connection, "last", asked)[0][0]
     rows = [(table, *_away(found, asked.since, min(end, max(last, found[-1][0]))))
             for table, found in sorted(spans.items())]  # fmt: skip
     columns = (

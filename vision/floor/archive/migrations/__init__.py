@@ -1,1 +1,0 @@
-"""The versions of the archive's tables, as Alembic applies them when an archive is opened."""

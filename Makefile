@@ -14,22 +14,24 @@ PROVE ?=
 floor: $(VENV)/dev.done
 	$(BIN)/python -m tests.floor.archive.floor $(PROVE)
 
-# All that a change can break, without the long forms that WHICH leaves out.
-WHICH ?= -m "not nightly"
+# All that a change can break, on two workers: without the long forms, which are marked "nightly". A
+# file of tests stays with one worker, which makes its fixtures once.
+WORKERS ?= -n 2 --dist loadfile
 test: $(VENV)/dev.done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(WHICH)
+	$(BIN)/python -m pytest $(WORKERS) -m "not nightly"
 
-# Every night and before a release: training, faults by the dozen, the wheel as well.
-test-all:
-	$(MAKE) test WHICH=
+# Every night and before a release: training, faults by the dozen, the wheel as well; one after the
+# other, since they use all cores or measure seconds.
+test-all: test
+	$(BIN)/python -m pytest -m nightly
 
 # What a developer runs between commits: no slow tests, no browser, no broker.
 check: $(VENV)/dev.done
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
-	$(BIN)/python -m pytest -m "not nightly and not slow and not train and not browser and not mosquitto"
+	$(BIN)/python -m pytest $(WORKERS) -m "not nightly and not slow and not train and not browser and not mosquitto"
 
 # Every fault that we know to inject, within an hour, and one table; SCALE=0.02 is a short form of it.
 SCALE ?= 1

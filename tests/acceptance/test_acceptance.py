@@ -12,7 +12,7 @@ import pytest
 
 from tests.acceptance.logs import write_log
 from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, served
-from tests.board.hall import free_port
+from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import Answer, Dealt, Settled, answer_text
 from vision.acceptance.coups import LogBook
 from vision.audit.since import audit_from

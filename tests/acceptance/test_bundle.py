@@ -14,7 +14,7 @@ from models.evaluate.film_truth import read_truth
 from models.evaluate.photographs import names_of, pictures
 from tests.acceptance.logs import HEIGHT, WIDTH, write_log
 from tests.acceptance.people import FIRST, SECOND, Person, logged_in, served
-from tests.board.hall import free_port
+from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import Dealt
 from vision.acceptance.coups import LogBook, ReadCoup, Terms
 from vision.acceptance.pictures import Film, Pictures

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,11 +87,3 @@ def opened(
 def with_board(config: TableConfig, **board: object) -> TableConfig:
     """Return the settings with others for [board]."""
     return config.model_copy(update={"board": config.board.model_copy(update=board)})
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port

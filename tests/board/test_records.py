@@ -9,9 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.board.hall import free_port, opened, with_board
+from tests.board.hall import opened, with_board
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
+from tests.mqtt.mqtt_tools import free_port
 from vision.access.users import load_users, save_users
 from vision.board.desk import pages, records
 from vision.board.host import boards as boards_app

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.board.hall import Hall, free_port, opened
+from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
+from tests.mqtt.mqtt_tools import free_port
 from vision.board.login.passwords import save_password
 from vision.cli import main
 

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import cv2
 import numpy as np
 
+from tests.mqtt.mqtt_tools import free_port
 from vision.sight.geometry.frame import Image
 
 SIZE = (640, 360)
@@ -34,13 +35,6 @@ def picture(number: int, size: tuple[int, int] = SIZE) -> Image:
     image = np.full((size[1], size[0], 3), 40 + 5 * number % 160, np.uint8)
     noise = rng.integers(0, 12, (size[1] // 8, size[0] // 8, 3), np.uint8)
     return image + np.asarray(cv2.resize(noise, size, interpolation=cv2.INTER_NEAREST), np.uint8)
-
-
-def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
-        return int(holder.getsockname()[1])
 
 
 class BadCamera(Protocol):

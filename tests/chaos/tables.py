@@ -38,9 +38,9 @@ import av
 import numpy as np
 import paho.mqtt.client as paho
 
-from tests.camera.video_servers import PYTHON, free_port
+from tests.camera.video_servers import PYTHON
 from tests.chaos.consumer import Consumer
-from tests.mqtt.mqtt_tools import Mosquitto
+from tests.mqtt.mqtt_tools import Mosquitto, free_port
 from vision.access.users import Credential, User, Users, save_users
 from vision.clock import now_ms
 from vision.simulator.dealing import simulate

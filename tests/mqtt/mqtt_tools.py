@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import os
+import random
 import re
 import shutil
 import socket
@@ -20,11 +23,26 @@ HAS_CLIENTS = (
 )
 
 
+# A block of ports for each worker of pytest, below those that Linux gives to connections (32768
+# and up): a port stays free between the question and the server that takes it.
+FIRST_PORT, BLOCK = 20_000, 1_000
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_block = range(FIRST_PORT + BLOCK * _worker, FIRST_PORT + BLOCK * (_worker + 1))
+_ports = itertools.chain.from_iterable(itertools.repeat(random.sample(_block, BLOCK)))
+
+
 def free_port() -> int:
-    """Return a port that nothing listens on."""
+    """Return a port that nothing listens on, and that no other worker is given."""
+    return next(port for port in _ports if not _is_taken(port))
+
+
+def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
 
 
 def _listens(port: int) -> bool:

@@ -24,6 +24,7 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import Address, endpoint_of, new_client, reachable
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.storage.log import Store
+from vision.wire.term import unproven
 
 HAND = {"cards": [], "points": None}
 LIVE = {
@@ -129,7 +130,7 @@ def test_board_hears_a_table_that_is_at_another_node_than_one_of_its_two(
 
 def test_message_of_an_older_term_is_ignored_and_counted() -> None:
     """The last will of a reader that hung does not make the one that took over offline."""
-    state = TableState("7", is_pair=True)
+    state = TableState("7", proves=unproven)
     content = {"boot": "b2", "seq": 9, "at": "2026-01-01T00:00:00.000Z", "term": 2}
     assert state.take("status", {**content, "state": "online"}) is not None
     old = {**content, "boot": "b1", "seq": 12, "term": 1, "state": "offline"}
@@ -141,6 +142,18 @@ def test_message_of_an_older_term_is_ignored_and_counted() -> None:
     assert state.take("coup/live", before) is not None, "it was said before the takeover"
     assert state.take("health", {**before, "fps": 15}) is None, "its number is not its own"
     assert state.outdated == 3
+
+
+def test_term_that_nobody_signed_moves_nothing() -> None:
+    """Whatever somebody makes up, and with a proof of another term: each true message is taken."""
+    state = TableState("7", proves=lambda term, proof: proof == f"k:{term}")
+    true = {"boot": "b", "at": "2026-01-01T00:00:00.000Z", "term": 1, "term_proof": "k:1"}
+    for seq in range(1, 5):
+        for forged in ({**true, "term": 2}, {**true, "term": 99}, {**true, "term_proof": ""}):
+            assert state.take("coup/live", {**forged, "seq": 99}) is None
+            assert state.take("health", {**forged, "seq": 99}) is None
+        assert state.take("coup/live", {**true, "seq": seq}) is not None
+    assert state.outdated == 24
 
 
 def test_reader_of_one_broker_has_no_spare_connection(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import paho.mqtt.client as paho
 from paho.mqtt.reasoncodes import ReasonCode
@@ -24,6 +24,7 @@ from vision.mqtt.endpoint import (
 )
 from vision.wire.commands import COPY, PUBLIC
 from vision.wire.form import FormError, Payload, message_of
+from vision.wire.term import Proves
 
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.
@@ -83,10 +84,10 @@ class Feed:
         ends = (endpoint, endpoint.turned()) if self._is_cluster else (endpoint,)
         self._links = [_Link(end, self) for end in ends]
 
-    def expect_pairs(self, tables: Iterable[str]) -> None:
-        """Count the terms of these tables, at which two readers stand by."""
-        for table in tables:
-            self._states[table].is_pair = True
+    def expect_pairs(self, tables: Mapping[str, Proves]) -> None:
+        """Count the terms of these tables, at which two readers stand by, where they are proven."""
+        for table, proves in tables.items():
+            self._states[table].proves = proves
 
     def start(self) -> None:
         """Begin to connect."""

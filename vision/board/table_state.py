@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from vision.wire.form import Payload
-from vision.wire.term import Term
+from vision.wire.term import Proves, Term
 
 # Returns the part of a message that a display may know, None for nothing.
 Reduce = Callable[[str, Payload], Payload | None]
@@ -84,12 +84,12 @@ class _Mark:
 class TableState:
     """The state of one table; `reduce` decides which part of a message is kept.
 
-    `is_pair`: two readers stand by at it; of other tables no term counts.
+    `proves` checks the terms of its two readers; of a table with one reader no term counts.
     """
 
     table: str
     reduce: Reduce = field(default=lambda _topic, payload: payload)
-    is_pair: bool = False
+    proves: Proves | None = None
     outdated: int = 0  # messages of a reader that another has taken over from
     _state: dict[str, Update] = field(default_factory=dict)
     _marks: dict[str, _Mark] = field(default_factory=dict)
@@ -106,9 +106,11 @@ class TableState:
         key = key_of(topic, payload)
         term, seq = (_whole(payload.get(name)) for name in ("term", "seq"))
         counted = topic != "health" and payload.get("counted") is not False
-        if not self.is_pair:
+        if self.proves is None:
             term = 0
-        elif not self._term.admits(term, seq, counted=counted):
+        elif not self.proves(term, str(payload.get("term_proof", ""))) or not self._term.admits(
+            term, seq, counted=counted
+        ):
             self.outdated += 1
             return None
         if topic == "health":

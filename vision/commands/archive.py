@@ -27,6 +27,7 @@ from vision.floor.archive.verify import verify
 from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError
+from vision.storage.keyring import term_check
 from vision.storage.log_reader import read_log
 
 # Seconds between two looks for what is old enough to be deleted: days count, so an hour is soon.
@@ -81,7 +82,11 @@ def _serve(args: argparse.Namespace) -> int:
         raise ConfigurationError(
             "archive serve: the table files are of several sites; run an archive for each"
         )
-    pairs = {each.table for each in configs if each.standby.servers}
+    pairs = {
+        each.table: term_check(each.standby.ring, each.site, each.table)
+        for each in configs
+        if each.standby.servers
+    }
     engine, shown = open_named(args.archive or config.archive.address, create=True)
 
     endpoint = _endpoint(config)

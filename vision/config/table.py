@@ -302,7 +302,8 @@ class StandbySection(Section):
     them a table has one reader. Both readers have the same section, but for `node`, the name of
     this machine (empty: its host name). `lease_s` is how long a reader that says nothing still
     counts as the one that speaks. An empty `username` uses the account of [broker], and its
-    `tls_ca`.
+    `tls_ca`. `ring` is the file of the public keys by which the two sign their logs: boards and
+    archive then believe no term that none of them has signed.
     """
 
     servers: tuple[Annotated[str, Field(min_length=1)], ...] = ()
@@ -311,6 +312,7 @@ class StandbySection(Section):
     replicas: int = Field(default=3, ge=1, le=5)
     username: str = ""
     password_env: str = ""
+    ring: PathText = ""
 
     @property
     def name(self) -> str:

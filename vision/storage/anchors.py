@@ -114,6 +114,19 @@ def is_signed(anchor: Anchored, site: str, table: str, key: Ed25519PublicKey) ->
     return True
 
 
+def is_term_signed(proof: str, site: str, table: str, term: int, key: Ed25519PublicKey) -> bool:
+    """Whether a `term_proof` is that key's signature of the term."""
+    try:
+        key.verify(bytes.fromhex(proof.partition(":")[2]), _term_text(site, table, term))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _term_text(site: str, table: str, term: int) -> bytes:
+    return canonical({"site": site, "table": table, "term": term}).encode()
+
+
 class LogSigner:
     """Signs the log of a table: at a change of shoe, each day (UTC), and every `every_s`."""
 
@@ -148,6 +161,10 @@ class LogSigner:
         named = replace(anchor, key=self._name)
         signature = self._key.sign(signed_text(self._site, self._table, named)).hex()
         return replace(named, signature=signature)
+
+    def term_proof(self, term: int) -> str:
+        """Return the signature of a term, as the messages of its reader carry it."""
+        return f"{self._name}:{self._key.sign(_term_text(self._site, self._table, term)).hex()}"
 
     def note(self, anchor: Anchored) -> None:
         """Add an anchor to the file; an anchor that cannot be written waits for the next."""

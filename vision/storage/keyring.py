@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from vision.errors import ConfigurationError
 from vision.files import write_json
-from vision.storage.anchors import fingerprint
+from vision.storage.anchors import fingerprint, is_term_signed
 from vision.wire.messages import iso, unix_ms
+from vision.wire.term import Proves, unproven
 
 FILE_LIMIT = 1024 * 1024  # bytes; some thousands of keys, beyond it is not a ring
 
@@ -76,6 +78,25 @@ def _entry(key: RingKey) -> dict[str, str]:
     known = {name: iso(at) for name, at in moments.items() if at is not None}
     why = {"why": key.why} if key.why else {}
     return {"public": key.key.public_bytes_raw().hex(), **known, **why}
+
+
+def term_check(ring: str, site: str, table: str) -> Proves:
+    """Return what says whether a term of a table is signed by a key of the ring in that file.
+
+    Each term counts where no ring is named. ConfigurationError.
+    """
+    if not ring:
+        return unproven
+    keys = load_ring(Path(ring))
+
+    @lru_cache(maxsize=64)  # the proof is the same on all messages of a term
+    def is_proven(term: int, proof: str) -> bool:
+        named = keys.get(proof.partition(":")[0])
+        if named is None or named.revoked is not None:
+            return not term
+        return is_term_signed(proof, site, table, term, named.key)
+
+    return is_proven
 
 
 def added(ring: Ring, key: RingKey) -> Ring:

@@ -47,7 +47,8 @@ from vision.record.register import LogBegun
 Content = dict[str, object]
 
 SCHEMA = 1  # the version of the contract, in every message
-ENVELOPE = ("schema", "table", "boot", "seq", "at", "term")  # what every message has of itself
+# What every message has of itself.
+ENVELOPE = ("schema", "table", "boot", "seq", "at", "term", "term_proof")
 BEGUN = "a new log was begun"
 # In messages that take no number of their own, where others of the same topic do.
 UNCOUNTED = {"counted": False}
@@ -79,7 +80,7 @@ class MessageStream(NamedTuple):
     """What the messages of a table have in common: whose they are, and the last number given.
 
     `profile` names the rules and their hash, as `punto-banco sha256:...`; `version`, `models`,
-    `identity` and `term` are of the run called `boot`.
+    `identity` and `term` are of the run called `boot`; `term_proof` is the signature of the term.
     """
 
     site: str
@@ -92,6 +93,7 @@ class MessageStream(NamedTuple):
     seq: int = 0
     identity: str = ""
     term: int = 0
+    term_proof: str = ""
 
     @property
     def prefix(self) -> str:
@@ -240,7 +242,9 @@ def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message
     topic = stream.prefix + draft.topic
     if draft.content is None:
         return Message(topic, b"", 1, draft.retain, seq)
-    term = {"term": stream.term} if stream.term else {}
+    term: dict[str, object] = {"term": stream.term} if stream.term else {}
+    if stream.term_proof:
+        term["term_proof"] = stream.term_proof
     whole = {
         **term,
         "schema": SCHEMA,

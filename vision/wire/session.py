@@ -6,6 +6,7 @@ checkpoint is the whole of a session as JSON.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from vision.game.outputs import AlertChanged, CoupResult, CoupsChanged, Output
 from vision.game.profile import Profile
 from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
 from vision.record.codec import record_from_json, record_to_json, rules_hash
-from vision.record.facts import Recorded
+from vision.record.facts import Fact, Recorded
 from vision.record.proofs import EMPTY, Anchored, EvidenceKept, Shelf
 from vision.record.register import NOTHING, LogBegun, Register
 from vision.wire.messages import (
@@ -140,7 +141,8 @@ def with_messages(
         stream, closing = begun_messages(session.stream, event)
         return Step(replace(session, stream=stream, register=event.register), (), closing)
     if isinstance(event, Recorded):
-        return Step(replace(session, register=session.register.after(event)), (), ())
+        stream = _with_proof(session.stream, event)
+        return Step(replace(session, stream=stream, register=session.register.after(event)), (), ())
     stream, drawn = session.stream, session.drawn
     if isinstance(event, Started):
         stream = stream.of_run(event)
@@ -157,6 +159,13 @@ def with_messages(
     if isinstance(event, Command):
         register = register.after(event, outputs)
     return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
+
+
+def _with_proof(stream: MessageStream, fact: Recorded) -> MessageStream:
+    """Return the stream with the signature of the term under which a run is about to begin."""
+    if fact.kind is not Fact.TAKEN_OVER:
+        return stream
+    return stream._replace(term_proof=json.loads(fact.detail).get("proof", ""))
 
 
 def _advance_proof(session: TableSession, proof: EvidenceKept | Anchored) -> Step:

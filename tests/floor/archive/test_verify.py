@@ -26,6 +26,7 @@ from vision.storage.anchors import make_keys
 from vision.storage.log_reader import read_log, write_export
 from vision.version import VERSION
 from vision.wire.session import advance, session_to_json
+from vision.wire.term import unproven
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_command_forgets_the_term_of_a_table_that_the_archive_has(
     """It names tables by their files, and refuses one of which there is nothing."""
     config = load(table_file(tmp_path))
     archive = str(tmp_path / "late.sqlite")
-    writer = Writer(open_archive(archive), pairs={config.table})
+    writer = Writer(open_archive(archive), pairs={config.table: unproven})
     message = said(PLAYS["clean"]().events)[0]
     payload = json.dumps({**json.loads(message.payload), "table": config.table, "term": 9})
     words = ["floor", "archive", "forget-term", str(table_file(tmp_path)), "--archive", archive]

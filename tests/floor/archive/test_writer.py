@@ -21,9 +21,10 @@ from vision.floor.archive import tables
 from vision.floor.archive import writer as writing
 from vision.floor.archive.database import MEMORY, open_archive
 from vision.floor.archive.upkeep import forget_term
-from vision.floor.archive.writer import Received, Writer
+from vision.floor.archive.writer import NO_TERM, Received, Writer
 from vision.wire.commands import again
 from vision.wire.messages import Message
+from vision.wire.term import unproven
 
 NOW = 1_800_000_000_000
 BOOT = json.loads(said(PLAYS["clean"]().events)[0].payload)["boot"]
@@ -113,7 +114,7 @@ def test_message_that_never_came_is_missing_until_it_is_sent_again(engine: Engin
 def test_message_of_an_older_term_is_kept_apart(engine: Engine) -> None:
     """A reader that was fenced off and wakes up makes no row of record."""
     status, *others = said(PLAYS["clean"]().events)
-    writer = Writer(engine, pairs={"7"})
+    writer = Writer(engine, pairs={"7": unproven})
     writer.take(received([with_fields(status, term=1)]))
     writer.take(received([with_fields(one, term=2, boot="b2") for one in others[:20]]))
     late = with_fields(others[21], term=1)
@@ -130,17 +131,34 @@ def test_message_of_an_older_term_is_kept_apart(engine: Engine) -> None:
     assert (writer.counts.apart, writer.counts.repeats) == (1, 2)
 
 
+def test_term_that_nobody_signed_is_kept_apart_and_moves_nothing(engine: Engine) -> None:
+    """A forged term keeps no true message out, also where it is the first that is heard."""
+    good = f"{1:016x}:{1:0128x}"
+    true = [
+        with_fields(m, term=1, term_proof=good) for m in said(PLAYS["clean"]().events) if m.payload
+    ]
+    writer = Writer(engine, pairs={"7": lambda term, proof: proof == f"{term:016x}:{term:0128x}"})
+    for term in (99, 2, 1):
+        proof = {"term_proof": good if term > 1 else f"{0:016x}:{0:0128x}"}
+        forged = [with_fields(true[0], term=term, boot="b9", seq=9 + n, **proof) for n in range(5)]
+        writer.take([health(99, term=term), *received(forged)])
+    writer.take(received(true))
+    assert len(rows(engine, tables.coup)) == 5
+    assert {row["why"] for row in rows(engine, tables.apart)} == {NO_TERM}
+    assert writer.counts.apart == 18
+
+
 def test_term_that_was_forgotten_keeps_nothing_apart(engine: Engine) -> None:
     """A pair that begins again at term 1 is archived from its first message on."""
     first, *others = said(PLAYS["clean"]().events)
-    Writer(engine, pairs={"7"}).take(received([with_fields(first, term=9)]))
+    Writer(engine, pairs={"7": unproven}).take(received([with_fields(first, term=9)]))
     overtaken = received([with_fields(others[0], term=1)])
-    writer = Writer(engine, pairs={"7"})
+    writer = Writer(engine, pairs={"7": unproven})
     writer.take(overtaken)
     assert writer.counts.apart == 1
     assert forget_term(engine, ("house", "7")) == 1
     assert forget_term(engine, ("house", "8")) == 0
-    writer = Writer(engine, pairs={"7"})
+    writer = Writer(engine, pairs={"7": unproven})
     writer.take(overtaken)
     assert (writer.counts.apart, writer.counts.written) == (0, 1)
 

@@ -22,6 +22,8 @@ from vision.floor.pair.journal import PairJournal
 from vision.floor.pair.shared_log import FencedError
 from vision.floor.pair.sight import OwnSight
 from vision.game.events import Event
+from vision.storage.anchors import make_keys
+from vision.storage.keyring import RingKey, added, load_ring, save_ring, term_check
 from vision.storage.log_reader import read_log
 
 LEASE_S = 0.5
@@ -69,9 +71,9 @@ class MemoryStore:
 class Reader:
     """A journal of the pair with the sight that belongs to it."""
 
-    def __init__(self, folder: Path, name: str, store: MemoryStore) -> None:
+    def __init__(self, folder: Path, name: str, store: MemoryStore, **log: str) -> None:
         section = StandbySection(node=name, lease_s=LEASE_S)
-        config = config_of(1).model_copy(update={"standby": section})
+        config = config_of(1, **log).model_copy(update={"standby": section})
         self.log = folder / f"{name}.sqlite"
         self.journal = PairJournal(config, Destinations(self.log, publish=False), store)
         self.own = OwnSight()
@@ -150,6 +152,37 @@ def test_table_that_goes_back_to_one_reader_keeps_its_term(
         (step, *_) = journal.start(journal.table.clock, "alone", ())
     said = [json.loads(message.payload) for message in step.messages if message.payload]
     assert {content["term"] for content in said} == {1}
+
+
+def test_term_of_a_signed_log_is_proven_in_every_message(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    """Of each reader by its own key, and of one alone that goes on; another key proves nothing."""
+    ring = tmp_path / "ring.json"
+    for name in "ab":
+        public = make_keys(tmp_path / f"key-{name}")
+        save_ring(ring, added(load_ring(ring) if ring.exists() else {}, RingKey(public)))
+    proves = term_check(str(ring), "chaos", "1")
+    readers = {}
+    for term, name in enumerate("ab", start=1):
+        key = str(tmp_path / f"key-{name}")
+        reader = Reader(tmp_path, name, store, signing_key=key, ring=str(ring))
+        reader.take_over(EVENTS[0].at)
+        reader.see(EVENTS[term - 1 : term])
+        reader.die()
+        stream = reader.journal.session.stream
+        readers[term] = stream.term_proof
+        assert stream.term == term
+        assert proves(term, stream.term_proof)
+    assert proves(0, ""), "said before there was a pair"
+    assert not any((proves(1, readers[2]), proves(3, readers[2]), proves(2, "")))
+    assert not term_check(str(ring), "chaos", "2")(1, readers[1]), "another table's"
+    assert not proves(1, readers[1].replace(":", "0:")), "a key that the ring has not"
+    config = config_of(1, signing_key=str(tmp_path / "key-b"), ring=str(ring))
+    with Journal(config, Destinations(tmp_path / "b.sqlite", publish=False)) as journal:
+        steps = journal.start(journal.table.clock, "alone", ())
+    said = [json.loads(m.payload) for step in steps for m in step.messages if m.payload]
+    assert {(content["term"], content["term_proof"]) for content in said} == {(2, readers[2])}
 
 
 def test_reader_that_starts_when_both_were_dead_holds_the_running_coup(

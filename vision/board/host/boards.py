@@ -55,7 +55,9 @@ from vision.record.codec import rules_hash
 from vision.record.facts import Fact
 from vision.storage.anchors import anchors_of, load_public, read_anchors
 from vision.storage.evidence import folder_of
+from vision.storage.keyring import term_check
 from vision.wire.messages import PREFIX
+from vision.wire.term import Proves
 
 log = logging.getLogger(__name__)
 Reports = tuple[Kinds, Ask]  # what can be asked of an archive, and what asks it
@@ -76,9 +78,13 @@ def prefixes_of(configs: Sequence[TableConfig]) -> dict[str, str]:
     return prefixes
 
 
-def pairs_of(configs: Sequence[TableConfig]) -> frozenset[str]:
-    """Return the tables at which two readers stand by."""
-    return frozenset(config.table for config in configs if config.standby.servers)
+def pairs_of(configs: Sequence[TableConfig]) -> dict[str, Proves]:
+    """Return the tables at which two readers stand by, each with what checks their terms."""
+    return {
+        config.table: term_check(config.standby.ring, config.site, config.table)
+        for config in configs
+        if config.standby.servers
+    }
 
 
 def facts_of(configs: Sequence[TableConfig]) -> TableFacts:

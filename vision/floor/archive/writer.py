@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -35,11 +35,12 @@ from vision.floor.archive.rows import (
 from vision.wire.commands import REPLAY, TOPIC_LEVEL
 from vision.wire.form import json_object
 from vision.wire.messages import PICTURES, topic_level, unix_ms
-from vision.wire.term import Term
+from vision.wire.term import Proves, Term
 
 log = logging.getLogger(__name__)
 
 OLD_TERM = "of an older term"  # why a message is kept apart
+NO_TERM = "of a term that no reader's key has signed"
 CONFLICT = "another text came with this number before"
 # Characters that are kept of what is no message: enough to see what it was meant to be.
 APART_LIMIT = 4096
@@ -144,13 +145,14 @@ class Batch:
 class Writer:
     """Writes to one archive; one thread at a time."""
 
-    def __init__(self, engine: Engine, pairs: Collection[str] = ()) -> None:
+    def __init__(self, engine: Engine, pairs: Mapping[str, Proves] | None = None) -> None:
         """Go on where the archive ends; OutsideError when it does not answer.
 
-        `pairs` are the tables with two readers: of others no term counts.
+        `pairs` are the tables with two readers, each with what checks their terms: of others no
+        term counts.
         """
         self._engine = engine
-        self._pairs = pairs
+        self._pairs = pairs or {}
         self.counts = Counts()
         self._sources: dict[Where, list[Source]] = {}
         self._present: dict[Where, int] = {}  # the numbering of the run that last spoke of itself
@@ -238,6 +240,12 @@ class Writer:
                 self._take_command(rows, received)
                 return
             said = said_of(received.site, received.table, topic, received.payload)
+            proves = self._pairs.get(said.table)
+            if proves and not proves(said.term, str(said.content.get("term_proof", ""))):
+                counted["apart"] += 1
+                if said.topic != "health":  # which comes each second, and is never kept
+                    self._keep_apart(rows, said, received.at, NO_TERM)
+                return
             if said.topic == "health":
                 self._note_newest(said)
                 return

@@ -133,6 +133,8 @@ class PairJournal(Journal):
         self.gate.remember(self._store.orders(), table.clock)
         self._staff = StaffRecord(self._session.register)
         before = {"after": number, "hash": head, "boot": table.boot, "term": self.lease.granted}
+        if self._signer is not None:
+            before["proof"] = self._signer.term_proof(self.lease.granted)
         fact = Recorded(at, Fact.TAKEN_OVER, self._pair.node, canonical(before))
         boot = uuid.uuid4().hex[:BOOT_DIGITS]
         is_counted = own.counts_as(table, at)

@@ -115,8 +115,7 @@ def fold_log(log: str | PathLike[str]) -> TableSession:
     from vision.config.profiles import logged_profile
     from vision.record.chain import verified
     from vision.storage.log_reader import read_log
-    from vision.wire.log_fold import LogFold
-    from vision.wire.session import new_session
+    from vision.wire.session import LogFold, new_session
 
     contents = (content for _, content in verified(read_log(Path(log))))
     header = next(contents)["log"]

@@ -35,10 +35,9 @@ from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
 from vision.floor.reread.cluster import Cluster, Here, Pool, Results, own_workers
 from vision.floor.reread.piece_reader import read_piece, reader_of
-from vision.floor.reread.progress import Progress
 from vision.floor.reread.recordings import recordings
 from vision.floor.reread.report import summary, write_report
-from vision.floor.reread.rereading import Reading, Reread, Rereading
+from vision.floor.reread.rereading import Progress, Reading, Reread, Rereading
 from vision.inference.load import packaged
 from vision.sight.geometry.frame import Image
 

@@ -15,7 +15,7 @@ from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, ser
 from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import Answer, Dealt, Settled, answer_text
 from vision.acceptance.coups import LogBook
-from vision.audit.since import audit_from
+from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.game.cards import Card

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from vision.access.command_gate import Gate, Signed
-from vision.access.second_person import NEEDED, Policy, is_wanted
+from vision.access.command_gate import NEEDED, Gate, Policy, Signed, is_wanted
 from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.wire.commands import RefusedError, read_command
 

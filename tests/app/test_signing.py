@@ -40,7 +40,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_keys(folder / "key")
     with opened(folder) as journal:
         journal.start(NOON, "b1", (), IDENTITY)
-        for events in batched(play(150), 60):
+        for events in batched(play(36, a_shoe=15), 60):
             journal.take(events)
         journal.stop(journal.table.clock)
     return folder

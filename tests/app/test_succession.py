@@ -22,15 +22,14 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.game.events import Event, Role
-from vision.record.facts import Fact, Recorded
+from vision.record.facts import Fact, Hold, Recorded, Register
 from vision.record.proofs import EvidenceKept, Medium
-from vision.record.register import Hold, Register
 from vision.storage.anchors import anchors_of, make_keys
-from vision.storage.elapsed import trusted_time
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import Entry
 from vision.storage.log_reader import read_log, read_messages
 from vision.storage.retention import DAY_MS
+from vision.storage.trusted_time import trusted_time
 from vision.wire.messages import Message
 
 IDENTITY = "1d" * 32

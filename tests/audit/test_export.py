@@ -24,7 +24,7 @@ from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_key, make_keys
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log
-from vision.wire import log_fold
+from vision.wire import session as log_fold
 from vision.wire.session import Step, TableSession
 
 

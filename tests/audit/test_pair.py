@@ -10,7 +10,7 @@ import pytest
 from tests.seen import out
 from tests.table_log import clean, write_log
 from vision import cli
-from vision.audit.pair import compare_pair, pair_words
+from vision.audit.continuity import compare_pair, pair_words
 from vision.errors import OutsideError
 from vision.record.facts import Fact, Recorded
 from vision.storage.log_reader import read_log

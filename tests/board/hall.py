@@ -12,7 +12,7 @@ import httpx
 
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
-from vision.access.second_person import Policy
+from vision.access.command_gate import Policy
 from vision.board.host.boards import Boards, address_of
 from vision.config.table import TableConfig
 from vision.game.events import Event

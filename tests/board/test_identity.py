@@ -19,7 +19,7 @@ from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
 from vision.board.login.passwords import Account, Accounts, change_account, load_passwords
 from vision.board.login.second_factor import STEP_S, SecondFactors, enrolled, new_secret, step_of
-from vision.board.login.tries import Devices
+from vision.board.login.throttle import Devices
 from vision.cli import main
 
 BOARD = {"public_url": "https://boards.example", "proxies": ("127.0.0.1",)}

@@ -19,7 +19,7 @@ from vision.access.users import load_users, save_users
 from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import Accounts, load_passwords, save_password
 from vision.board.login.sessions import Sessions, Visitor
-from vision.board.login.tries import TRIES_OF_NAME, Throttle
+from vision.board.login.throttle import TRIES_OF_NAME, Throttle
 from vision.board.rights import MAY_ORDER
 from vision.cli import main
 from vision.config.table import BoardSection

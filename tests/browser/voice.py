@@ -23,8 +23,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.table_log import header, session_of
-from vision.access.command_gate import Gate
-from vision.access.second_person import Policy
+from vision.access.command_gate import Gate, Policy
 from vision.app.journal import is_settled
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load

@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from vision.camera.losses import PictureNumbers, WholePictures
+from vision.camera.whole_pictures import PictureNumbers, WholePictures
 
 FRAMES, KEYS, SIZE, BALL = 90, 30, 96, 24
 KEY_EVERY = f"keyint={KEYS}:min-keyint={KEYS}:scenecut=0"

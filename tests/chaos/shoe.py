@@ -14,17 +14,19 @@ NOON = 1_700_000_000_000
 COUPS_A_SHOE = 70
 
 
-def play(coups: int, seed: int = 1, start: int = NOON) -> Iterator[Event]:
+def play(
+    coups: int, seed: int = 1, start: int = NOON, *, a_shoe: int = COUPS_A_SHOE
+) -> Iterator[Event]:
     """Yield the events of so many coups, shoe after shoe, each later than the one before."""
     draw = random.Random(seed)
     at = start
-    for number, first in enumerate(range(0, coups, COUPS_A_SHOE), start=1):
+    for number, first in enumerate(range(0, coups, a_shoe), start=1):
         at += 60_000
         yield ShoeStarted(at, f"s{number}")
         cards = [*DECK] * 8
         draw.shuffle(cards)
         order, sight = 0, Sight()
-        for _ in range(min(COUPS_A_SHOE, coups - first)):
+        for _ in range(min(a_shoe, coups - first)):
             dealt = list(deal(cards))
             for slot, card in dealt:
                 order += 1

@@ -34,6 +34,7 @@ def test_every_part_keeps_its_limits() -> None:
     assert [name for name in names if f"\n{name} " not in rows] == []
 
 
+@pytest.mark.nightly
 def test_part_that_fails_does_not_stop_the_next(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +47,7 @@ def test_part_that_fails_does_not_stop_the_next(
     assert "BROKEN" not in second
 
 
+@pytest.mark.nightly
 def test_part_that_hangs_is_ended(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +63,7 @@ def test_part_without_time_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the time was over" in capsys.readouterr().out.splitlines()[-1]
 
 
+@pytest.mark.nightly
 def test_interrupt_prints_the_table_so_far() -> None:
     """Ctrl-C ends what is at work and prints what is known."""
     command = [sys.executable, "-m", "tests.chaos", SMALL[0], "clock", "--scale", "0.02"]

@@ -18,8 +18,7 @@ from vision.config.profiles import (
 )
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
-from vision.game.profile import Profile
-from vision.game.rules import BurnKind, BurnRule, Dealing
+from vision.game.rules import BurnKind, BurnRule, Dealing, Profile
 from vision.game.tableau import DEAL_ORDER, STANDARD
 from vision.game.wagers import EGALITES, Bet, Commission, Rounding, odds_text
 from vision.record.codec import rules_hash

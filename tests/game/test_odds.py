@@ -21,8 +21,8 @@ from vision.config.profiles import load_profile, profile_names
 from vision.game.cards import DECK, Card, parse_cards
 from vision.game.odds import Counts, Edge, count, edge, edges, full_shoe, remaining
 from vision.game.outcome import is_natural, outcome_of
-from vision.game.profile import Profile
 from vision.game.published_odds import Figure, Reading, percent, published_figures
+from vision.game.rules import Profile
 from vision.game.tableau import STANDARD, next_slot
 from vision.game.wagers import Bet, Betting, wins
 

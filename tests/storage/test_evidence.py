@@ -12,7 +12,7 @@ import pytest
 from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
 from vision.record.proofs import EvidenceKept, Medium
-from vision.storage.copier import Copier, copy_missing
+from vision.storage.backup import Copier, copy_missing
 from vision.storage.evidence import EvidenceStore, Limits, file_name
 from vision.wire.commands import again
 from vision.wire.messages import Message

@@ -110,6 +110,7 @@ def validated(folder: Path, path: Path) -> subprocess.CompletedProcess[str]:
     return ran(["node", "validate.mjs", str(path)], folder)
 
 
+@pytest.mark.nightly  # it fetches packages
 @needs_npm
 def test_asyncapi_parser_takes_the_document(node_modules: Path, tmp_path: Path) -> None:
     """Its own parser finds no error in ours, and an error in one that was spoilt."""
@@ -142,6 +143,7 @@ def test_python_example_prints_each_result_once(broker: Mosquitto) -> None:
     assert found == expected("None") == of_page("python results.py")
 
 
+@pytest.mark.nightly
 @needs_npm
 @pytest.mark.mosquitto
 @pytest.mark.skipif(MOSQUITTO is None, reason="needs mosquitto")

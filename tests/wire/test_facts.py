@@ -10,8 +10,7 @@ from tests.table_log import PLAYS, header, session_of
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Role
 from vision.record.codec import canonical, event_from_json, event_to_json
-from vision.record.facts import Fact, Recorded
-from vision.record.register import Hold
+from vision.record.facts import Fact, Hold, Recorded
 from vision.wire.commands import RefusedError, order_fields, read_command
 from vision.wire.session import TableSession, advance, session_from_json, session_to_json
 

@@ -69,9 +69,8 @@ from vision.record.codec import (
     is_record,
     to_json,
 )
-from vision.record.facts import Fact
+from vision.record.facts import Fact, Hold, Nonce, Person, Register
 from vision.record.proofs import EMPTY, Medium
-from vision.record.register import Hold, Nonce, Person, Register
 from vision.wire.messages import (
     Message,
     MessageStream,

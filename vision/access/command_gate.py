@@ -2,6 +2,9 @@
 
 An MQTT broker does not name the publisher to a subscriber, so the order itself must: it is signed
 with a key of the users file. What a role may order is for the rules (`vision.game.fold.commands`).
+
+What one person alone cannot order, a second vouches for: the very same topic and fields, which name
+both, signed with a key of their own or, where they gave their password at a desk, by that desk.
 """
 
 from __future__ import annotations
@@ -12,16 +15,24 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from vision.access.second_person import NEEDED, VOUCHERS, Policy, is_wanted, needs_second
 from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
 from vision.errors import ConfigurationError
-from vision.game.commands import Command
+from vision.game.commands import (
+    BurnCard,
+    CarryCard,
+    Command,
+    CorrectCard,
+    MoveCard,
+    ResultStands,
+    UndoLast,
+    VoidCoup,
+)
 from vision.game.events import Event
 from vision.record.codec import EVENTS, event_from_json
 from vision.wire.commands import (
@@ -319,3 +330,30 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"is not one that can be signed ({error})"
     return "" if ordered == event else "is not what was done"
+
+
+# "always" and "never" speak for themselves; "auto" is where two people could.
+Policy = Literal["auto", "always", "never"]
+VOUCHERS = frozenset(("inspector", "surveillance"))
+FINAL = (VoidCoup, ResultStands, UndoLast)
+CORRECTIONS = (CorrectCard, MoveCard, BurnCard, CarryCard)
+NEEDED = (
+    "this cannot be undone by one person: a second, an inspector or surveillance, must vouch for it"
+)
+
+
+def is_wanted(policy: Policy, users: Users) -> bool:
+    """Whether the house asks for second persons: where it says so, or has two who may vouch."""
+    able = [user for user in users.users.values() if _is_person(user.roles, user.may_act_for)]
+    return policy == "always" or (policy == "auto" and len(able) > 1)
+
+
+def needs_second(event: Event, is_settled: Callable[[int], bool]) -> bool:
+    """Whether one person alone cannot order it; `is_settled`: the coup's wagers have been paid."""
+    if isinstance(event, CORRECTIONS):
+        return is_settled(event.coup)
+    return isinstance(event, FINAL)
+
+
+def _is_person(roles: tuple[str, ...], may_act_for: bool) -> bool:  # noqa: FBT001
+    return not may_act_for and not VOUCHERS.isdisjoint(roles)

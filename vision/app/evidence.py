@@ -36,10 +36,10 @@ from vision.game.outputs import (
     ResultState,
     Severity,
 )
+from vision.record.facts import Hold
 from vision.record.proofs import EvidenceKept, Medium, Shelf
-from vision.record.register import Hold
 from vision.sight.geometry.frame import Frame, Image
-from vision.storage.copier import Copier
+from vision.storage.backup import Copier
 from vision.storage.evidence import Doomed, EvidenceStore, Limits, Why, file_name, folder_of
 from vision.wire.messages import Message, topic_level
 from vision.wire.session import TableSession

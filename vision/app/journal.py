@@ -21,7 +21,7 @@ from typing import Any, Self
 from vision.access.command_gate import Gate, Signed
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
-from vision.app.order_intake import OrderIntake
+from vision.app.order_intake import OrderIntake, StaffRecord, refuse_second_call
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -38,7 +38,6 @@ from vision.app.signing import (
     open_signer,
     refuse_unsigned,
 )
-from vision.app.staff import StaffRecord, refuse_second_call
 from vision.clock import now_ms
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
@@ -56,9 +55,16 @@ from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
 from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
-from vision.wire.log_fold import END
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
-from vision.wire.session import Step, TableSession, advance, apply_event, new_header, with_messages
+from vision.wire.session import (
+    END,
+    Step,
+    TableSession,
+    advance,
+    apply_event,
+    new_header,
+    with_messages,
+)
 
 
 @dataclass(frozen=True, slots=True)

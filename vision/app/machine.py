@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from statistics import median_high
 from typing import NamedTuple
 
-from vision.clock import AGREED_MS, DOUBTED_MS, SteadyClock
+from vision.clock import AGREED_MS, DOUBTED_MS, SteadyClock, time_sync
 from vision.game.conditions import Condition
 from vision.game.events import Event
 from vision.metrics.counters import Durations
-from vision.metrics.time_sync import time_sync
 from vision.mqtt.lanes import SetAside
 
 # Seconds that a write may take. Chosen: a healthy disk syncs in tens of milliseconds, and people

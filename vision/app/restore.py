@@ -29,8 +29,7 @@ from vision.storage.anchors import LogSigner
 from vision.storage.log import Checkpoint, Store
 from vision.storage.log_reader import NEWEST, WHOLE, checkpoints, read_log
 from vision.storage.log_walk import Rows, compare
-from vision.wire.log_fold import LogFold
-from vision.wire.session import TableSession, new_session, session_to_json
+from vision.wire.session import LogFold, TableSession, new_session, session_to_json
 
 ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written
 # Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a

@@ -12,10 +12,10 @@ from vision.config.table import LogSection
 from vision.game.events import Event
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
-from vision.storage.elapsed import TOLD_MS
 from vision.storage.evidence import Doomed, Why
 from vision.storage.log import Seal, Store
 from vision.storage.retention import DAY_MS, Limits
+from vision.storage.trusted_time import TOLD_MS
 from vision.wire.session import TableSession
 
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.facts import Fact, Recorded
+from vision.record.facts import Fact, Recorded, Register
 from vision.record.proofs import Anchored
-from vision.record.register import Register
 from vision.storage.anchors import LogSigner, anchors_of, fingerprint
 from vision.storage.keyring import load_ring
 from vision.storage.log import Entry

@@ -27,13 +27,13 @@ from vision.config.profiles import logged_profile
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
-from vision.record.register import Hold, LogBegun, Nonce, Register
+from vision.record.facts import Hold, LogBegun, Nonce, Register
 from vision.storage.anchors import LogSigner
-from vision.storage.copies import put_in_place
-from vision.storage.elapsed import trusted_time
+from vision.storage.backup import put_in_place
 from vision.storage.log import RECENT, Entry, Store
 from vision.storage.log_reader import read_log
 from vision.storage.sqlite import CLOSED, explained, lock, open_for_reading
+from vision.storage.trusted_time import trusted_time
 from vision.wire.messages import PREFIX
 from vision.wire.session import advance, new_session
 

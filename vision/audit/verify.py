@@ -18,9 +18,8 @@ from vision.errors import OutsideError
 from vision.game.events import Started, Stopped
 from vision.record.chain import BrokenChainError, Record
 from vision.record.codec import event_from_json
-from vision.record.facts import Fact
+from vision.record.facts import Fact, LogBegun
 from vision.record.proofs import Anchored, EvidenceKept
-from vision.record.register import LogBegun
 from vision.storage.anchors import fingerprint, is_signed
 from vision.storage.evidence import file_name
 from vision.storage.keyring import RingKey

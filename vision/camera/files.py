@@ -26,8 +26,8 @@ from av.container import InputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
-from vision.camera.losses import WholePictures
 from vision.camera.planes import upright
+from vision.camera.whole_pictures import WholePictures
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import in_order
 from vision.pictures import decode_picture, why_no_picture

@@ -18,7 +18,7 @@ from vision.acceptance.keying import Keying
 from vision.acceptance.page import write_report
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import Report
-from vision.audit.since import audit_from
+from vision.audit.continuity import audit_from
 from vision.board.desk.keying import KeyingPages
 from vision.board.desk.records import Records
 from vision.board.host.boards import Boards, address_of

@@ -21,7 +21,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive.consumer import Consumer
 from vision.floor.archive.database import ARCHIVE_HELP, open_named
 from vision.floor.archive.hook import Hook, hook_target
-from vision.floor.archive.loading import load_log
+from vision.floor.archive.log_loader import load_log
 from vision.floor.archive.upkeep import forget_term, prune
 from vision.floor.archive.verify import verify
 from vision.floor.archive.writer import Writer

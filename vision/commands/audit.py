@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from vision.audit.continuity import Ended, audit_from, compare_pair, pair_words, parse_ended
 from vision.audit.export import audit_archive, digests_of, is_archive
-from vision.audit.pair import compare_pair, pair_words
-from vision.audit.since import Ended, audit_from, parse_ended
 from vision.audit.verify import (
     Found,
     Trust,

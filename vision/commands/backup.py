@@ -12,8 +12,7 @@ from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing
 from vision.record.chain import BrokenChainError
 from vision.storage.anchors import anchors_of
-from vision.storage.copier import copy_missing
-from vision.storage.copies import copy_log
+from vision.storage.backup import copy_log, copy_missing
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log
 

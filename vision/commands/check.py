@@ -14,16 +14,15 @@ from time import perf_counter
 
 from vision.access.users import load_users
 from vision.camera.source import Shot, open_source
+from vision.clock import time_sync
 from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.server import ask
-from vision.metrics.time_sync import time_sync
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.mqtt.endpoint import endpoint_of, probe
-from vision.mqtt.nats_version import LEAST_SERVER, dotted, version_of
+from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
 from vision.sight.quality.view import blind_reason

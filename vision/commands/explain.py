@@ -16,7 +16,7 @@ from vision.game.explain import (
     explain,
     tableau_rows,
 )
-from vision.game.profile import Profile
+from vision.game.rules import Profile
 from vision.game.wagers import winning_wagers
 
 EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7d Kc"'

@@ -10,7 +10,7 @@ from vision.clock import now_ms
 from vision.commands.printing.holds import add_holds, holds_line, holds_of
 from vision.config.table import load
 from vision.errors import ConfigurationError
-from vision.storage.elapsed import confirm_clock
+from vision.storage.trusted_time import confirm_clock
 from vision.wire.messages import iso
 
 

@@ -22,8 +22,8 @@ from vision.config.profiles import load_profile, profile_names
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
 from vision.game.odds import count, edges, remaining
-from vision.game.profile import Profile
 from vision.game.published_odds import published_figures
+from vision.game.rules import Profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,9 +15,8 @@ from vision.record.chain import BrokenChainError, header_of, verified
 from vision.storage.log_reader import is_table, read_log, read_messages, standing_messages
 from vision.storage.log_walk import Rows, is_what_was_said
 from vision.storage.messages_file import MessagesFile
-from vision.wire.log_fold import LogFold
 from vision.wire.messages import Message, message_line
-from vision.wire.session import TableSession, new_session
+from vision.wire.session import LogFold, TableSession, new_session
 
 LOG_ITSELF = "-"
 

@@ -14,8 +14,7 @@ from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder
 from vision.record.chain import BrokenChainError
-from vision.storage.copier import copy_missing
-from vision.storage.copies import copy_log
+from vision.storage.backup import copy_log, copy_missing
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log
 

@@ -17,7 +17,16 @@ from vision.config.table import TableConfig
 from vision.game.rules import Dealing
 from vision.record.codec import canonical, rules_hash
 
-SUFFIXES = (".py", ".sql", ".html", ".js", ".css", ".json", ".toml", ".svg")  # of the program's own files
+SUFFIXES = (
+    ".py",
+    ".sql",
+    ".html",
+    ".js",
+    ".css",
+    ".json",
+    ".toml",
+    ".svg",
+)  # of the program's own files
 
 
 @dataclass(frozen=True, slots=True)

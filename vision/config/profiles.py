@@ -30,8 +30,7 @@ from vision.config.errors import explain
 from vision.errors import ConfigurationError
 from vision.files import text_of
 from vision.game.events import Slot
-from vision.game.profile import Profile
-from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
+from vision.game.rules import BurnKind, BurnRule, Dealing, Profile, Rules
 from vision.game.tableau import DEAL_ORDER, Tableau, row_of
 from vision.game.wagers import EGALITES, Bet, Betting, Commission, Offer, Rounding, parse_odds
 

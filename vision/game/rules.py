@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from vision.game.events import Slot
 from vision.game.tableau import DEAL_ORDER, STANDARD, Tableau
+from vision.game.wagers import Betting
 
 
 class Dealing(StrEnum):
@@ -72,3 +73,18 @@ class Rules:
     def cards(self) -> int:
         """How many cards the shoe holds."""
         return 52 * self.decks
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The rules of one house; `sheet` is the rule sheet (0 to 4) behind them, None for its own."""
+
+    name: str
+    title: str
+    sheet: int | None
+    rules: Rules
+    betting: Betting
+
+    def dealt(self, dealing: Dealing) -> Profile:
+        """Return the profile as a table plays it that deals in that way."""
+        return replace(self, rules=replace(self.rules, dealing=dealing))

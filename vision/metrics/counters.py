@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vision.metrics.time_sync import time_sync
+from vision.clock import time_sync
 
 RECENT = 20_000  # durations kept for p50 and p99: 20 minutes at 15 frames a second
 WINDOW = 10  # calls of `health`, one a second, over which the rates are taken; fewer make them jump

@@ -5,7 +5,7 @@ alerts and all else that is small, with the last will and the commands; the bulk
 replays. `vision.mqtt.lanes` says what goes when. To a cluster there is a third, a spare one to
 another node, which takes the place of the live one while that is lost: a node lets nobody in before
 its cluster has elected leaders, but who is in already is heard. And there are two for copies to
-displays (`vision.mqtt.copies`), to two other nodes, so that one of them lives whichever node dies.
+displays (`vision.mqtt.lanes`), to two other nodes, so that one of them lives whichever node dies.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from queue import Empty, Full, Queue
 import paho.mqtt.client as paho
 
 from vision.mqtt.channel import BrokerChannel, BrokerSession
-from vision.mqtt.copies import CopySource, copy_of
 from vision.mqtt.endpoint import Endpoint, private_id
 from vision.mqtt.lanes import (
     NOTHING_REPLAYED,
     BulkSource,
+    CopySource,
     Fill,
     Lanes,
     LiveSource,
     Outbox,
     Replayed,
     SetAside,
+    copy_of,
 )
 from vision.wire.commands import PAYLOAD_LIMIT
 from vision.wire.messages import Message

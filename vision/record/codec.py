@@ -21,10 +21,9 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 from vision.game import commands, events
 from vision.game.cards import DECK, Card
 from vision.game.events import Event
-from vision.game.profile import Profile
-from vision.record.facts import Recorded
+from vision.game.rules import Profile
+from vision.record.facts import LogBegun, Recorded
 from vision.record.proofs import Anchored, EvidenceKept
-from vision.record.register import LogBegun
 
 EVENTS: dict[str, type[Event]] = {
     kind.__name__: kind

@@ -3,14 +3,21 @@
 Who looked at what, who changed which setting, what was deleted and why: inputs of the log like any
 other, so the chain covers them and signatures vouch for them. The rules never see them, and they
 give no message.
+
+The register is what the records of a log come to: whose keys counted when, and what is under legal
+hold. It is a part of the session, so a checkpoint carries it past what was pruned, and an audit
+holds each order against the key that its giver had at that moment.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
+from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event
+from vision.game.outputs import Output, Replied
 
 
 class Fact(StrEnum):
@@ -73,3 +80,84 @@ class Recorded(Event):
     detail: str = ""
     by: str = ""
     role: str = ""
+
+
+class Hold(NamedTuple):
+    """The evidence of a coup is kept beyond every limit; `coup` 0 is the whole shoe."""
+
+    shoe: str
+    coup: int
+
+
+class Person(NamedTuple):
+    """A user as the users file had them: `entry` is canonical JSON of roles and public key."""
+
+    name: str
+    entry: str
+
+
+class Nonce(NamedTuple):
+    """An order that was given, by which it is not taken twice: its key, its nonce, its time."""
+
+    key: str
+    nonce: str
+    time: str
+
+
+class Register(NamedTuple):
+    """Users, holds and the key that signs, as they stand; the rest stands in the log alone."""
+
+    users: tuple[Person, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    key: str = ""
+
+    def after(self, event: Event, outputs: tuple[Output, ...] = ()) -> Register:
+        """Return the register after an event; an order counts only where it was accepted."""
+        held = self._after_hold(event, outputs)
+        match event:
+            case Recorded(kind=Fact.USER):
+                others = tuple(person for person in self.users if person.name != event.subject)
+                entry = (Person(event.subject, event.detail),) if event.detail else ()
+                return self._replace(users=tuple(sorted((*others, *entry))))
+            case Recorded(kind=Fact.KEY):
+                return self._replace(key=event.subject)
+        return self if held == self.holds else self._replace(holds=held)
+
+    def _after_hold(self, event: Event, outputs: tuple[Output, ...]) -> tuple[Hold, ...]:
+        """Return the holds after an order that was accepted."""
+        if not isinstance(event, KeepEvidence | ReleaseEvidence) or not _accepted(outputs):
+            return self.holds
+        hold = Hold(event.shoe, event.coup)
+        others = {kept for kept in self.holds if kept != hold}
+        return tuple(sorted(others | ({hold} if isinstance(event, KeepEvidence) else set())))
+
+    def entry_of(self, name: str) -> str:
+        """Return what the users file had of that person, "" where it had nothing."""
+        return next((person.entry for person in self.users if person.name == name), "")
+
+
+NOTHING = Register()
+
+
+@dataclass(frozen=True, slots=True)
+class LogBegun(Event):
+    """The log goes on where another ended: the first event of a log that `log begin` made.
+
+    `boot` names the act in its messages. `log` is the hash of record 0 of the other log, `number`
+    and `hash` are of its last record, and `seq` is the number after which messages go on. `alerts`
+    are those that stood open, as they were published (JSON): they are closed. `register` is the
+    other log's, with a hold on the evidence of what was open; `nonces` are of its last orders.
+    """
+
+    boot: str
+    log: str
+    number: int
+    hash: str
+    seq: int
+    alerts: tuple[str, ...] = ()
+    register: Register = NOTHING
+    nonces: tuple[Nonce, ...] = ()
+
+
+def _accepted(outputs: tuple[Output, ...]) -> bool:
+    return any(isinstance(output, Replied) and output.accepted for output in outputs)

@@ -21,9 +21,8 @@ from vision.record.chain import (
     verified_from,
 )
 from vision.version import VERSION
-from vision.wire.log_fold import CheckpointError, LogFold
 from vision.wire.messages import Message, message_line
-from vision.wire.session import Step, TableSession, new_session
+from vision.wire.session import CheckpointError, LogFold, Step, TableSession, new_session
 
 OURS = ("", VERSION)  # versions of runs that this program folds to the same bytes
 

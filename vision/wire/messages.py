@@ -34,6 +34,7 @@ from vision.game.outputs import (
 from vision.game.roads import Roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, to_json
+from vision.record.facts import LogBegun
 from vision.record.proofs import (
     Anchored,
     EvidenceKept,
@@ -42,7 +43,6 @@ from vision.record.proofs import (
     anchor_content,
     evidence_content,
 )
-from vision.record.register import LogBegun
 
 Content = dict[str, object]
 

@@ -36,14 +36,13 @@ from tests.mqtt.mqtt_tools import free_port
 from tests.seen import is_out
 from vision.app.journal import Destinations, Journal
 from vision.board.web import public_part
-from vision.clock import now_ms
+from vision.clock import now_ms, time_sync
 from vision.config.table import TableConfig
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.tables import message, source
 from vision.floor.archive.verify import verify
 from vision.game.events import Event, Noticed
-from vision.metrics.time_sync import time_sync
 from vision.record.codec import canonical
 
 SITE = "floor"

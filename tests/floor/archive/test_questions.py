@@ -17,8 +17,7 @@ from vision.cli import main
 from vision.commands.report import KINDS
 from vision.errors import ConfigurationError
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of
-from vision.floor.archive.statistics import fit, rate
+from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate
 from vision.floor.archive.writer import Received, Writer
 from vision.game.cards import RANK_LETTERS
 from vision.wire.messages import unix_ms

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 
 from tests.chaos.shoe import deal
 from tests.floor.archive.month import COUPS_A_SHOE
-from vision.floor.archive.questions import TESTS
-from vision.floor.archive.statistics import ALARM, fit
+from vision.floor.archive.questions import ALARM, TESTS, fit
 from vision.game.cards import DECK, Rank
 
 TABLES = 8  # of the house

@@ -14,7 +14,7 @@ from tests.chaos.shoe import play
 from tests.chaos.table import config_of
 from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Destinations, Journal
-from vision.audit.pair import compare_pair, pair_words
+from vision.audit.continuity import compare_pair, pair_words
 from vision.config.table import StandbySection
 from vision.errors import OutsideError
 from vision.floor.pair.house_store import OvertakenError

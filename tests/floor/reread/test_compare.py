@@ -10,10 +10,17 @@ import pytest
 from tests.table_log import overdraw, said, write_log
 from vision.errors import OutsideError
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.evening import said_in
 from vision.floor.archive.writer import Received, Writer
-from vision.floor.reread.compare import Kind, align, differences, unlike
-from vision.floor.reread.evening import Coup, evening_of, load_evening
+from vision.floor.reread.evening import (
+    Coup,
+    Kind,
+    align,
+    differences,
+    evening_of,
+    load_evening,
+    said_in,
+    unlike,
+)
 from vision.wire.messages import message_line
 
 COUPS = tuple(

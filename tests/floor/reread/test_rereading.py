@@ -13,9 +13,8 @@ from vision.errors import ConfigurationError
 from vision.floor.reread.cluster import Here
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.pieces import Piece, PieceRead
-from vision.floor.reread.progress import Progress
 from vision.floor.reread.recordings import recordings
-from vision.floor.reread.rereading import Reading, Rereading
+from vision.floor.reread.rereading import Progress, Reading, Rereading
 
 PIECE = 0.1  # minutes: less than a coup, so that some pieces have no rest to begin at
 

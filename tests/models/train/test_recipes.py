@@ -139,6 +139,7 @@ def test_detector_measured_again_keeps_what_its_card_says_of_the_training(
     assert after["measured"]["stills"] == 2
 
 
+@pytest.mark.nightly
 def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
     """What was exported can be trained on: restored, it says the same, and training moves it."""
     torch.manual_seed(3)
@@ -157,6 +158,7 @@ def test_network_restored_from_its_export_is_the_same(tmp_path: Path) -> None:
         assert torch.allclose(again.eval()(pictures), again.train()(pictures), atol=1e-2)
 
 
+@pytest.mark.nightly
 def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
     """Weights taken over from a narrower file say the same, and what is new can be learned."""
     torch.manual_seed(4)
@@ -176,6 +178,7 @@ def test_wider_network_says_what_the_narrower_one_said(tmp_path: Path) -> None:
         restore(CardNet((8, 16, 24, 24)), exported, pictures)
 
 
+@pytest.mark.nightly
 def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) -> None:
     """Two files that differ in their last layer alone average to the mean of what they say."""
     torch.manual_seed(5)
@@ -227,6 +230,7 @@ def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:
     assert classifier_parity(classifier, FILES["classifier"], faces).unmatched == 0
 
 
+@pytest.mark.nightly
 def test_detector_of_fewer_kinds_is_taken_over() -> None:
     """A file that knows no hands can be trained on: of its kinds the network says the same."""
     scenes = [still.image for still in itertools.islice(stills(12, decks=OWN_DECKS), 4)]

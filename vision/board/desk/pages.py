@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from vision.access.second_person import NEEDED, VOUCHERS
+from vision.access.command_gate import NEEDED, VOUCHERS
 from vision.board.desk.commands import Order, Orders, Second
 from vision.board.desk.history import History
 from vision.board.desk.records import Records
@@ -24,7 +24,7 @@ from vision.board.feed import Feed
 from vision.board.login.identity import Claim, NotKnownError
 from vision.board.login.pages import LoginPages, read_json, refusal
 from vision.board.login.sessions import Session
-from vision.board.login.tries import Throttle
+from vision.board.login.throttle import Throttle
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.stream import Stream
 from vision.board.web import TableFacts

@@ -24,8 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from vision.board.login.pages import LoginPages, read_json, refusal
-from vision.board.login.recorder import Recorder
-from vision.board.login.sessions import Session
+from vision.board.login.sessions import Recorder, Session
 from vision.board.rights import MAY_SEE
 from vision.camera.source import Shot, open_source
 from vision.config.table import CameraSection

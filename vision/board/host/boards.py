@@ -33,7 +33,7 @@ from vision.board.login.pages import LoginPages
 from vision.board.login.passwords import Accounts
 from vision.board.login.second_factor import SecondFactors
 from vision.board.login.sessions import Session, Sessions, sessions_path
-from vision.board.login.tries import Devices
+from vision.board.login.throttle import Devices
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.board.server import BoardServer
 from vision.board.web import (

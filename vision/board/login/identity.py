@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 from vision.board.connections import network_of
 from vision.board.login.passwords import Accounts
-from vision.board.login.recorder import Recorder
 from vision.board.login.second_factor import SecondFactors
-from vision.board.login.tries import BURST, TRIES_OF_NAME, Devices, Throttle, Tries
+from vision.board.login.sessions import Recorder
+from vision.board.login.throttle import BURST, TRIES_OF_NAME, Devices, Throttle, Tries
 from vision.record.facts import Fact
 
 # Checks that may wait, of devices that are not known and of all: at 0.1 s each, who is let wait at

@@ -18,9 +18,8 @@ from starlette.routing import Route
 
 from vision.board.login.identity import Claim, Identities, NotKnownError, Source
 from vision.board.login.passwords import Accounts
-from vision.board.login.recorder import Recorder
-from vision.board.login.sessions import Session, Sessions, Visitor
-from vision.board.login.tries import KNOWN_S, TRIES_OF_NAME
+from vision.board.login.sessions import Recorder, Session, Sessions, Visitor
+from vision.board.login.throttle import KNOWN_S, TRIES_OF_NAME
 from vision.board.rights import HOME
 from vision.board.web import Answer, page
 from vision.config.table import BoardSection

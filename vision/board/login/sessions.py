@@ -11,13 +11,15 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from vision.errors import OutsideError
 from vision.files import locked, write_json
+from vision.record.facts import Fact
 
 # Random bytes of a token: 256 bits cannot be guessed.
 TOKEN_BYTES = 32
@@ -219,3 +221,16 @@ def _stat(path: Path) -> tuple[int, ...]:
 def _key(token: str) -> str:
     # A dump of the server's memory or file gives no token that works.
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Recorder(Protocol):
+    """Keeps orders and facts for the logs of the tables, on the disk when a method returns.
+
+    Without a `table` they are for all. OutsideError where they cannot be kept.
+    """
+
+    def order(self, name: str, fields: Mapping[str, Any], table: str = "") -> None:
+        """Keep an order that the server gives for a person, such as a log-in."""
+
+    def fact(self, kind: Fact, *, table: str = "", **fields: str) -> None:
+        """Keep a fact: `subject`, `detail`, `by` and `role`, of which each may be left out."""

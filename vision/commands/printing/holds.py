@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from vision.errors import ConfigurationError
-from vision.record.register import Hold, Register
+from vision.record.facts import Hold, Register
 
 
 def add_holds(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from html import escape
 
 from vision.game.odds import Counts, Edge
-from vision.game.profile import Profile
 from vision.game.published_odds import Figure, percent
+from vision.game.rules import Profile
 from vision.game.wagers import EGALITES, Bet
 
 DIGITS = 10  # decimals; published tables have four to ten

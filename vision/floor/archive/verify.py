@@ -17,7 +17,7 @@ from sqlalchemy import Engine, Table, select
 
 from vision.floor.archive import tables
 from vision.floor.archive.database import MEMORY, explained, open_archive
-from vision.floor.archive.loading import AT_ONCE, Step, received_of, steps_of
+from vision.floor.archive.log_loader import AT_ONCE, Step, received_of, steps_of
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.rows import Row
 from vision.floor.archive.writer import Received, Where, Writer

@@ -30,7 +30,7 @@ from nats.js.errors import (
 from nats.js.kv import KeyValue
 
 from vision.errors import OutsideError
-from vision.mqtt.nats_version import LEAST_SERVER, dotted
+from vision.mqtt.endpoint import LEAST_SERVER, dotted
 
 BUCKET = "shoe-reader-lease"
 STREAM = "shoe-reader-log"

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal, header_of, uninterrupted
-from vision.app.staff import StaffRecord
+from vision.app.order_intake import StaffRecord
 from vision.clock import CLOCK
 from vision.config.table import TableConfig
 from vision.errors import OutsideError

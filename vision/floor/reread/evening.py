@@ -1,23 +1,28 @@
-"""What was said on the evening itself: the coups of a log, an export of it, or a messages file.
+"""The coups of an evening as they stood at the end, and how a second reading of its film differs.
 
-Of each coup counts what stood at the end: a correction by a person is part of the evening.
+They come from a log, an export of it, a messages file or the archive; a correction by a person is
+part of the evening. Neither reading is taken for the truth: a person looks at each difference.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from sqlalchemy import Engine, Select, and_, func, select
+
 from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
+from vision.floor.archive import tables
+from vision.floor.archive.database import explained
 from vision.record.chain import BrokenChainError, header_of, verified
 from vision.storage.log_reader import read_log
-from vision.wire.log_fold import LogFold
-from vision.wire.messages import Message, message_line, unix_ms
-from vision.wire.session import new_session
+from vision.wire.messages import PREFIX, Message, iso, message_line, unix_ms
+from vision.wire.session import LogFold, new_session
 
 Payload = Mapping[str, Any]
 
@@ -135,3 +140,150 @@ def _messages(path: Path) -> Iterator[Message]:
     for _, content in verified(read_log(path)):
         step = fold.take(content)
         yield from step.messages if step else ()
+
+
+# Milliseconds before the time asked for in which its first shoe began: longer than any shoe lasts.
+# Shorter, and the shoe that was in use then has no name.
+SHOE_BEFORE_MS = 86_400_000
+
+
+def said_in(engine: Engine, where: tuple[str, str], since: int, until: int) -> Iterator[str]:
+    """Yield a line for each shoe and result of a table (site, table), results in their order.
+
+    The times are Unix ms. The archive knows of a shoe by its first card, so a shoe is said to begin
+    half-way between that and the last result of the one before. OutsideError.
+    """
+    site, table = where
+    prefix = PREFIX.format(site=site, table=table)
+    message = tables.message.c
+    results = select(message.payload).where(
+        message.site == site, message.table_name == table, message.topic == "coup/result",
+        message.at >= since, message.at <= until,
+    ).order_by(message.seq)  # fmt: skip
+    with explained(engine), engine.connect() as connection:
+        ended = None
+        for name, begun_at, last in connection.execute(_shoes(where, since, until)):
+            payload = {
+                "shoe": name,
+                "at": iso(begun_at if ended is None else (ended + begun_at) // 2),
+            }
+            ended = last or begun_at
+            yield json.dumps({"topic": f"{prefix}shoe", "payload": payload})
+        for (text,) in connection.execute(results):
+            yield json.dumps({"topic": f"{prefix}coup/result", "payload": json.loads(text)})
+
+
+def _shoes(where: tuple[str, str], since: int, until: int) -> Select[Any]:
+    """Return the question for shoes: name, first card or result, last result."""
+    shoe, coup = tables.shoe, tables.coup
+    same = [shoe.c[name] == coup.c[name] for name in ("site", "table_name", "numbering", "shoe")]
+    return (
+        select(shoe.c.shoe, shoe.c.begun_at, func.max(coup.c.dealt_at))
+        .select_from(shoe.outerjoin(coup, and_(*same)))
+        .where(
+            shoe.c.site == where[0], shoe.c.table_name == where[1],
+            shoe.c.begun_at >= since - SHOE_BEFORE_MS, shoe.c.begun_at <= until,
+        )
+        .group_by(shoe.c.shoe, shoe.c.begun_at)
+        .order_by(shoe.c.begun_at)
+    )  # fmt: skip
+
+
+# What it costs to leave a coup without a partner, against 1 for two that have not a card in common.
+# At half of that or less no two coups that differ would ever be partners; at more than 1, two
+# that have nothing in common would be.
+ALONE = 0.75
+
+
+class Kind(StrEnum):
+    """How two readings of a coup differ; the worst comes first."""
+
+    ONLY_THEN = "only then"
+    ONLY_NOW = "only now"
+    WINNER = "another winner"
+    CARDS = "other cards"
+    FAULTS = "other faults"
+    CORRECTED = "as a person corrected it"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A coup that differs: as it stood that evening, and as it is read now."""
+
+    kind: Kind
+    then: Coup | None
+    now: Coup | None
+
+
+Pair = tuple[Coup | None, Coup | None]
+
+
+def differences(then: Sequence[Coup], now: Sequence[Coup]) -> list[Difference]:
+    """Return what differs, in the order of the evening."""
+    found = []
+    for old, new in align(then, now):
+        kind = _kind(old, new)
+        if kind is not None:
+            found.append(Difference(kind, old, new))
+    return found
+
+
+def _kind(then: Coup | None, now: Coup | None) -> Kind | None:
+    if then is None or now is None:
+        return Kind.ONLY_NOW if then is None else Kind.ONLY_THEN
+    if then.winner != now.winner:
+        return Kind.WINNER
+    if then.cards != now.cards:
+        return Kind.CARDS
+    if then.faults != now.faults:
+        return Kind.FAULTS
+    return Kind.CORRECTED if then.by else None
+
+
+def align(then: Sequence[Coup], now: Sequence[Coup]) -> list[Pair]:
+    """Return the coups of both in pairs, `None` for the partner that one has not."""
+    rows, columns = len(then), len(now)
+    cost = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows, -1, -1):
+        for j in range(columns, -1, -1):
+            cost[i][j] = min((each[0] for each in _steps(cost, then, now, i, j)), default=0.0)
+    pairs: list[Pair] = []
+    i = j = 0
+    while (i, j) != (rows, columns):
+        _, down, right = min(_steps(cost, then, now, i, j))
+        pairs.append((then[i] if down else None, now[j] if right else None))
+        i, j = i + down, j + right
+    return pairs
+
+
+def _steps(
+    cost: list[list[float]], then: Sequence[Coup], now: Sequence[Coup], i: int, j: int
+) -> list[tuple[float, int, int]]:
+    """Return what each way on from (i, j) costs to the end."""
+    steps = []
+    if i < len(then) and j < len(now):
+        steps.append((unlike(then[i], now[j]) + cost[i + 1][j + 1], 1, 1))
+    if i < len(then):
+        steps.append((ALONE + cost[i + 1][j], 1, 0))
+    if j < len(now):
+        steps.append((ALONE + cost[i][j + 1], 0, 1))
+    return steps
+
+
+def unlike(one: Coup, other: Coup) -> float:
+    """Return which share of the places of two coups holds another card, 0 to 1."""
+    places = [
+        (a, b)
+        for mine, its in zip(one.cards, other.cards, strict=True)
+        for a, b in _in_places(mine, its)
+    ]
+    return sum(a != b for a, b in places) / max(1, len(places))
+
+
+def _in_places(one: Sequence[str], other: Sequence[str]) -> list[tuple[str, str]]:
+    length = max(len(one), len(other))
+    return [(_card_at(one, place), _card_at(other, place)) for place in range(length)]
+
+
+def _card_at(hand: Sequence[str], place: int) -> str:
+    return hand[place] if place < len(hand) else ""

@@ -20,8 +20,7 @@ from vision.config.identity import identify
 from vision.config.table import TableConfig, path_of
 from vision.errors import OutsideError
 from vision.floor.reread.film import Moved, digest_of, frames
-from vision.floor.reread.pieces import EPOCH_MS, Piece, PieceCost, PieceRead
-from vision.floor.reread.rest import RestFinder
+from vision.floor.reread.pieces import EPOCH_MS, Piece, PieceCost, PieceRead, RestFinder
 from vision.game.events import Event, Noticed, ViewBack, ViewLost
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.sight.geometry.frame import Frame

@@ -11,8 +11,7 @@ from html import escape
 from pathlib import Path
 
 from vision.files import write_whole
-from vision.floor.reread.compare import Difference
-from vision.floor.reread.evening import Coup
+from vision.floor.reread.evening import Coup, Difference
 from vision.floor.reread.rereading import Reread
 from vision.record.codec import record_to_json
 from vision.secrets import shown

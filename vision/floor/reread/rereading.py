@@ -6,30 +6,142 @@ A recording that cannot be read is said, and keeps no other from being read.
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vision.config.profiles import load_profile, profile_text
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, ShoeReaderError
-from vision.files import make_folder, write_whole
+from vision.files import make_folder, write_json, write_whole
 from vision.floor.reread.cluster import Pool
-from vision.floor.reread.compare import Difference, differences
-from vision.floor.reread.evening import Coup, evening_of
+from vision.floor.reread.evening import Coup, Difference, differences, evening_of
 from vision.floor.reread.film import Still, Survey, jpeg_of, stamp, survey
 from vision.floor.reread.join import Join, Recorded
-from vision.floor.reread.kept import Kept
-from vision.floor.reread.pieces import Piece, PieceRead, plan
-from vision.floor.reread.progress import Progress
+from vision.floor.reread.pieces import Piece, PieceCost, PieceRead, from_json, plan, to_json
 from vision.floor.reread.recordings import Recording, settings_text
 from vision.game.events import Started
 from vision.game.rules import Dealing
+from vision.record.codec import record_to_json
 from vision.secrets import shown
 from vision.version import VERSION
 from vision.wire.messages import Message, message_line
 from vision.wire.session import TableSession, new_header, new_session
+
+
+class Kept:
+    """A folder of finished work; a file that cannot be understood counts as not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        make_folder(folder)
+
+    def piece(self, piece: Piece) -> PieceRead | None:
+        """Return what was read of a piece before, if it was."""
+        data = self._load(f"piece-{piece.key}")
+        try:
+            return None if data is None else from_json(data)
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def keep_piece(self, piece: Piece, read: PieceRead) -> None:
+        """Keep what was read; WriteError when the disk refuses."""
+        write_json(self._path(f"piece-{piece.key}"), to_json(read))
+
+    def survey(self, stamp: str) -> Survey | None:
+        """Return the survey of a film, found by what changes when the film does."""
+        data = self._load(_survey_name(stamp))
+        try:
+            return None if data is None else Survey(**{**data, "keys": tuple(data["keys"])})
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def keep_survey(self, stamp: str, found: Survey) -> None:
+        """Keep a survey; WriteError when the disk refuses."""
+        write_json(self._path(_survey_name(stamp)), record_to_json(found))
+
+    def _load(self, name: str) -> Mapping[str, Any] | None:
+        try:
+            data = json.loads(self._path(name).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return data if isinstance(data, dict) else None
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+
+def _survey_name(stamp: str) -> str:
+    return f"survey-{sha256(stamp.encode()).hexdigest()}"
+
+
+BAR = 24  # characters of the bar
+# Seconds between two lines where nobody sits at a terminal: a log stays short.
+QUIET_EVERY_S = 30.0
+
+
+class Progress:
+    """Counts pieces and their costs; `price` is of an hour of a core, in any currency."""
+
+    def __init__(self, *, price: float = 0.0) -> None:
+        self.core_s = 0.0
+        self.moved = 0
+        self.read = 0
+        self.kept = 0
+        self.total = 0
+        self._price = price
+        self._terminal = sys.stderr.isatty()
+        self._began_s = self._said_s = time.monotonic()
+
+    def begin(self, total: int, kept: int) -> None:
+        """Begin with so many pieces, of which so many are kept from before."""
+        self.total, self.kept = total, kept
+        self._began_s = time.monotonic()
+
+    def add(self, cost: PieceCost) -> None:
+        """Count a piece that was read."""
+        self.read += 1
+        self.core_s += cost.core_s
+        self.moved += cost.moved
+        self.show()
+
+    def say(self, words: str) -> None:
+        """Say something on a line of its own."""
+        sys.stderr.write(f"\r\x1b[K{words}\n" if self._terminal else f"{words}\n")
+        sys.stderr.flush()
+
+    def show(self) -> None:
+        """Renew the line."""
+        now = time.monotonic()
+        done = self.read + self.kept == self.total
+        if self._terminal:
+            sys.stderr.write(f"\r\x1b[K{self.line()}" + ("\n" if done else ""))
+            sys.stderr.flush()
+        elif done or now - self._said_s >= QUIET_EVERY_S:
+            self._said_s = now
+            self.say(self.line())
+
+    def line(self) -> str:
+        """Return how far it is, what it cost so far, and about how long it takes yet."""
+        done = self.read + self.kept
+        filled = BAR * done // max(1, self.total)
+        left = ""
+        if self.read > 0 and done < self.total:
+            each = (time.monotonic() - self._began_s) / self.read
+            left = f", about {each * (self.total - done) / 60:.0f} min left"
+        bar = "#" * filled + "." * (BAR - filled)
+        return f"[{bar}] {done}/{self.total} pieces, {self.cost()}{left}"
+
+    def cost(self) -> str:
+        """Return what was spent so far."""
+        price = self._price * self.core_s / 3600
+        money = f" = {price:.2f}" if self._price else ""
+        return f"{self.core_s:.0f} core-seconds{money}, {self.moved / 1e6:.0f} MB moved"
 
 
 class Reading(NamedTuple):

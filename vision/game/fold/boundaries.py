@@ -16,6 +16,7 @@ from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE, is_holding
 from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
 from vision.game.coup.transition import Transition
+from vision.game.events import Noticed
 from vision.game.outputs import AlertChanged, AlertState, CoupsChanged, Deadline
 from vision.game.rules import BurnKind, BurnRule, Rules
 
@@ -239,3 +240,31 @@ def new_shoe(rules: Rules, name: str, *, watch_burn: bool, partial: bool) -> Sho
     due = burn_due(rules.burn, None) if watch_burn else None
     burning = watch_burn and rules.burn.kind is not BurnKind.NONE
     return Shoe(name=name, burning=burning, burn_due=due, partial=partial)
+
+
+def noticed(transition: Transition, event: Noticed) -> None:
+    """Take in what was noticed, or that it has ended."""
+    kind = KINDS.get(event.code)
+    if kind is None or not kind.noticed:
+        transition.ignore(event, f"'{event.code}' is no fault that is noticed")
+        return
+    key = f"{event.code}:"
+    if event.over:
+        transition.drop_fault(key, "over")
+        return
+    coming = event.code == EXPOSED
+    words = words_of(event.code)
+    text = f"{words} {event.detail}" if event.detail else words
+    order = transition.table.next_order if coming else None
+    transition.add_fault(
+        Fault(key, event.code, text, order=order), _coming(transition) if coming else None
+    )
+
+
+def _coming(transition: Transition) -> int:
+    """Return the number of the coup that the next card is of."""
+    coup = transition.coup
+    if coup is None:
+        return 1
+    over = coup.complete or coup.is_over(transition.at, transition.rules.removed_after_ms)
+    return coup.number + over

@@ -1,16 +1,53 @@
-"""Copy evidence to a second place while the table runs, and say when that place does not answer.
-
-Names carry the day and the hash, so what is there already is known by its name; nothing there is
-ever deleted or overwritten.
-"""
+"""Copy a log while it is written, and its evidence, also to a second place while the table runs."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 import time
 from pathlib import Path
 
-from vision.files import DRAFT, WriteError, make_folder, write_whole
+from vision.errors import ConfigurationError
+from vision.files import DRAFT, WriteError, make_folder, replacing, write_whole
+from vision.storage.sqlite import CLOSED, explained, open_for_reading
+
+
+def copy_log(log: Path, out: Path) -> None:
+    """Write the log as it stands at this moment to a new file; the reader goes on meanwhile.
+
+    The copy needs no other file beside it. ConfigurationError when it is there already;
+    OutsideError.
+    """
+    if out.exists():
+        raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
+    source = open_for_reading(log)
+    try:
+        with replacing(out) as draft, explained("copy", log):
+            target = sqlite3.connect(draft.name, isolation_level=None)
+            try:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode=DELETE")
+                target.execute(f"PRAGMA user_version={CLOSED}")
+            finally:
+                target.close()
+    finally:
+        source.close()
+
+
+def put_in_place(new: Path, path: Path, kept: Path) -> None:
+    """Have `new` take the place of the log at `path`, which goes on as `kept`; OSError.
+
+    A power cut leaves the one or the other at `path`, never nothing.
+    """
+    os.link(path, kept)
+    new.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
 
 EVERY_S = 5.0  # seconds between two looks; longer leaves more on one disk only when it dies
 # Seconds without a whole look before people are told: a slow network share must not raise it at
@@ -19,7 +56,11 @@ SILENT_S = 60.0
 
 
 class Copier:
-    """A thread that keeps a second folder complete."""
+    """A thread that keeps a second folder complete.
+
+    Names carry the day and the hash, so what is there is known by its name; nothing there is ever
+    deleted or overwritten.
+    """
 
     def __init__(self, source: Path, target: Path, every_s: float = EVERY_S) -> None:
         """Begin at once; the table never waits for it."""

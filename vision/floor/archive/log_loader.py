@@ -20,9 +20,8 @@ from vision.floor.archive.writer import Received, Writer
 from vision.record.chain import BrokenChainError, said_digest, verified
 from vision.storage.log_reader import read_log
 from vision.version import VERSION
-from vision.wire.log_fold import CheckpointError, LogFold
 from vision.wire.messages import Message, message_line
-from vision.wire.session import TableSession, new_session
+from vision.wire.session import CheckpointError, LogFold, TableSession, new_session
 
 # Messages in one transaction: large ones are quicker, and a failed one costs a second at most.
 AT_ONCE = 5000

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.house.graph import House, circles, floors
-from tests.house.measure import constants, doubled_defaults
+from tests.house.measure import class_names_twice, constants, doubled_defaults
 from vision.commands import COMMANDS, module_of
 
 ROOT = Path(__file__).parent.parent
@@ -139,6 +139,7 @@ BARRED_IN_PURE_ROOMS = {
 # Known debts, to be lowered and never raised; `python -m tests.house.measure --list` names them.
 MOST_DOUBLED_DEFAULTS = 0
 MOST_BARE_CONSTANTS = 0
+NAMES_TWICE = {"Seen", "Shown"}
 MOST_FLOORS = 7  # rooms: the longest chain of imports, as the house was built; fewer is better
 MOST_LINES = 500  # of a module: more than one idea beyond that
 MOST_FUNCTION_LINES = 60  # docstring included
@@ -254,3 +255,8 @@ def test_constants_have_a_comment() -> None:
     """A number at the level of a module says its unit, its source and what depends on it."""
     bare = [f"{n.module}:{n.line} {n.name}" for n in constants(HOUSE) if not n.said]
     assert len(bare) <= MOST_BARE_CONSTANTS, bare
+
+
+def test_class_has_a_name_of_its_own() -> None:
+    """Whoever looks for a class by its name finds one; no new name comes twice."""
+    assert set(class_names_twice(HOUSE)) <= NAMES_TWICE

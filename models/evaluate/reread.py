@@ -37,7 +37,7 @@ from vision.floor.reread.cluster import Cluster, Here, Pool, Results, own_worker
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.recordings import recordings
 from vision.floor.reread.report import summary, write_report
-from vision.floor.reread.rereading import Progress, Reading, Reread, Rereading
+from vision.floor.reread.rereading import PieceReading, Progress, Reread, Rereading
 from vision.inference.load import packaged
 from vision.sight.geometry.frame import Image
 
@@ -90,7 +90,7 @@ def read(
     """Read the films from nothing."""
     shutil.rmtree(out, ignore_errors=True)
     progress = Progress()
-    reading = Reading(read_piece, reader_of)
+    reading = PieceReading(read_piece, reader_of)
     found = Rereading(out, pool, reading, progress, minutes=minutes).run(
         recordings(urls, None, None)
     )

@@ -15,7 +15,7 @@ import httpx
 from tests.browser.people import PASSWORD, _hash, house_of_people
 from vision.acceptance.answers import Answer, Dealt, answer_text
 from vision.access.users import User, load_users, save_users
-from vision.board.login.passwords import Account, change_account
+from vision.board.login.passwords import PasswordEntry, change_account
 from vision.clock import now_ms
 from vision.game.cards import DECK
 
@@ -28,7 +28,7 @@ def house(folder: Path) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     users, key = house_of_people(folder)
     save_users(users, load_users(users).with_user(THIRD, User(roles=("surveillance",))))
-    change_account(folder / "passwords.json", THIRD, lambda _: Account(_hash(), now_ms()))
+    change_account(folder / "passwords.json", THIRD, lambda _: PasswordEntry(_hash(), now_ms()))
     return users, key
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
-from vision.board.login.passwords import Account, Accounts, change_account, load_passwords
+from vision.board.login.passwords import PasswordBook, PasswordEntry, change_account, load_passwords
 from vision.board.login.second_factor import STEP_S, SecondFactors, enrolled, new_secret, step_of
 from vision.board.login.throttle import Devices
 from vision.cli import main
@@ -87,9 +87,9 @@ def test_administrator_ends_the_wait_of_a_name(hall: Hall) -> None:
 def test_checks_of_passwords_run_one_at_a_time(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve log-ins at once never hash two passwords side by side; the boards answer meanwhile."""
     running, most, mutex = [0], [0], threading.Lock()
-    knows = Accounts.knows
+    knows = PasswordBook.knows
 
-    def counted(self: Accounts, name: str, password: str) -> bool:
+    def counted(self: PasswordBook, name: str, password: str) -> bool:
         with mutex:
             running[0] += 1
             most[0] = max(most[0], running[0])
@@ -100,7 +100,7 @@ def test_checks_of_passwords_run_one_at_a_time(hall: Hall, monkeypatch: pytest.M
             with mutex:
                 running[0] -= 1
 
-    monkeypatch.setattr(Accounts, "knows", counted)
+    monkeypatch.setattr(PasswordBook, "knows", counted)
     wrong = {"name": "nobody", "password": "no such words"}
     with ThreadPoolExecutor(12) as threads:
         tries = [threads.submit(try_in, hall, f"203.0.113.{n}", {**wrong, "name": f"x{n}"})
@@ -216,7 +216,7 @@ def test_role_that_needs_a_second_factor_lets_nobody_in_without(tmp_path: Path) 
 def test_used_codes_are_known_after_a_restart(tmp_path: Path) -> None:
     """A code looked over somebody's shoulder is worth nothing, whatever is restarted."""
     secret, path, now = new_secret(), tmp_path / "used.json", 1_000_000.0
-    account = enrolled(Account("hash"), secret, ("aa",))
+    account = enrolled(PasswordEntry("hash"), secret, ("aa",))
     code = pyotp.TOTP(secret).at(int(now))
     assert SecondFactors(path, lambda: now).passes("Ann", account, code)
     assert not SecondFactors(path, lambda: now).passes("Ann", account, code)
@@ -281,7 +281,7 @@ def test_password_that_is_too_old_lets_nobody_in(tmp_path: Path) -> None:
     with opened(tmp_path, desk={"password_days": 30}) as hall, hall.client() as client:
         assert hall.log_in(client, "Ann").status_code == 200
         change_account(
-            hall.passwords, "Ann", lambda old: Account(old.hash, old.since - 31 * 86_400_000)
+            hall.passwords, "Ann", lambda old: PasswordEntry(old.hash, old.since - 31 * 86_400_000)
         )
         refused = hall.log_in(client, "Ann")
         assert (refused.status_code, "too old" in refused.text) == (403, True)

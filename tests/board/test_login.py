@@ -17,7 +17,7 @@ from tests.browser.voice import Reader, table_config, wait_for
 from tests.table_log import overdraw, write_log
 from vision.access.users import load_users, save_users
 from vision.board.host.boards import Boards, address_of
-from vision.board.login.passwords import Accounts, load_passwords, save_password
+from vision.board.login.passwords import PasswordBook, load_passwords, save_password
 from vision.board.login.sessions import Sessions, Visitor
 from vision.board.login.throttle import TRIES_OF_NAME, Throttle
 from vision.board.rights import MAY_ORDER
@@ -301,7 +301,7 @@ def test_passwords_are_kept_as_argon2id_for_their_owner_alone(tmp_path: Path) ->
     assert PASSWORD not in path.read_text("utf-8")
     assert all(one.hash.startswith("$argon2id$") for one in load_passwords(path).values())
     assert path.stat().st_mode & 0o777 == 0o600
-    people = Accounts(users, path)
+    people = PasswordBook(users, path)
     assert people.knows("Bo", PASSWORD)
     assert not people.knows("Bo", PASSWORD + " ")
     with pytest.raises(ConfigurationError, match="10 to 200 characters"):
@@ -324,7 +324,7 @@ def test_users_password_is_set_by_the_command(
     with os.fdopen(reading) as typed:
         monkeypatch.setattr("sys.stdin", typed)
         assert main(["users", "password", "Bo", *file]) == 0
-    assert Accounts(tmp_path / "users.json", tmp_path / "passwords.json").knows("Bo", PASSWORD)
+    assert PasswordBook(tmp_path / "users.json", tmp_path / "passwords.json").knows("Bo", PASSWORD)
     assert main(["users", "password", "Nobody", *file]) == 2
     assert main(["users", "remove", "Bo", *file]) == 0
     assert load_passwords(tmp_path / "passwords.json") == {}

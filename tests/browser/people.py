@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from vision.access.users import Credential, User, Users, save_users
-from vision.board.login.passwords import Account, change_account, hashed
+from vision.board.login.passwords import PasswordEntry, change_account, hashed
 from vision.clock import now_ms
 from vision.config.table import TableConfig
 
@@ -21,7 +21,7 @@ def house_of_people(folder: Path) -> tuple[Path, Path]:
     users = Users(users={"desk-1": desk})
     for name, role in PEOPLE.items():
         users = users.with_user(name, User(roles=(role,)))
-        change_account(folder / "passwords.json", name, lambda _: Account(_hash(), now_ms()))
+        change_account(folder / "passwords.json", name, lambda _: PasswordEntry(_hash(), now_ms()))
     save_users(folder / "users.json", users)
     credential.save(folder / "desk.key")
     return folder / "users.json", folder / "desk.key"

@@ -18,7 +18,7 @@ from vision.camera.capture_process import (
     HEADER,
     REPORT_FORM,
     CaptureLoop,
-    Report,
+    CaptureReport,
     Signal,
     Slots,
     slot_offset,
@@ -136,7 +136,7 @@ def test_capture_hands_a_picture_on_and_knows_it_again(form: str, matrix: int, s
     for _ in range(2):
         loop._take(pixels(coded))
     data = os.read(reports, 1000)
-    first, again = map(Report._make, REPORT_FORM.iter_unpack(data))
+    first, again = map(CaptureReport._make, REPORT_FORM.iter_unpack(data))
     assert (first.signal, again.signal) == (Signal.PICTURE, Signal.REPEAT)
     size = (first.width, first.height)
     assert size == SIZE

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from vision.game.cards import DECK, Card, parse_cards
 from vision.game.events import Slot, Winner
 from vision.game.explain import (
-    Dealt,
     Explanation,
+    LaidCard,
     banco_clause,
     dealt_in_order,
     dealt_to_hands,
@@ -187,7 +187,7 @@ def test_dealt_to_hands_keeps_the_order_of_dealing() -> None:
     dealt = dealt_to_hands(parse_cards("9s 4h 2d"), parse_cards("7d Kc 3c"), DEAL_ORDER)
     assert [str(one.card) for one in dealt] == ["9s", "7d", "4h", "Kc", "2d", "3c"]
     assert [one.slot for one in dealt] == list(Slot)
-    assert Dealt(DECK[0]).slot is None
+    assert LaidCard(DECK[0]).slot is None
 
 
 def test_dealt_to_hands_refuses_a_fourth_card() -> None:

@@ -19,9 +19,9 @@ from vision.commands.printing.odds_tables import (
 )
 from vision.config.profiles import load_profile, profile_names
 from vision.game.cards import DECK, Card, parse_cards
-from vision.game.odds import Counts, Edge, count, edge, edges, full_shoe, remaining
+from vision.game.odds import Edge, OutcomeCounts, count, edge, edges, full_shoe, remaining
 from vision.game.outcome import is_natural, outcome_of
-from vision.game.published_odds import Figure, Reading, percent, published_figures
+from vision.game.published_odds import Convention, Figure, percent, published_figures
 from vision.game.rules import Profile
 from vision.game.tableau import STANDARD, next_slot
 from vision.game.wagers import Bet, Betting, wins
@@ -341,7 +341,7 @@ def test_table_html_is_escaped() -> None:
 
 def test_figures_table_says_where_none_agrees() -> None:
     """A figure that no reading gives is told so."""
-    reading = Reading("8 decks", Fraction(5, 100))
+    reading = Convention("8 decks", Fraction(5, 100))
     rows = figures_table((Figure(0, "x", "4.00", (reading,)),)).rows
     assert rows == (("sheet 0: x", "4.00 %", "5.0000 %", "8 decks", "none that we tried"),)
     rows = figures_table((Figure(0, "x", "5.00", (reading, reading)),)).rows
@@ -351,7 +351,7 @@ def test_figures_table_says_where_none_agrees() -> None:
 def test_counts_of_every_bet_fit_together() -> None:
     """Winners add up to everything, individual Egalites to the Egalite, lengths too."""
     for counts in (SIX, EIGHT):
-        assert isinstance(counts, Counts)
+        assert isinstance(counts, OutcomeCounts)
         sides = (Bet.BANCO, Bet.PUNTO, Bet.EGALITE)
         assert sum(counts.of(bet) for bet in sides) == counts.total == sum(counts.lengths)
         totals = sum(counts.of(bet) for bet in Bet if bet.total is not None)

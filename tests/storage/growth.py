@@ -27,10 +27,10 @@ from vision.app.restore import checkpoint_of, compare_messages, restored
 from vision.cli import main as command
 from vision.game.events import Event, ShoeStarted, Started
 from vision.storage.log import Entry, Store
-from vision.storage.retention import DAY_MS, Limits
+from vision.storage.retention import DAY_MS, LogLimits
 from vision.wire.session import TableSession, advance
 
-LIMITS = Limits(keep_days=400, messages_days=7, max_mb=20_000)
+LIMITS = LogLimits(keep_days=400, messages_days=7, max_mb=20_000)
 SHOES = 8  # different ones, dealt in turn: dealing them takes longer than what is measured
 PAUSE_MS = 600_000  # between two shoes, for the shuffle
 COUP_MS = 36_000  # 100 coups an hour; the house of the tests deals faster

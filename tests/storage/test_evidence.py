@@ -13,7 +13,7 @@ from tests.table_log import NOON, header, session_of
 from vision.files import WriteError
 from vision.record.proofs import EvidenceKept, Medium
 from vision.storage.backup import Copier, copy_missing
-from vision.storage.evidence import EvidenceStore, Limits, file_name
+from vision.storage.evidence import EvidenceLimits, EvidenceStore, file_name
 from vision.wire.commands import again
 from vision.wire.messages import Message
 from vision.wire.session import advance
@@ -73,7 +73,12 @@ def filled_store(folder: Path) -> EvidenceStore:
 
 
 def gone(
-    store: EvidenceStore, limits: Limits, now: int, *, before_day: str = "9999", wanted: str = "-"
+    store: EvidenceStore,
+    limits: EvidenceLimits,
+    now: int,
+    *,
+    before_day: str = "9999",
+    wanted: str = "-",
 ) -> list[str]:
     """Delete what is to go; return the names."""
     doomed = store.doomed(
@@ -92,7 +97,7 @@ def test_old_evidence_goes_but_never_what_is_wanted(tmp_path: Path) -> None:
     """Age counts by the day; an open alert's coup and what is unsent stay."""
     evidence_store = filled_store(tmp_path)
     now = NOON + 4 * DAY_MS
-    limits = Limits(keep_days=2, max_mb=1000, alert_days=2)
+    limits = EvidenceLimits(keep_days=2, max_mb=1000, alert_days=2)
     assert gone(evidence_store, limits, now, before_day="2023-11-14") == []
     names = gone(evidence_store, limits, now, wanted="s0-2-")
     assert len(names) == 15
@@ -103,10 +108,10 @@ def test_old_evidence_goes_but_never_what_is_wanted(tmp_path: Path) -> None:
 def test_too_much_evidence_goes_oldest_first(tmp_path: Path) -> None:
     """The size is kept to, a few files at a time, beginning with the oldest."""
     evidence_store = filled_store(tmp_path)
-    assert gone(evidence_store, Limits(31, 25, 31), NOON)
+    assert gone(evidence_store, EvidenceLimits(31, 25, 31), NOON)
     assert left(tmp_path) == [5, 10, 10]
     evidence_store.keep(replace(KEPT, at=NOON + 3 * DAY_MS, id="s3-1-x"), b"x" * 2_000_000)
-    assert gone(evidence_store, Limits(31, 25, 31), NOON)
+    assert gone(evidence_store, EvidenceLimits(31, 25, 31), NOON)
     assert left(tmp_path) == [3, 10, 11]
 
 
@@ -115,9 +120,9 @@ def test_evidence_of_alerts_is_kept_for_its_own_time(tmp_path: Path) -> None:
     store = filled_store(tmp_path)
     store.keep(replace(KEPT, at=NOON, id="s0-1-a7"), b"alert")
     now = NOON + 4 * DAY_MS
-    assert len(gone(store, Limits(2, 1000, 4), now)) == 20
+    assert len(gone(store, EvidenceLimits(2, 1000, 4), now)) == 20
     assert left(tmp_path)[0] == 1
-    assert len(gone(store, Limits(2, 1000, 3), now)) == 1
+    assert len(gone(store, EvidenceLimits(2, 1000, 3), now)) == 1
 
 
 def test_copy_is_made_of_each_piece_once(tmp_path: Path) -> None:

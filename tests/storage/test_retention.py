@@ -19,9 +19,9 @@ from vision.game.events import Role, ShoeStarted
 from vision.record.chain import BrokenChainError, Record, stub, verified
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
-from vision.storage.retention import DAY_MS, Limits
+from vision.storage.retention import DAY_MS, LogLimits
 
-OLD = Limits(keep_days=10, messages_days=1, max_mb=1000)
+OLD = LogLimits(keep_days=10, messages_days=1, max_mb=1000)
 SHOES = 5
 
 
@@ -46,7 +46,7 @@ def shoes_left(path: Path) -> list[int]:
     return sorted({event["at"] // DAY_MS for event in events if event["at"] % DAY_MS})
 
 
-def prune(store: Store, limits: Limits, day: float, *marked: int) -> None:
+def prune(store: Store, limits: LogLimits, day: float, *marked: int) -> None:
     """Prune until nothing goes any more."""
     while store.prune(limits, round(day * DAY_MS), marked):
         pass
@@ -117,14 +117,14 @@ def test_file_grown_too_large_loses_its_oldest_shoes(tmp_path: Path) -> None:
     """Size counts like age, but never the shoe that runs."""
     path = tmp_path / "t.sqlite"
     with filled(path) as store:
-        prune(store, Limits(keep_days=9999, messages_days=9999, max_mb=0.0), 5)
+        prune(store, LogLimits(keep_days=9999, messages_days=9999, max_mb=0.0), 5)
     assert shoes_left(path) == [4]
 
 
 def test_messages_are_kept_for_replay_for_their_own_time(tmp_path: Path) -> None:
     """Old messages go before old records; what is unsent or stands on its topic stays."""
     with filled(tmp_path / "t.sqlite", sent=3) as store:
-        prune(store, Limits(keep_days=9999, messages_days=1, max_mb=1000), 4.5)
+        prune(store, LogLimits(keep_days=9999, messages_days=1, max_mb=1000), 4.5)
         assert store.count_messages(1, 30) < 30
         assert store.count_messages(31, 50) == 20
         assert len(store.pending(0, 99)) == 20

@@ -40,7 +40,7 @@ from vision.record.facts import Hold
 from vision.record.proofs import EvidenceKept, Medium, Shelf
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.backup import Copier
-from vision.storage.evidence import Doomed, EvidenceStore, Limits, Why, file_name, folder_of
+from vision.storage.evidence import Doomed, EvidenceLimits, EvidenceStore, Why, file_name, folder_of
 from vision.wire.messages import Message, topic_level
 from vision.wire.session import TableSession
 
@@ -102,7 +102,7 @@ class EvidenceRecorder:
         self._at_risk = Condition("EVIDENCE_AT_RISK")
         self._deleted_early = ""
         alert_days = settings.keep_days if settings.alert_days is None else settings.alert_days
-        self._limits = Limits(settings.keep_days, settings.max_mb, alert_days)
+        self._limits = EvidenceLimits(settings.keep_days, settings.max_mb, alert_days)
         self._copier = (
             Copier(self._store.folder, Path(settings.copy_to)) if settings.copy_to else None
         )

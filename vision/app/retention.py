@@ -14,7 +14,7 @@ from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.storage.evidence import Doomed, Why
 from vision.storage.log import Seal, Store
-from vision.storage.retention import DAY_MS, Limits
+from vision.storage.retention import DAY_MS, LogLimits
 from vision.storage.trusted_time import TOLD_MS
 from vision.wire.session import TableSession
 
@@ -41,7 +41,7 @@ class Retention:
         """
         self._store = store
         self._evidence = evidence
-        self._limits = Limits(section.keep_days, section.messages_days, section.max_mb)
+        self._limits = LogLimits(section.keep_days, section.messages_days, section.max_mb)
         newest = evidence.newest() if evidence is not None and not begin else 0
         self._elapsed = store.elapsed_time(begin or newest, monotonic_s)
         self.monotonic_s = monotonic_s

@@ -15,7 +15,7 @@ while it is written. Nothing is locked: the parent copies a slot and then looks 
 number means that the picture was overwritten meanwhile, and the copy is dropped. The file only
 grows, as both sides map it.
 
-**Reports** (a pipe). One `Report` of `REPORT_FORM` for everything that happens:
+**Reports** (a pipe). One `CaptureReport` of `REPORT_FORM` for everything that happens:
 
 | signal  | meaning                                                     | followed by          |
 |---------|-------------------------------------------------------------|----------------------|
@@ -109,7 +109,7 @@ class Signal(IntEnum):
     DAMAGED = 5
 
 
-class Report(NamedTuple):
+class CaptureReport(NamedTuple):
     """A signal, its monotonic instant (seconds), and of a picture its number and size (pixels).
 
     The rest is how the picture is coded: see `Coding`.
@@ -206,8 +206,8 @@ class CaptureLoop:
             time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
 
     def report(self, signal: Signal, *picture: int) -> None:
-        """Report to the parent, of a picture what `Report` has; dropped when the pipe is full."""
-        report = Report(signal, time.monotonic(), self._number, *picture)
+        """Report to the parent, as `CaptureReport` has it; dropped when the pipe is full."""
+        report = CaptureReport(signal, time.monotonic(), self._number, *picture)
         with contextlib.suppress(BlockingIOError):
             os.write(self._pipe_fd, REPORT_FORM.pack(*report))
 

@@ -27,7 +27,7 @@ from vision.camera.capture_process import (
     PROTOCOLS,
     REPORT_FORM,
     SLOTS,
-    Report,
+    CaptureReport,
     Signal,
     memory_size,
     scheme_of,
@@ -294,7 +294,7 @@ class Capture:
         pixels = None if newest is None else self._picture(newest)
         return None if newest is None or pixels is None else (pixels, newest.at_s)
 
-    def _reports(self) -> Iterator[Report]:
+    def _reports(self) -> Iterator[CaptureReport]:
         """Return all reports since the last call; a process that has ended is a lost source."""
         try:
             data = os.read(self._pipe_fd, PIPE_BYTES)
@@ -302,13 +302,13 @@ class Capture:
             return
         if not data:
             time.sleep(POLL_S)
-            yield Report(Signal.LOST, time.monotonic())
+            yield CaptureReport(Signal.LOST, time.monotonic())
         data = self._rest + data
         whole = len(data) - len(data) % REPORT_FORM.size
         self._rest = data[whole:]
-        yield from map(Report._make, REPORT_FORM.iter_unpack(data[:whole]))
+        yield from map(CaptureReport._make, REPORT_FORM.iter_unpack(data[:whole]))
 
-    def _picture(self, report: Report) -> Pixels | None:
+    def _picture(self, report: CaptureReport) -> Pixels | None:
         """Copy a picture out; None when the process has written over it meanwhile."""
         size = memory_size(report.width, report.height)
         if self._memory is None or len(self._memory) < size:

@@ -40,7 +40,7 @@ COUPS, SEED, FAULT_EVERY = ready_film.COUPS, ready_film.SEED, ready_film.FAULT_E
 
 
 @dataclass(frozen=True, slots=True)
-class Film:
+class DemoFilm:
     """A dealt shoe: its folder with film and table file, its truth, its length in seconds."""
 
     folder: Path
@@ -105,13 +105,13 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "shoe-reader"
 
 
-def _film(folder: Path, coups: int, seed: int) -> Film:
+def _film(folder: Path, coups: int, seed: int) -> DemoFilm:
     """Return the film of a shoe: the one in the package, or one dealt now or for a former demo."""
     ready = (coups, seed) == (COUPS, SEED) and (ready_film.FOLDER / simulate.VIDEO).exists()
     film = ready_film.FOLDER if ready else folder / f"deal-{VERSION}-{coups}-{seed}"
     if not (film / simulate.VIDEO).exists():
         _simulate(film, coups, seed)
-    found = Film(film, json.loads((film / "truth.json").read_text("utf-8")))
+    found = DemoFilm(film, json.loads((film / "truth.json").read_text("utf-8")))
     size = (film / simulate.VIDEO).stat().st_size
     print(f"film: {coups} coups, {clock(found.seconds)} long, {size / 1e6:.1f} MB", flush=True)
     return found
@@ -190,7 +190,7 @@ def _addresses(served: Served) -> str:
     return "\n".join([*served.notes, where])
 
 
-def _round(config: TableConfig, destinations: Destinations, film: Film, speed: float) -> None:
+def _round(config: TableConfig, destinations: Destinations, film: DemoFilm, speed: float) -> None:
     """Read the film once, and say how the reading compares with what was dealt."""
     console = Console(total_s=film.seconds, fps=film.truth["fps"])
     app = TableReader(config, destinations, console, speed=speed, new_shoe=True)
@@ -202,7 +202,7 @@ def _round(config: TableConfig, destinations: Destinations, film: Film, speed: f
     print(_comparison(film, console.results), flush=True)
 
 
-def _comparison(film: Film, results: dict[int, CoupResult]) -> str:
+def _comparison(film: DemoFilm, results: dict[int, CoupResult]) -> str:
     dealt = film.truth["coups"]
     right = sum(_is_as_dealt(coup, results.get(coup["coup"])) for coup in dealt)
     held = sum(

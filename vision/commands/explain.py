@@ -10,7 +10,7 @@ from vision.config.profiles import DEFAULT, load_profile
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
 from vision.game.explain import (
-    Dealt,
+    LaidCard,
     dealt_in_order,
     dealt_to_hands,
     explain,
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dealt(text: str, profile: Profile) -> tuple[Dealt, ...]:
+def _dealt(text: str, profile: Profile) -> tuple[LaidCard, ...]:
     hands = text.split("/")
     try:
         cards = [parse_cards(hand) for hand in hands]
@@ -71,7 +71,7 @@ def _refuse_extra_copies(cards: list[Card], decks: int) -> None:
             raise ValueError(f"{card} is there {copies} times, but {decks} decks hold {decks}")
 
 
-def _explain(dealt: tuple[Dealt, ...], profile: Profile) -> None:
+def _explain(dealt: tuple[LaidCard, ...], profile: Profile) -> None:
     explanation = explain(dealt, profile.rules)
     print("\n".join(explanation.lines))
     if explanation.outcome is not None:

@@ -15,7 +15,7 @@ from vision.floor.reread.evening import evening_of, said_in
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.recordings import Recording, recordings
 from vision.floor.reread.report import summary, write_report
-from vision.floor.reread.rereading import Progress, Reading, Rereading
+from vision.floor.reread.rereading import PieceReading, Progress, Rereading
 from vision.secrets import shown
 
 # Milliseconds of the longest recording, a week: so much of an archive is looked at. Shorter, and
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.archive is not None:
         found_in = _with_archive(found_in, args.archive)
     with ExitStack() as closing:
-        reading = Reading(read_piece, reader_of)
+        reading = PieceReading(read_piece, reader_of)
         pool = _pool(args, progress, closing)
         work = Rereading(args.out, pool, reading, progress, minutes=args.minutes)
         found = work.run(found_in)

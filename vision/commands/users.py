@@ -21,7 +21,7 @@ import segno
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
 from vision.audit.access_review import AccessReview, Use
 from vision.board.login.passwords import (
-    Account,
+    PasswordEntry,
     change_account,
     drop_password,
     load_passwords,
@@ -151,7 +151,7 @@ def _list(args: argparse.Namespace) -> None:
         print(f"{name} {how} {', '.join(user.roles)}{through}{_log_in(accounts.get(name))}")
 
 
-def _log_in(account: Account | None) -> str:
+def _log_in(account: PasswordEntry | None) -> str:
     if account is None or not account.hash:
         return ""
     since = f" of {_day(account.since / 1000)}" if account.since else ""

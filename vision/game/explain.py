@@ -21,7 +21,7 @@ MOST = "the minimum number of cards to each hand is two and the maximum is three
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
+class LaidCard:
     """A card in the order of dealing; without a `slot` it goes to where it is due."""
 
     card: Card
@@ -40,7 +40,7 @@ class Explanation:
     outcome: Outcome | None
 
 
-def explain(dealt: Sequence[Dealt], rules: Rules) -> Explanation:
+def explain(dealt: Sequence[LaidCard], rules: Rules) -> Explanation:
     """Deal the cards by the rules and explain each step, up to the first card that is illegal."""
     hands: dict[bool, Hand] = {True: (), False: ()}
     lines: list[str] = []
@@ -169,12 +169,12 @@ def tableau_rows(tableau: Tableau) -> tuple[Rows, Rows]:
     return punto, (heading, *rows, natural)
 
 
-def dealt_in_order(cards: Sequence[Card]) -> tuple[Dealt, ...]:
+def dealt_in_order(cards: Sequence[Card]) -> tuple[LaidCard, ...]:
     """Return cards as they left the shoe, each to go where it is due."""
-    return tuple(Dealt(card) for card in cards)
+    return tuple(LaidCard(card) for card in cards)
 
 
-def dealt_to_hands(punto: Hand, banco: Hand, order: tuple[Slot, ...]) -> tuple[Dealt, ...]:
+def dealt_to_hands(punto: Hand, banco: Hand, order: tuple[Slot, ...]) -> tuple[LaidCard, ...]:
     """Return two hands as they lie, each card with its slot, in the order of dealing.
 
     ValueError if a hand has more than three cards: no slot holds a fourth.
@@ -185,4 +185,4 @@ def dealt_to_hands(punto: Hand, banco: Hand, order: tuple[Slot, ...]) -> tuple[D
             raise ValueError(f"{name.capitalize()} has {len(hand)} cards; {MOST}")
         lying |= {Slot[f"{name}_{number}"]: card for number, card in enumerate(hand, start=1)}
     slots = (*order, Slot.PUNTO_3, Slot.BANCO_3)
-    return tuple(Dealt(lying[slot], slot) for slot in slots if slot in lying)
+    return tuple(LaidCard(lying[slot], slot) for slot in slots if slot in lying)

@@ -22,7 +22,7 @@ LONGEST = 6  # cards of the longest coup, three for each hand; every count is of
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class OutcomeCounts:
     """How many of `total` equally likely ordered runs of six cards end in each way.
 
     `totals[punto][banco]` are the runs that end with those totals; `lengths` those in which the
@@ -82,7 +82,7 @@ def remaining(decks: int, gone: Sequence[Card]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=32)
-def count(ranks: tuple[int, ...], tableau: Tableau) -> Counts:
+def count(ranks: tuple[int, ...], tableau: Tableau) -> OutcomeCounts:
     """Count every coup that can be dealt from those ranks (13 numbers, ace first).
 
     ValueError if fewer than six cards are left: such a shoe can run out within a coup.
@@ -96,7 +96,7 @@ def count(ranks: tuple[int, ...], tableau: Tableau) -> Counts:
         _finish(tally, tableau, (punto, banco), weight, left)
     in_hand, in_both = _pairs(ranks)
     rest = perm(cards - 4, 2)
-    return Counts(
+    return OutcomeCounts(
         total=perm(cards, LONGEST),
         totals=tuple(tuple(row) for row in tally.totals),
         lengths=(tally.lengths[0], tally.lengths[1], tally.lengths[2]),
@@ -231,7 +231,7 @@ class Edge:
     share: Fraction | None = None
 
 
-def edges(counts: Counts, betting: Betting) -> tuple[Edge, ...]:
+def edges(counts: OutcomeCounts, betting: Betting) -> tuple[Edge, ...]:
     """Return the edge of every bet on offer; Banco and Punto at both ends of a Double Chance."""
     found = []
     for offer in betting.offers:
@@ -242,7 +242,7 @@ def edges(counts: Counts, betting: Betting) -> tuple[Edge, ...]:
     return tuple(found)
 
 
-def edge(counts: Counts, offer: Offer, share: Fraction | None = None) -> Edge:
+def edge(counts: OutcomeCounts, offer: Offer, share: Fraction | None = None) -> Edge:
     """Return what one bet costs; `share` is what an Egalite pays a Banco or Punto bet.
 
     Without `share` an Egalite is a stand-off for Banco and Punto. The commission is taken exactly.

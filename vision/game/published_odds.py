@@ -21,7 +21,7 @@ SHOES = ((8, "8 decks"), (6, "6 decks"), (ENDLESS, "endless shoe"))
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Convention:
     """A figure under one convention; the value is a share, 0 to 1."""
 
     words: str
@@ -35,15 +35,15 @@ class Figure:
     sheet: int
     what: str
     published: str
-    readings: tuple[Reading, ...]
+    readings: tuple[Convention, ...]
 
     @property
-    def ours(self) -> Reading:
+    def ours(self) -> Convention:
         """The figure per bet made, from 8 decks, with odds to 1."""
         return self.readings[0]
 
     @property
-    def agreeing(self) -> tuple[Reading, ...]:
+    def agreeing(self) -> tuple[Convention, ...]:
         """The readings that give exactly the published digits."""
         places = len(self.published.partition(".")[2])
         return tuple(r for r in self.readings if percent(r.value, places) == self.published)
@@ -83,34 +83,34 @@ def _double_chance(published: str, percentage: int) -> Figure:
     for decks, shoe in SHOES:
         ours, theirs = (_edge(decks, offer, share).per_bet for offer in (banco, punto))
         readings += [
-            Reading(f"mean of Banco and Punto, {shoe}", (ours + theirs) / 2),
-            Reading(f"Banco, {shoe}", ours),
-            Reading(f"Punto, {shoe}", theirs),
+            Convention(f"mean of Banco and Punto, {shoe}", (ours + theirs) / 2),
+            Convention(f"Banco, {shoe}", ours),
+            Convention(f"Punto, {shoe}", theirs),
         ]
     return Figure(0, f"Double Chance at {percentage} %", published, tuple(readings))
 
 
-def _main(bet: Bet, share: Fraction) -> tuple[Reading, ...]:
+def _main(bet: Bet, share: Fraction) -> tuple[Convention, ...]:
     offer = Offer(bet, bet.value, Fraction(1), commission=Commission(share))
     readings = []
     for decks, shoe in SHOES:
         found = _edge(decks, offer)
         readings += [
-            Reading(f"per bet made, {shoe}", found.per_bet),
-            Reading(f"per bet resolved, {shoe}", found.per_resolved),
+            Convention(f"per bet made, {shoe}", found.per_bet),
+            Convention(f"per bet resolved, {shoe}", found.per_resolved),
         ]
     return tuple(readings)
 
 
-def _side(bet: Bet, odds: int) -> tuple[Reading, ...]:
+def _side(bet: Bet, odds: int) -> tuple[Convention, ...]:
     readings = []
     for decks, shoe in SHOES:
         found = _edge(decks, Offer(bet, bet.value, Fraction(odds)))
         rounded = Fraction(floor(found.wins * 10**5 + Fraction(1, 2)), 10**5)
         readings += [
-            Reading(f"{odds} to 1, {shoe}", found.per_bet),
-            Reading(f"{odds} for 1, {shoe}", 1 - found.wins * odds),
-            Reading(
+            Convention(f"{odds} to 1, {shoe}", found.per_bet),
+            Convention(f"{odds} for 1, {shoe}", 1 - found.wins * odds),
+            Convention(
                 f"{odds} for 1, {shoe}, from a probability rounded to {percent(rounded, 3)} %",
                 1 - rounded * odds,
             ),

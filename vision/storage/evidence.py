@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EvidenceLimits:
     """How long evidence is kept, that of alerts for its own time, and how much of it."""
 
     keep_days: float
@@ -131,7 +131,7 @@ class EvidenceStore:
     # --- retention ---------------------------------------------------------------------------
 
     def doomed(
-        self, limits: Limits, now: int, *, before_day: str, is_wanted: Callable[[str], bool]
+        self, limits: EvidenceLimits, now: int, *, before_day: str, is_wanted: Callable[[str], bool]
     ) -> tuple[Doomed, ...]:
         """Return what is too old or too much, oldest first, at most DELETED_AT_ONCE files.
 
@@ -157,7 +157,12 @@ class EvidenceStore:
         return tuple(found)
 
     def _doomed_of(
-        self, day: str, limits: Limits, now: int, excess: int, is_wanted: Callable[[str], bool]
+        self,
+        day: str,
+        limits: EvidenceLimits,
+        now: int,
+        excess: int,
+        is_wanted: Callable[[str], bool],
     ) -> Iterator[Doomed]:
         """Yield the files of a day that are too old, and then others until `excess` bytes go."""
         young = {

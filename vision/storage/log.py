@@ -38,7 +38,7 @@ from vision.record.chain import (
 )
 from vision.record.codec import event_from_json, event_to_json
 from vision.storage import retention
-from vision.storage.retention import Limits
+from vision.storage.retention import LogLimits
 from vision.storage.sqlite import Database
 from vision.storage.trusted_time import ElapsedTime, set_trusted_time
 from vision.wire.messages import Message, message_line
@@ -290,7 +290,7 @@ class Store:
             db.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
     def prune(
-        self, limits: Limits, now: int, marked: Sequence[int] = (), seal: Seal | None = None
+        self, limits: LogLimits, now: int, marked: Sequence[int] = (), seal: Seal | None = None
     ) -> bool:
         """Delete old messages and at most one segment of the log; return whether a segment went.
 

@@ -25,7 +25,7 @@ SIGNATURES = (
 NEWEST = 2**63 - 1  # the largest number that a record can have in SQLite
 
 
-class Mark(NamedTuple):
+class CheckpointMark(NamedTuple):
     """A checkpoint: its record, the last message's `seq` before it, the hash of the record before.
 
     `shoe` is the one in use.
@@ -37,7 +37,7 @@ class Mark(NamedTuple):
     shoe: str
 
 
-WHOLE = Mark(0, 0, GENESIS, "")  # where a whole log begins
+WHOLE = CheckpointMark(0, 0, GENESIS, "")  # where a whole log begins
 
 
 def read_log(path: Path, first: int = 0) -> Iterator[Record]:
@@ -96,7 +96,7 @@ def unsent_messages(path: Path) -> list[int]:
         db.close()
 
 
-def checkpoints(path: Path, last: int = NEWEST) -> Iterator[Mark]:
+def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
     """Yield where a table's log can be read from, newest first: at each checkpoint up to `last`.
 
     One after another, so that what is new is found as quickly in a long log as in a short one.
@@ -111,7 +111,7 @@ def checkpoints(path: Path, last: int = NEWEST) -> Iterator[Mark]:
                 "ORDER BY s.n DESC",
                 (last,),
             ):
-                yield Mark(*row)
+                yield CheckpointMark(*row)
     finally:
         db.close()
 

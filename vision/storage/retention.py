@@ -17,7 +17,7 @@ DAY_MS = 86_400_000  # milliseconds of a day
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LogLimits:
     """How long records and messages are kept, and how large the file may become."""
 
     keep_days: float
@@ -60,7 +60,7 @@ def used_bytes(db: sqlite3.Connection) -> int:
 
 
 def next_to_go(
-    db: sqlite3.Connection, limits: Limits, now: int, marked: Sequence[int]
+    db: sqlite3.Connection, limits: LogLimits, now: int, marked: Sequence[int]
 ) -> Segment | None:
     """Return the oldest segment that is to go: too old, or the file too large.
 
@@ -87,7 +87,7 @@ def remove(db: sqlite3.Connection, segment: Segment) -> None:
 
 
 def certificate(
-    db: sqlite3.Connection, segment: Segment, limits: Limits, now: int
+    db: sqlite3.Connection, segment: Segment, limits: LogLimits, now: int
 ) -> dict[str, object]:
     """Return the record that lists every gap, that of this segment included, and why it goes."""
     (digest,) = db.execute("SELECT hash FROM log WHERE n = ?", (segment.last,)).fetchone()
@@ -120,7 +120,7 @@ def listed(db: sqlite3.Connection) -> list[list[object]]:
     return found
 
 
-def messages_before(db: sqlite3.Connection, limits: Limits, now: int) -> int:
+def messages_before(db: sqlite3.Connection, limits: LogLimits, now: int) -> int:
     """Return the `seq` below which messages are too old to be asked for again."""
     oldest = now - limits.messages_days * DAY_MS
     ended = [segment.seq for segment in segments(db) if segment.until < oldest]

@@ -12,8 +12,8 @@ from vision.errors import OutsideError
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Received, Writer
 from vision.floor.reread.evening import (
-    Coup,
-    Kind,
+    CoupThen,
+    DifferenceKind,
     align,
     differences,
     evening_of,
@@ -24,7 +24,7 @@ from vision.floor.reread.evening import (
 from vision.wire.messages import message_line
 
 COUPS = tuple(
-    Coup("s1", number, number, (f"{rank}c", "2d"), (f"{rank}h", "3s"), "punto", (), "final", "")
+    CoupThen("s1", number, number, (f"{rank}c", "2d"), (f"{rank}h", "3s"), "punto", (), "final", "")
     for number, rank in enumerate("A23456789", start=1)
 )
 
@@ -38,13 +38,13 @@ def test_equal_readings_have_no_difference() -> None:
 @pytest.mark.parametrize(
     ("change", "kind"),
     [
-        ({"winner": "banco"}, Kind.WINNER),
-        ({"punto": ("Ks", "2d")}, Kind.CARDS),
-        ({"faults": ("OVER_B3",)}, Kind.FAULTS),
-        ({"by": "Ann"}, Kind.CORRECTED),
+        ({"winner": "banco"}, DifferenceKind.WINNER),
+        ({"punto": ("Ks", "2d")}, DifferenceKind.CARDS),
+        ({"faults": ("OVER_B3",)}, DifferenceKind.FAULTS),
+        ({"by": "Ann"}, DifferenceKind.CORRECTED),
     ],
 )
-def test_difference_is_named_by_the_worst(change: dict[str, object], kind: Kind) -> None:
+def test_difference_is_named_by_the_worst(change: dict[str, object], kind: DifferenceKind) -> None:
     """Winner before cards before faults; a correction by a person is said too."""
     then = [*COUPS[:4], replace(COUPS[4], **change), *COUPS[5:]]  # type: ignore[arg-type]
     (found,) = differences(then, COUPS)
@@ -53,8 +53,10 @@ def test_difference_is_named_by_the_worst(change: dict[str, object], kind: Kind)
 
 def test_missed_coup_spoils_none_after_it() -> None:
     """A coup that one reading has not is alone; all others have their partners."""
-    assert [d.kind for d in differences(COUPS, [*COUPS[:3], *COUPS[4:]])] == [Kind.ONLY_THEN]
-    assert [d.kind for d in differences(COUPS[1:], COUPS)] == [Kind.ONLY_NOW]
+    assert [d.kind for d in differences(COUPS, [*COUPS[:3], *COUPS[4:]])] == [
+        DifferenceKind.ONLY_THEN
+    ]
+    assert [d.kind for d in differences(COUPS[1:], COUPS)] == [DifferenceKind.ONLY_NOW]
     pairs = align(COUPS[2:], COUPS[:-1])
     assert sum(one == other for one, other in pairs) == len(COUPS) - 3
 

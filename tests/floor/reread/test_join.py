@@ -12,7 +12,7 @@ from tests.seen import out
 from tests.table_log import NOON, PLAYS, clean, header, session_of
 from vision.errors import OutsideError
 from vision.floor.reread.film import Survey
-from vision.floor.reread.join import Join, Recorded
+from vision.floor.reread.join import Join, JoinedRecording
 from vision.floor.reread.pieces import EPOCH_MS, PieceCost, PieceRead, from_json, to_json
 from vision.game.events import (
     Allegation,
@@ -37,9 +37,9 @@ STARTED = Started(NOON, "b1", "0.1", ("detector sha256:00",))
 OTHERS = (Started, Stopped, ShoeStarted, TimePassed)
 
 
-def recorded(*shoes: tuple[int, str]) -> Recorded:
+def recorded(*shoes: tuple[int, str]) -> JoinedRecording:
     """Return the recording of a play."""
-    return Recorded(SURVEY, NOON, shoes or ((NOON, "s1"),), STARTED)
+    return JoinedRecording(SURVEY, NOON, shoes or ((NOON, "s1"),), STARTED)
 
 
 def seen(events: Sequence[Event]) -> list[Event]:

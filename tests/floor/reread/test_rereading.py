@@ -14,7 +14,7 @@ from vision.floor.reread.cluster import Here
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.pieces import Piece, PieceRead
 from vision.floor.reread.recordings import recordings
-from vision.floor.reread.rereading import Progress, Reading, Rereading
+from vision.floor.reread.rereading import PieceReading, Progress, Rereading
 
 PIECE = 0.1  # minutes: less than a coup, so that some pieces have no rest to begin at
 
@@ -53,7 +53,7 @@ class Counting:
 
 def reread(film: Path, out: Path, read: Counting) -> str:
     """Read it in pieces; return the messages."""
-    work = Rereading(out, Here(), Reading(read, reader_of), Progress(), minutes=PIECE)
+    work = Rereading(out, Here(), PieceReading(read, reader_of), Progress(), minutes=PIECE)
     (found,) = work.run(recordings([str(film)], None, None))
     assert (found.error, found.missing_s) == ("", 0)
     assert found.pieces > 2

@@ -30,7 +30,7 @@ from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
 from vision.board.login.identity import Identities
 from vision.board.login.pages import LoginPages
-from vision.board.login.passwords import Accounts
+from vision.board.login.passwords import PasswordBook
 from vision.board.login.second_factor import SecondFactors
 from vision.board.login.sessions import Session, Sessions, sessions_path
 from vision.board.login.throttle import Devices
@@ -220,7 +220,7 @@ class _DeskServer:
         waiting = folder / f"records-{address.port}.sqlite" if address.port else None
         self._records = Records(self._feed, self._orders, waiting)
         self._backfill = Backfill(self._feed, self._history, credential)
-        self._accounts = Accounts(users, passwords, days=config.desk.password_days)
+        self._accounts = PasswordBook(users, passwords, days=config.desk.password_days)
         self._login = self._login_pages(config, address, credential, folder)
         self._records.watch(self._note_accounts)
         self._set_up = SetupPages(self._login, desk.editors, self._records)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from vision.board.connections import network_of
-from vision.board.login.passwords import Accounts
+from vision.board.login.passwords import PasswordBook
 from vision.board.login.second_factor import SecondFactors
 from vision.board.login.sessions import Recorder
 from vision.board.login.throttle import BURST, TRIES_OF_NAME, Devices, Throttle, Tries
@@ -75,7 +75,7 @@ class Identities:
 
     def __init__(
         self,
-        accounts: Accounts,
+        accounts: PasswordBook,
         factors: SecondFactors,
         devices: Devices,
         *,

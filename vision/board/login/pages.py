@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from vision.board.login.identity import Claim, Identities, NotKnownError, Source
-from vision.board.login.passwords import Accounts
+from vision.board.login.passwords import PasswordBook
 from vision.board.login.sessions import Recorder, Session, Sessions, Visitor
 from vision.board.login.throttle import KNOWN_S, TRIES_OF_NAME
 from vision.board.rights import HOME
@@ -42,7 +42,7 @@ class LoginPages:
 
     def __init__(
         self,
-        accounts: Accounts,
+        accounts: PasswordBook,
         sessions: Sessions,
         identities: Identities,
         *,

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class PasswordEntry:
     """What is kept of one person: times are Unix ms, 0 where none is known.
 
     `secret` is that of the second factor (base32, "" for none), `recovery` the hashes of the codes
@@ -47,7 +47,7 @@ class Account:
     recovery: tuple[str, ...] = ()
 
 
-def load_passwords(path: Path) -> dict[str, Account]:
+def load_passwords(path: Path) -> dict[str, PasswordEntry]:
     """Return the accounts by name.
 
     ConfigurationError when it is not such a file, or when others may read it.
@@ -65,11 +65,13 @@ def load_passwords(path: Path) -> dict[str, Account]:
         raise ConfigurationError(f"{path}: is not a passwords file; {cure}") from None
 
 
-def change_account(path: Path, name: str, change: Callable[[Account], Account | None]) -> None:
+def change_account(
+    path: Path, name: str, change: Callable[[PasswordEntry], PasswordEntry | None]
+) -> None:
     """Change what is kept of a person, who may be new; None takes the person out. WriteError."""
     with locked(path):
         accounts = load_passwords(path) if path.exists() else {}
-        account = change(accounts.pop(name, Account()))
+        account = change(accounts.pop(name, PasswordEntry()))
         if account is not None:
             accounts[name] = account
         kept = {who: _kept(account) for who, account in accounts.items()}
@@ -100,15 +102,15 @@ def drop_password(path: Path, name: str) -> None:
         change_account(path, name, lambda _: None)
 
 
-def _with_password(old: Account, new: str) -> Account:
-    return Account(new, now_ms(), old.unlocked, old.secret, old.recovery)
+def _with_password(old: PasswordEntry, new: str) -> PasswordEntry:
+    return PasswordEntry(new, now_ms(), old.unlocked, old.secret, old.recovery)
 
 
-def _account(kept: Any) -> Account:
+def _account(kept: Any) -> PasswordEntry:
     """Read what is kept of a person: an object, or a hash alone; ValueError when it is neither."""
     if isinstance(kept, str):
-        return Account(kept)
-    account = Account(**{**kept, "recovery": tuple(kept.get("recovery", ()))})
+        return PasswordEntry(kept)
+    account = PasswordEntry(**{**kept, "recovery": tuple(kept.get("recovery", ()))})
     texts = (account.hash, account.secret, *account.recovery)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("not a text")
@@ -117,9 +119,9 @@ def _account(kept: Any) -> Account:
     return account
 
 
-def _kept(account: Account) -> dict[str, Any]:
+def _kept(account: PasswordEntry) -> dict[str, Any]:
     """Return what is kept of a person, without what is not known of them."""
-    content = {name: getattr(account, name) for name in Account.__slots__}
+    content = {name: getattr(account, name) for name in PasswordEntry.__slots__}
     return {name: value for name, value in content.items() if value}
 
 
@@ -147,7 +149,7 @@ class _Kept(Generic[T]):
         return self._content
 
 
-class Accounts:
+class PasswordBook:
     """Who may log in, and in which roles."""
 
     def __init__(self, users: Path, passwords: Path, *, days: int = 0) -> None:
@@ -156,7 +158,7 @@ class Accounts:
         A password is good for so many `days`, 0 for ever.
         """
         self._users = _Kept(users, load_users, Users())
-        self._passwords: _Kept[dict[str, Account]] = _Kept(passwords, load_passwords, {})
+        self._passwords: _Kept[dict[str, PasswordEntry]] = _Kept(passwords, load_passwords, {})
         self._days = days
         self._hasher = PasswordHasher()
         # Verified where the name is unknown, so that the time it takes gives no name away.
@@ -174,9 +176,9 @@ class Accounts:
             return ()
         return tuple(role for role in user.roles if role != "house")
 
-    def account(self, name: str) -> Account:
+    def account(self, name: str) -> PasswordEntry:
         """Return what is kept of a person; an empty account of one who is not known."""
-        return self._passwords.now().get(name, Account())
+        return self._passwords.now().get(name, PasswordEntry())
 
     def proof(self, name: str) -> str:
         """Return what a session is tied to: another for each password and second factor."""

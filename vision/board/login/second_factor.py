@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyotp
 
-from vision.board.login.passwords import Account
+from vision.board.login.passwords import PasswordEntry
 from vision.errors import OutsideError
 from vision.files import locked, write_json
 
@@ -46,12 +46,12 @@ def new_recovery_codes() -> tuple[str, ...]:
     return tuple(secrets.token_hex(RECOVERY_BYTES) for _ in range(RECOVERY_CODES))
 
 
-def enrolled(account: Account, secret: str, codes: tuple[str, ...]) -> Account:
+def enrolled(account: PasswordEntry, secret: str, codes: tuple[str, ...]) -> PasswordEntry:
     """Return the account with a second factor."""
     return replace(account, secret=secret, recovery=tuple(map(_hash, codes)))
 
 
-def without(account: Account) -> Account:
+def without(account: PasswordEntry) -> PasswordEntry:
     """Return the account without a second factor."""
     return replace(account, secret="", recovery=())
 
@@ -72,7 +72,7 @@ class Used:
     step: int
     codes: tuple[str, ...]
 
-    def with_code(self, step: int, code: str, account: Account) -> Used:
+    def with_code(self, step: int, code: str, account: PasswordEntry) -> Used:
         """Return it with a code used too; the same where the code is not good, or was used."""
         if step > self.step:
             return replace(self, step=step)
@@ -88,7 +88,7 @@ class SecondFactors:
         self._path = path
         self._clock = clock
 
-    def passes(self, name: str, account: Account, code: str) -> bool:
+    def passes(self, name: str, account: PasswordEntry, code: str) -> bool:
         """Whether a code is good, which uses it up; WriteError where that cannot be kept."""
         given = code.replace(" ", "").replace("-", "").lower()
         if not given.isascii():

@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from html import escape
 
-from vision.game.odds import Counts, Edge
+from vision.game.odds import Edge, OutcomeCounts
 from vision.game.published_odds import Figure, percent
 from vision.game.rules import Profile
 from vision.game.wagers import EGALITES, Bet
@@ -75,7 +75,7 @@ def ten_digits(share: Fraction) -> str:
     return f"{context.divide(Decimal(share.numerator), Decimal(share.denominator)):f}"
 
 
-def probabilities(counts: Counts) -> TextTable:
+def probabilities(counts: OutcomeCounts) -> TextTable:
     """Return what a coup can bring, with exact counts and probabilities to ten digits."""
     punto, banco, _ = counts.naturals
     rows = [

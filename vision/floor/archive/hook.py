@@ -127,7 +127,7 @@ def identity_of(row: Mapping[str, Any]) -> str:
     return ".".join(part for part in parts if part)
 
 
-class RefusedError(OutsideError):
+class HookRefusedError(OutsideError):
     """The address does not take this message, whatever it does with others."""
 
 
@@ -204,7 +204,7 @@ class Hook:
             except (OSError, http.client.HTTPException):
                 raise  # the address is away
             except Exception as error:
-                is_own = isinstance(error, RefusedError) or not isinstance(error, OutsideError)
+                is_own = isinstance(error, HookRefusedError) or not isinstance(error, OutsideError)
                 self._failures += is_own
                 if self._failures < TRIES or not is_own:
                     raise
@@ -257,6 +257,6 @@ class Hook:
             connection.close()
         words = f"{answer.status} {answer.reason}"
         if answer.status in OF_THE_MESSAGE:
-            raise RefusedError(f"the hook refused a message: {words}; check the program there")
+            raise HookRefusedError(f"the hook refused a message: {words}; check the program there")
         if answer.status // 100 != 2:
             raise OutsideError(f"the hook answered {words}; check the program there")

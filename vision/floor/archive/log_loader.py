@@ -28,7 +28,7 @@ AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LogStep:
     """What a record of a log came to: its messages, the order that it holds, its time.
 
     `proven` is false where this version says another thing than was said then. `seq` is the number
@@ -59,7 +59,7 @@ def load_log(path: Path, writer: Writer) -> int:
     return count
 
 
-def steps_of(path: Path) -> Iterator[Step]:
+def steps_of(path: Path) -> Iterator[LogStep]:
     """Yield what each record of a log came to, its chain verified on the way; OutsideError."""
     try:
         yield from _steps(path)
@@ -74,7 +74,7 @@ def steps_of(path: Path) -> Iterator[Step]:
         ) from error
 
 
-def received_of(step: Step) -> Iterator[Received]:
+def received_of(step: LogStep) -> Iterator[Received]:
     """Yield what the archive is given of a step: its order, then its messages."""
     if step.command is not None:
         name, text = step.command
@@ -84,7 +84,7 @@ def received_of(step: Step) -> Iterator[Received]:
         yield Received(step.site, step.table, topic, message.payload, step.at)
 
 
-def _steps(path: Path) -> Iterator[Step]:
+def _steps(path: Path) -> Iterator[LogStep]:
     fold: LogFold | None = None
     for _record, content in verified(read_log(path)):
         if fold is None:
@@ -113,9 +113,9 @@ def _step(
     at: int,
     *,
     proven: bool = True,
-) -> Step:
+) -> LogStep:
     stream = session.stream
-    return Step(stream.site, stream.table, messages, command, at, stream.seq, proven)
+    return LogStep(stream.site, stream.table, messages, command, at, stream.seq, proven)
 
 
 def _order(content: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -36,7 +36,7 @@ MARK_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Published:
     """A numbered message of a table as it came: topic below the prefix, content, and its text.
 
     `again`: a table sent it again because somebody had asked. `counted`: the number is its own.
@@ -86,7 +86,7 @@ def own_topic(topic: str) -> tuple[str, bool]:
     return topic.removeprefix(start), bool(start)
 
 
-def said_of(site: str, table: str, topic: str, payload: bytes) -> Said:
+def said_of(site: str, table: str, topic: str, payload: bytes) -> Published:
     """Return the message on a topic below a table's prefix; ValueError where it is none."""
     own, again = own_topic(topic)
     content = message_of(table, own, payload)
@@ -94,10 +94,10 @@ def said_of(site: str, table: str, topic: str, payload: bytes) -> Said:
     if missing:
         raise ValueError(f"{missing[0]}: missing")
     unix_ms(content["at"])
-    return Said(site, table, own, content, payload.decode(), again)
+    return Published(site, table, own, content, payload.decode(), again)
 
 
-def numbers_of(said: Said) -> tuple[int, int]:
+def numbers_of(said: Published) -> tuple[int, int]:
     """Return the first and last number that the message stands for.
 
     A picture has the number before the message that announces it; the message that clears an
@@ -110,7 +110,7 @@ def numbers_of(said: Said) -> tuple[int, int]:
     return (seq, seq + 1) if closes else (seq, seq)
 
 
-def rows_of(said: Said, at: int) -> Rows:
+def rows_of(said: Published, at: int) -> Rows:
     """Return the rows besides that of the message itself; `at` is its time in Unix ms."""
     make = MAKERS.get("alert" if said.topic.startswith("alert/") else said.topic)
     try:
@@ -119,7 +119,7 @@ def rows_of(said: Said, at: int) -> Rows:
         raise ValueError(f"{said.topic}: {error!r} is missing, or of another type") from error
 
 
-def _result(said: Said, at: int) -> Rows:
+def _result(said: Published, at: int) -> Rows:
     content = said.content
     hands = (content["punto"], content["banco"])
     result = {
@@ -147,13 +147,13 @@ def ranks_of(result: Content) -> Row:
     return {name: read.count(letter) for letter, name in tables.RANKS.items()}
 
 
-def _shoe(said: Said, at: int, *, reads: int) -> tuple[Table, Row]:
+def _shoe(said: Published, at: int, *, reads: int) -> tuple[Table, Row]:
     name = str(said.content["shoe"])
     row = {"shoe": name, "seq": said.seq, "begun_at": at, "boot": said.boot, "reads": reads}
     return tables.shoe, row
 
 
-def _alert(said: Said, _at: int) -> Rows:
+def _alert(said: Published, _at: int) -> Rows:
     content = said.content
     state, changed = content["state"], unix_ms(content["changed_at"])
     row = {
@@ -176,7 +176,7 @@ def _alert(said: Said, _at: int) -> Rows:
     return [(tables.alert, row)]
 
 
-def _card(said: Said, at: int) -> Rows:
+def _card(said: Published, at: int) -> Rows:
     content = said.content
     if content["event"] not in ("read", KEYED):
         return []
@@ -200,13 +200,13 @@ def _is_unusual(content: Content) -> bool:
     return event == KEYED or (event == "read" and content.get("card") is None)
 
 
-def _status(said: Said, at: int) -> Rows:
+def _status(said: Published, at: int) -> Rows:
     content = said.content
     key = {"boot": said.boot, "seq": said.seq, "mark": mark_of(said)}
     return [(tables.status, {**key, "at": at, "state": content["state"], "why": content["why"]})]
 
 
-def _evidence(said: Said, at: int) -> Rows:
+def _evidence(said: Published, at: int) -> Rows:
     content = said.content
     names = ("topic", "kind", "shoe", "coup", "alert", "sha256", "size")
     return [
@@ -214,7 +214,7 @@ def _evidence(said: Said, at: int) -> Rows:
     ]
 
 
-MAKERS: Mapping[str, Callable[[Said, int], Rows]] = {
+MAKERS: Mapping[str, Callable[[Published, int], Rows]] = {
     "status": _status,
     "coup/result": _result,
     "alert": _alert,
@@ -223,7 +223,7 @@ MAKERS: Mapping[str, Callable[[Said, int], Rows]] = {
 }
 
 
-def mark_of(said: Said) -> str:
+def mark_of(said: Published) -> str:
     """Return what tells messages of one number apart: empty where the number is its own."""
     return "" if said.counted else digest(said.text)
 

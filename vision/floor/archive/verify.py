@@ -17,7 +17,7 @@ from sqlalchemy import Engine, Table, select
 
 from vision.floor.archive import tables
 from vision.floor.archive.database import MEMORY, explained, open_archive
-from vision.floor.archive.log_loader import AT_ONCE, Step, received_of, steps_of
+from vision.floor.archive.log_loader import AT_ONCE, LogStep, received_of, steps_of
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.rows import Row
 from vision.floor.archive.writer import Received, Where, Writer
@@ -29,7 +29,7 @@ TIMES = {"message": "at", "coup": "dealt_at", "alert": "raised_at", "shoe": "beg
 OF_THE_ARCHIVE = ("arrival", "numbering")
 
 
-class Fault(NamedTuple):
+class Mismatch(NamedTuple):
     """A row that is not what the logs say: the archive's table, the row, and what is wrong."""
 
     table: str
@@ -55,7 +55,7 @@ class Compared:
     unnumbered: int = 0
     lost: int = 0
     refused_orders: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Mismatch] = field(default_factory=list)
 
     def __str__(self) -> str:
         site, table = self.where
@@ -80,7 +80,7 @@ class _Said:
     since: int = 0
     _seq: int = 0
 
-    def note(self, step: Step) -> None:
+    def note(self, step: LogStep) -> None:
         """Note which numbers a step proves, and where something before it is not proven."""
         begins = step.messages[0].seq - 1 if step.messages else step.seq
         if step.messages and step.proven:
@@ -181,7 +181,7 @@ def _fault(found: Compared, place: _Place, row: Mapping[str, Any], what: str) ->
     key = ", ".join(f"{name} {row[name]}" for name in names if row.get(name) not in (None, ""))
     extra = "" if "seq" in names else f", from message {row['seq']}"
     topic = f" on {row['topic']}" if place.table is tables.message else ""
-    found.faults.append(Fault(place.table.name, f"{key}{extra}{topic}", what))
+    found.faults.append(Mismatch(place.table.name, f"{key}{extra}{topic}", what))
 
 
 def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
@@ -203,7 +203,7 @@ def _compare_numbers(engine: Engine, found: Compared, said: _Said) -> int:
             if number in lost:
                 found.lost += 1
             else:
-                found.faults.append(Fault("source", f"message {number}", "never came"))
+                found.faults.append(Mismatch("source", f"message {number}", "never came"))
     return max((row.pruned for row in rows), default=0)
 
 
@@ -214,11 +214,11 @@ def _compare_orders(engine: Engine, found: Compared, said: _Said) -> None:
     for key in theirs.keys() & ours.keys():
         found.good += 1
         if ours[key][0]["payload"] != theirs[key][0]["payload"]:
-            found.faults.append(Fault("command", f"mark {key[0]}", "changed"))
+            found.faults.append(Mismatch("command", f"mark {key[0]}", "changed"))
     for key in theirs.keys() - ours.keys():
         row = theirs[key][0]
         words = f"mark {key[0]}, {row['name']} by {row['by']}"
-        found.faults.append(Fault("command", words, "missing"))
+        found.faults.append(Mismatch("command", words, "missing"))
 
 
 def _rows(engine: Engine, table: Table, where: Where) -> dict[tuple[Any, ...], list[Row]]:

@@ -20,8 +20,8 @@ from vision.floor.archive import tables
 from vision.floor.archive.database import explained, joined, joining, once, replacing
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.rows import (
+    Published,
     Row,
-    Said,
     answer_of,
     command_row,
     digest,
@@ -63,7 +63,7 @@ class Received(NamedTuple):
 
 
 @dataclass(slots=True)
-class Source:
+class Numbering:
     """One numbering of a table's messages: which have come, and which nobody has any more.
 
     `newest` is the last number that the table has named; what lies below `pruned` was deleted by
@@ -98,7 +98,7 @@ class Source:
 
 
 @dataclass(slots=True)
-class Counts:
+class WrittenCounts:
     """What was done since the start: messages written, come again, kept apart, of no form.
 
     `conflicts` are second texts of one number.
@@ -153,8 +153,8 @@ class Writer:
         """
         self._engine = engine
         self._pairs = pairs or {}
-        self.counts = Counts()
-        self._sources: dict[Where, list[Source]] = {}
+        self.counts = WrittenCounts()
+        self._sources: dict[Where, list[Numbering]] = {}
         self._present: dict[Where, int] = {}  # the numbering of the run that last spoke of itself
         self._runs: dict[tuple[str, str, str], Row] = {}
         self._arrival = 0
@@ -223,7 +223,7 @@ class Writer:
         self._is_ahead = False
 
     @property
-    def sources(self) -> dict[Where, Source]:
+    def sources(self) -> dict[Where, Numbering]:
         """The present numbering of each table."""
         return {where: self._present_of(where) for where in self._sources}
 
@@ -261,7 +261,7 @@ class Writer:
             row = command_row(name, received.payload, received.at)
             rows.once[tables.command].append({**where, **row})
 
-    def _note_newest(self, said: Said) -> None:
+    def _note_newest(self, said: Published) -> None:
         """Take the reader's word for its last number: the next word mends a false one."""
         source = self._source(said)
         if not self._admits(source, said):
@@ -273,12 +273,12 @@ class Writer:
             source.newest = said.seq
             self._changed.add(where)
 
-    def _admits(self, source: Source, said: Said) -> bool:
+    def _admits(self, source: Numbering, said: Published) -> bool:
         """Whether the message is of the reader that may speak."""
         is_pair = said.table in self._pairs
         return not is_pair or source.term.admits(said.term, said.seq, counted=said.counted)
 
-    def _take_said(self, rows: Batch, said: Said, received: Received) -> str:
+    def _take_said(self, rows: Batch, said: Published, received: Received) -> str:
         """Add the rows of a message, and return as what it counts."""
         at = unix_ms(said.content["at"]) if said.counted else received.at
         source = self._source(said)
@@ -313,7 +313,7 @@ class Writer:
         self._add_rows(rows, said, at, made)
         return "written"
 
-    def _kept_texts(self, rows: Batch, said: Said, numbering: int) -> set[str]:
+    def _kept_texts(self, rows: Batch, said: Published, numbering: int) -> set[str]:
         """Return what was kept under a message's number: nothing, or one text."""
         where = (said.site, said.table)
         waiting = rows.texts.get((*where, numbering, said.seq))
@@ -333,7 +333,7 @@ class Writer:
             return set(connection.execute(query).scalars())
 
     def _add_rows(
-        self, rows: Batch, said: Said, at: int, made: Sequence[tuple[Table, Row]]
+        self, rows: Batch, said: Published, at: int, made: Sequence[tuple[Table, Row]]
     ) -> None:
         where = {"site": said.site, "table_name": said.table}
         numbering = self._source(said).numbering
@@ -355,7 +355,7 @@ class Writer:
             self._set_run(key, numbering, run_facts(said.content))
 
     @staticmethod
-    def _keep_apart(rows: Batch, said: Said, at: int, why: str) -> None:
+    def _keep_apart(rows: Batch, said: Published, at: int, why: str) -> None:
         where = {"site": said.site, "table_name": said.table}
         key = {"boot": said.boot, "seq": said.seq, "mark": digest(said.text)}
         what = {"why": _plain(why), "topic": said.topic, "at": at, "payload": said.text}
@@ -382,10 +382,10 @@ class Writer:
 
     # --- whose number it is ------------------------------------------------------------------
 
-    def _source(self, said: Said) -> Source:
+    def _source(self, said: Published) -> Numbering:
         """Return the numbering of the message's run; a new run may begin another one."""
         where = (said.site, said.table)
-        found = self._sources.setdefault(where, [Source(0)])
+        found = self._sources.setdefault(where, [Numbering(0)])
         known = self._runs.get((*where, said.boot))
         if known is not None:
             return found[known["numbering"]]
@@ -394,7 +394,7 @@ class Writer:
         if not said.counted or is_old:
             return newest
         if said.seq in newest.seen and not said.again:
-            newest = Source(len(found), term=replace(newest.term))
+            newest = Numbering(len(found), term=replace(newest.term))
             found.append(newest)
             self._present[where] = newest.numbering
             log.warning(
@@ -406,7 +406,7 @@ class Writer:
         self._set_run((*where, said.boot), newest.numbering, NOTHING_SAID)
         return newest
 
-    def _present_of(self, where: Where) -> Source:
+    def _present_of(self, where: Where) -> Numbering:
         found = self._sources[where]
         return found[self._present.get(where, -1)]
 
@@ -454,8 +454,8 @@ class Writer:
         }
 
 
-def _source_of(row: Any) -> Source:
-    return Source(
+def _source_of(row: Any) -> Numbering:
+    return Numbering(
         numbering=row.numbering,
         seen=NumberSet.of_text(row.seen),
         lost=NumberSet.of_text(row.lost),
@@ -471,5 +471,5 @@ def _plain(text: str) -> str:
     return printable.replace("\0", "\\0")
 
 
-def _key(said: Said) -> Row:
+def _key(said: Published) -> Row:
     return {"boot": said.boot, "seq": said.seq, "mark": mark_of(said)}

@@ -24,7 +24,7 @@ from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.floor.pair.house_store import AwayError
 from vision.floor.pair.lease import Lease, LeaseStore
-from vision.floor.pair.shared_log import Batch, FencedError, Pair, RecordStore
+from vision.floor.pair.shared_log import FencedError, LogBatch, Pair, RecordStore
 from vision.floor.pair.sight import OwnSight
 from vision.game.events import Started
 from vision.record.codec import canonical, event_from_json
@@ -92,7 +92,7 @@ class PairJournal(Journal):
             self._store.acknowledge(sent)
         return tuple(steps)
 
-    def _adopt(self, batch: Batch) -> list[Step]:
+    def _adopt(self, batch: LogBatch) -> list[Step]:
         if not batch.bodies:
             self._pair.check(batch, self._store.head)
             return []

@@ -53,7 +53,7 @@ class FencedError(OutsideError):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class LogBatch:
     """Records written at once; `first` is the number of the first, `head` the hash of the last.
 
     `before` is the hash of the record before the first. A batch without records says where the log
@@ -82,11 +82,11 @@ class Batch:
         return json.dumps(fields, separators=(",", ":")).encode()
 
 
-def batch_from(data: bytes) -> Batch:
+def batch_from(data: bytes) -> LogBatch:
     """Return the batch that the store has; OutsideError where it is none."""
     try:
         fields = json.loads(data)
-        batch = Batch(**{**fields, "bodies": tuple(fields["bodies"])})
+        batch = LogBatch(**{**fields, "bodies": tuple(fields["bodies"])})
         texts = (batch.node, batch.before, batch.head, *batch.bodies)
         if not all(type(text) is str for text in texts):
             raise TypeError("a text is none")
@@ -102,14 +102,14 @@ def batch_from(data: bytes) -> Batch:
     return batch
 
 
-class Follower:
+class LogFollower:
     """Fetches what others write, in a thread of its own, so that no picture waits for the store."""
 
     def __init__(self, store: RecordStore, sequence: int) -> None:
         """Prepare to fetch what comes behind that sequence."""
         self._store = store
         self._sequence = sequence
-        self._found: SimpleQueue[tuple[int, Batch]] = SimpleQueue()
+        self._found: SimpleQueue[tuple[int, LogBatch]] = SimpleQueue()
         self._failure: OutsideError | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
@@ -123,7 +123,7 @@ class Follower:
         self._stopping.set()
         self._thread.join(STOP_S)
 
-    def take(self) -> Iterator[tuple[int, Batch]]:
+    def take(self) -> Iterator[tuple[int, LogBatch]]:
         """Yield what has come, with its sequence; OutsideError where it cannot be understood."""
         with suppress(Empty):
             while True:
@@ -157,7 +157,7 @@ class Pair:
         """Prepare for the reader called `node`."""
         self.term = 0
         self.shared = -1  # the number of the last record that is in the store
-        self._follower: Follower | None = None
+        self._follower: LogFollower | None = None
         self.node = node
         self._store = store
         self._sequence = 0
@@ -175,7 +175,7 @@ class Pair:
             if last:
                 return self._stored_header(first)
             record = seal(0, GENESIS, {"log": {"version": LOG_VERSION, **own}})
-            batch = Batch(self.node, 0, 0, GENESIS, (record.body,), record.hash)
+            batch = LogBatch(self.node, 0, 0, GENESIS, (record.body,), record.hash)
             concurrent.futures.wait([self._store.append(batch.data(), 0)])
         raise OutsideError("the house's store accepts no records; read the nats-servers' logs")
 
@@ -195,7 +195,7 @@ class Pair:
         """Say where a log stands that was there before it was shared, if nothing is shared yet."""
         if not self._retried(self._store.bounds)[1]:
             number, head = store.head
-            batch = Batch(self.node, 0, number + 1, head, (), head)
+            batch = LogBatch(self.node, 0, number + 1, head, (), head)
             concurrent.futures.wait([self._store.append(batch.data(), 0)])
 
     # --- following ------------------------------------------------------------------------------
@@ -222,17 +222,17 @@ class Pair:
             if store.hash_of(batch.last) != batch.head:
                 raise _other(batch)
             self.shared = batch.last
-        self._follower = Follower(self._store, self._sequence)
+        self._follower = LogFollower(self._store, self._sequence)
         self._follower.start()
 
-    def arrived(self) -> Iterator[Batch]:
+    def arrived(self) -> Iterator[LogBatch]:
         """Yield the batches that have come from the other reader since."""
         if self._follower is not None:
             for sequence, batch in self._follower.take():
                 yield batch
                 self._sequence, self.shared = sequence, batch.last
 
-    def rest(self) -> Iterator[Batch]:
+    def rest(self) -> Iterator[LogBatch]:
         """Yield all that is still to come, and follow no more; AwayError."""
         if self._follower is not None:
             self._follower.stop()
@@ -248,7 +248,7 @@ class Pair:
             self._follower.stop()
 
     @staticmethod
-    def fitting(batch: Batch) -> Confirm:
+    def fitting(batch: LogBatch) -> Confirm:
         """Return what holds the records that we made of a batch against it; OutsideError."""
 
         def confirm(records: Sequence[Record], before: str) -> None:
@@ -259,7 +259,7 @@ class Pair:
         return confirm
 
     @staticmethod
-    def check(batch: Batch, head: tuple[int, str]) -> None:
+    def check(batch: LogBatch, head: tuple[int, str]) -> None:
         """Refuse a batch without records where our log, whose end is `head`, is another."""
         if (batch.last, batch.head) != head:
             raise _other(batch)
@@ -275,7 +275,7 @@ class Pair:
         head = records[-1].hash
         if self._begun is None:
             bodies = tuple(record.body for record in records)
-            batch = Batch(self.node, self.term, records[0].number, before, bodies, head)
+            batch = LogBatch(self.node, self.term, records[0].number, before, bodies, head)
             self._begun = head, self._store.append(batch.data(), self._sequence)
             concurrent.futures.wait([self._begun[1]], PATIENCE_S)
         name, future = self._begun
@@ -310,7 +310,7 @@ class Pair:
         raise OutsideError(f"the house's store does not answer ({why}); check the nats-servers")
 
 
-def _other(batch: Batch) -> OutsideError:
+def _other(batch: LogBatch) -> OutsideError:
     return OutsideError(
         f"record {batch.first} of reader {batch.node} does not fit this machine's log: the two "
         "logs, profiles or versions of shoe-reader differ; keep this log as evidence, and copy the "

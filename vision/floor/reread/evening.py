@@ -28,7 +28,7 @@ Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Coup:
+class CoupThen:
     """A coup as it was published at last; cards as `As`, `?` where none was read."""
 
     shoe: str
@@ -70,18 +70,18 @@ def _hand(hand: Payload | None) -> tuple[str, ...]:
 class Evening:
     """The coups of a table in their order, its shoes with their first time, and the first time."""
 
-    coups: tuple[Coup, ...]
+    coups: tuple[CoupThen, ...]
     shoes: tuple[tuple[int, str], ...]
     began_ms: int
 
-    def between(self, first_ms: int, last_ms: int) -> tuple[Coup, ...]:
+    def between(self, first_ms: int, last_ms: int) -> tuple[CoupThen, ...]:
         """Return the coups of a time: a log, or an archive, has those of other evenings too."""
         return tuple(coup for coup in self.coups if first_ms <= coup.at <= last_ms)
 
 
 def evening_of(lines: Iterable[str]) -> Evening:
     """Return the evening of messages as a messages file has them; ValueError where one is none."""
-    coups: dict[tuple[str, int], Coup] = {}
+    coups: dict[tuple[str, int], CoupThen] = {}
     shoes: dict[str, int] = {}
     began: int | None = None
     for line in lines:
@@ -92,7 +92,7 @@ def evening_of(lines: Iterable[str]) -> Evening:
         if topic.endswith("/shoe") and payload and payload["shoe"]:
             shoes.setdefault(payload["shoe"], unix_ms(payload["at"]))
         elif topic.endswith("/coup/result") and payload:
-            coup = Coup.of(payload)
+            coup = CoupThen.of(payload)
             before = coups.get((coup.shoe, coup.coup), coup)
             # A correction does not move a coup to another time of the evening.
             coups[coup.shoe, coup.coup] = _at(coup, before.at)
@@ -100,12 +100,12 @@ def evening_of(lines: Iterable[str]) -> Evening:
     return Evening(tuple(coups.values()), tuple(ordered), began or 0)
 
 
-def _at(coup: Coup, at: int) -> Coup:
-    return coup if coup.at == at else Coup(**{**_fields(coup), "at": at})
+def _at(coup: CoupThen, at: int) -> CoupThen:
+    return coup if coup.at == at else CoupThen(**{**_fields(coup), "at": at})
 
 
-def _fields(coup: Coup) -> dict[str, Any]:
-    return {name: getattr(coup, name) for name in Coup.__slots__}
+def _fields(coup: CoupThen) -> dict[str, Any]:
+    return {name: getattr(coup, name) for name in CoupThen.__slots__}
 
 
 def load_evening(path: Path) -> Evening:
@@ -195,7 +195,7 @@ def _shoes(where: tuple[str, str], since: int, until: int) -> Select[Any]:
 ALONE = 0.75
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """How two readings of a coup differ; the worst comes first."""
 
     ONLY_THEN = "only then"
@@ -210,15 +210,15 @@ class Kind(StrEnum):
 class Difference:
     """A coup that differs: as it stood that evening, and as it is read now."""
 
-    kind: Kind
-    then: Coup | None
-    now: Coup | None
+    kind: DifferenceKind
+    then: CoupThen | None
+    now: CoupThen | None
 
 
-Pair = tuple[Coup | None, Coup | None]
+Pair = tuple[CoupThen | None, CoupThen | None]
 
 
-def differences(then: Sequence[Coup], now: Sequence[Coup]) -> list[Difference]:
+def differences(then: Sequence[CoupThen], now: Sequence[CoupThen]) -> list[Difference]:
     """Return what differs, in the order of the evening."""
     found = []
     for old, new in align(then, now):
@@ -228,19 +228,19 @@ def differences(then: Sequence[Coup], now: Sequence[Coup]) -> list[Difference]:
     return found
 
 
-def _kind(then: Coup | None, now: Coup | None) -> Kind | None:
+def _kind(then: CoupThen | None, now: CoupThen | None) -> DifferenceKind | None:
     if then is None or now is None:
-        return Kind.ONLY_NOW if then is None else Kind.ONLY_THEN
+        return DifferenceKind.ONLY_NOW if then is None else DifferenceKind.ONLY_THEN
     if then.winner != now.winner:
-        return Kind.WINNER
+        return DifferenceKind.WINNER
     if then.cards != now.cards:
-        return Kind.CARDS
+        return DifferenceKind.CARDS
     if then.faults != now.faults:
-        return Kind.FAULTS
-    return Kind.CORRECTED if then.by else None
+        return DifferenceKind.FAULTS
+    return DifferenceKind.CORRECTED if then.by else None
 
 
-def align(then: Sequence[Coup], now: Sequence[Coup]) -> list[Pair]:
+def align(then: Sequence[CoupThen], now: Sequence[CoupThen]) -> list[Pair]:
     """Return the coups of both in pairs, `None` for the partner that one has not."""
     rows, columns = len(then), len(now)
     cost = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -257,7 +257,7 @@ def align(then: Sequence[Coup], now: Sequence[Coup]) -> list[Pair]:
 
 
 def _steps(
-    cost: list[list[float]], then: Sequence[Coup], now: Sequence[Coup], i: int, j: int
+    cost: list[list[float]], then: Sequence[CoupThen], now: Sequence[CoupThen], i: int, j: int
 ) -> list[tuple[float, int, int]]:
     """Return what each way on from (i, j) costs to the end."""
     steps = []
@@ -270,7 +270,7 @@ def _steps(
     return steps
 
 
-def unlike(one: Coup, other: Coup) -> float:
+def unlike(one: CoupThen, other: CoupThen) -> float:
     """Return which share of the places of two coups holds another card, 0 to 1."""
     places = [
         (a, b)

@@ -35,7 +35,7 @@ LASTING = ("LIGHT", "READING_POOR", "CAMERA_MOVED")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class JoinedRecording:
     """A recording as it is to be joined: its survey, when it began (Unix ms), and its shoes.
 
     `shoes` are the names of the shoes with the time (Unix ms) at which each came into use; the
@@ -69,7 +69,7 @@ def check_fit(reads: Sequence[PieceRead]) -> None:
 class Join:
     """The fold of one recording's pieces; `session` is a table's before its first event."""
 
-    def __init__(self, session: TableSession, recorded: Recorded) -> None:
+    def __init__(self, session: TableSession, recorded: JoinedRecording) -> None:
         self.messages: list[Message] = []
         self._session = session
         self._recorded = recorded

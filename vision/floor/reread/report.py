@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from vision.files import write_whole
-from vision.floor.reread.evening import Coup, Difference
+from vision.floor.reread.evening import CoupThen, Difference
 from vision.floor.reread.rereading import Reread
 from vision.record.codec import record_to_json
 from vision.secrets import shown
@@ -124,7 +124,7 @@ def _sections(found: Reread) -> Iterator[str]:
         yield "</section>\n"
 
 
-def _side(name: str, coup: Coup | None) -> str:
+def _side(name: str, coup: CoupThen | None) -> str:
     head = f'<tr><th scope="row">{name}</th>'
     if coup is None:
         return f'{head}<td colspan="5">no such coup</td></tr>\n'

@@ -20,9 +20,9 @@ from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, ShoeReaderError
 from vision.files import make_folder, write_json, write_whole
 from vision.floor.reread.cluster import Pool
-from vision.floor.reread.evening import Coup, Difference, differences, evening_of
+from vision.floor.reread.evening import CoupThen, Difference, differences, evening_of
 from vision.floor.reread.film import Still, Survey, jpeg_of, stamp, survey
-from vision.floor.reread.join import Join, Recorded
+from vision.floor.reread.join import Join, JoinedRecording
 from vision.floor.reread.pieces import Piece, PieceCost, PieceRead, from_json, plan, to_json
 from vision.floor.reread.recordings import Recording, settings_text
 from vision.game.events import Started
@@ -144,7 +144,7 @@ class Progress:
         return f"{self.core_s:.0f} core-seconds{money}, {self.moved / 1e6:.0f} MB moved"
 
 
-class Reading(NamedTuple):
+class PieceReading(NamedTuple):
     """How pieces are read: the function that does, and who the reader of a table is.
 
     `reader_of` takes the settings as JSON and gives the signature of all that reads
@@ -170,8 +170,8 @@ class Reread:
     pieces: int = 0
     missing_s: float = 0.0
     dropped: int = 0
-    coups: tuple[Coup, ...] = ()
-    then: tuple[Coup, ...] | None = None
+    coups: tuple[CoupThen, ...] = ()
+    then: tuple[CoupThen, ...] | None = None
     differences: tuple[Difference, ...] | None = None
     pictures: tuple[str, ...] = ()
 
@@ -180,7 +180,7 @@ class Rereading:
     """One run of the command: `out` is its folder, `minutes` the length of a piece."""
 
     def __init__(
-        self, out: Path, pool: Pool, reading: Reading, progress: Progress, *, minutes: float
+        self, out: Path, pool: Pool, reading: PieceReading, progress: Progress, *, minutes: float
     ) -> None:
         self._out = out
         self._pool = pool
@@ -295,7 +295,7 @@ class Rereading:
         )
 
     @staticmethod
-    def _then(recording: Recording, found: Survey) -> tuple[Coup, ...] | None:
+    def _then(recording: Recording, found: Survey) -> tuple[CoupThen, ...] | None:
         if recording.evening is None:
             return None
         start = recording.start_ms
@@ -309,10 +309,10 @@ class Rereading:
         # The same film read by the same reader is the same run.
         boot = hashlib.sha256(f"{pieces[0].survey.sha256} {identity}".encode()).hexdigest()[:12]
         started = Started(start, boot, VERSION, models, identity)
-        recorded = Recorded(pieces[0].survey, start, recording.shoes, started)
+        recorded = JoinedRecording(pieces[0].survey, start, recording.shoes, started)
         return Join(new_table(recording.table), recorded).run(reads)
 
-    def _write(self, recording: Recording, messages: Sequence[Message]) -> tuple[Coup, ...]:
+    def _write(self, recording: Recording, messages: Sequence[Message]) -> tuple[CoupThen, ...]:
         folder = self._out / recording.name
         make_folder(folder)
         lines = [message_line(message) for message in messages]

@@ -4,12 +4,14 @@ FOLDER holds `NAME.mp4` with `NAME.json`, the truth in the format `dealsim-truth
 read as a camera; a script acts as people who say what was dealt, two for every coup, with a share
 of slips, and a third where they disagree. Printed is the report's count beside that of
 `models.evaluate.dealing_films`; 1 where they differ. Logs that are in OUT are not made again.
+`OUT/NAME/bundle` is what would leave the house, for `models.evaluate.following` and `photographs`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -18,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from models.evaluate.dealing_films import Tally, aligned, compare, cut_first, table_file
-from tests.acceptance.people import PEOPLE, THIRD, Person, house, served
+from tests.acceptance.people import PEOPLE, THIRD, Person, house, logged_in, served
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, INCIDENTS, Answer, Dealt
 from vision.acceptance.coups import LogBook, Terms
+from vision.acceptance.report import SHARES
 from vision.game.cards import Card
+from vision.wire.messages import unix_ms
 
 SLIPS = 0.15  # of each of the two who answer every coup: more than people make
 Json = dict[str, Any]
@@ -85,6 +89,17 @@ def answers_of(truth: Json, messages: list[Json], book: LogBook) -> dict[str, An
     return {**found, end: (*before, Dealt())}
 
 
+def out_late(truth: Json, messages: list[Json], began: int) -> str:
+    """Return how late after each card left its `out` was said, in ms; a second away is another."""
+    said = [unix_ms(m["payload"]["at"]) - began for m in messages
+            if m["topic"].endswith("/card") and m["payload"]["event"] == "out"]  # fmt: skip
+    left = [1000 * card["t_out"] for card in truth["cards"] if card["kind"] == "card"]
+    late = [min((at - out for at in said), key=abs, default=math.inf) for out in left]
+    within = sorted(ms for ms in late if abs(ms) < 1000)
+    shown = [round(within[round(part * (len(within) - 1))]) for part in SHARES] if within else []
+    return f"{len(within)} of {len(left)} cards, {shown} ms at 50, 90, 99, 100 %"
+
+
 def rehearse(film: Path, folder: Path, tally: Tally) -> tuple[Json, list[Person]]:
     """Rehearse one film; return the report and the people."""
     truth = json.loads(film.with_suffix(".json").read_text("utf-8"))
@@ -105,11 +120,16 @@ def rehearse(film: Path, folder: Path, tally: Tally) -> tuple[Json, list[Person]
     with served(*given, "--share", "1") as (url, _):
         for person in people:
             person.answer_all(url, answers)
-    report = folder / "report"
-    shutil.rmtree(report, ignore_errors=True)
-    command = [sys.executable, "-m", "vision.cli", "accept", "report", *given, "--out", str(report)]
-    subprocess.run(command, check=True)
-    found: Json = json.loads((report / "report.json").read_text("utf-8"))
+        with logged_in(url, PEOPLE[0]) as client:
+            client.post("api/accept/allow", json={}).raise_for_status()
+    for what, name in (("report", "report"), ("export", "bundle")):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        out = ["--out", str(folder / name)]
+        subprocess.run(
+            [sys.executable, "-m", "vision.cli", "accept", what, *given, *out], check=True
+        )
+    found: Json = json.loads((folder / "report" / "report.json").read_text("utf-8"))
+    print(f"  out, after the card left: {out_late(truth, messages, book.runs[0].at)}")
     assert book.asked(Terms(0, 1.0, "film"))
     return found, people
 

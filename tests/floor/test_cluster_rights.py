@@ -201,6 +201,10 @@ def test_reader_of_a_pair_may_use_the_store_of_its_table_and_no_other(
     assert own.read(0) == (1, b"first")
     revision = own.put_lease(b"a", 0)
     assert own.lease() == (b"a", revision)
+    assert own._bucket is not None
+    own._wait(own._bucket.delete(own._account.key))
+    assert own.lease() == (b"", revision + 1), "deleted, it is written again over the mark"
+    assert own.put_lease(b"b", revision + 1) == revision + 2
     own.close()
     with pytest.raises(OutsideError, match="cannot be used"):
         HouseStore(HouseAccount((server,), "house.2", *who)).open()

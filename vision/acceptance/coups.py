@@ -99,6 +99,12 @@ class ReadCoup:
         return self.name.startswith(END)
 
     @property
+    def leads(self) -> list[int]:
+        """How many ms before it lay each card was said to be out, 0 where it was said no sooner."""
+        dated = [times for times in self.times.values() if Life.LYING in times]
+        return [times[Life.LYING] - min(times.values()) for times in dated]
+
+    @property
     def is_retracted(self) -> bool:
         """Whether the reader itself took back a result that had been final."""
         now = {_said(self.result)} if self.result and self.result.winner else set()
@@ -185,6 +191,9 @@ class LogBook:
                 self._dealer = event.by
             case Noticed(code="LIGHT"):
                 self._light = "good" if event.over else "poor"
+                for coup in list(self.coups.values())[-1:]:
+                    if not coup.is_cleared and not event.over:
+                        coup.facts["light"] = self._light  # from the middle of it on
 
     def _take_game(self, event: Event, before: str, step: Step) -> None:
         """Take what an event of a run with a camera came to; `before` is the shoe before it."""

@@ -11,7 +11,7 @@ from vision.acceptance.answers import answer_text
 from vision.acceptance.intervals import Share
 from vision.acceptance.judging import FALSE, HELD, MISSED, RIGHT, UNSEEN, WRONG, Counts
 from vision.acceptance.pictures import Pictures
-from vision.acceptance.report import Judged, Report, shares
+from vision.acceptance.report import SHARES, Judged, Report, shares
 from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing, write_whole
 
@@ -34,6 +34,10 @@ WORDS = {
     RIGHT: "right", HELD: "held: the reader declined", WRONG: "wrong", MISSED: "missed",
     FALSE: "false: there was none", UNSEEN: "not seen by people, not counted",
 }  # fmt: skip
+SPEEDS = {
+    "result": "a result, after its last card lay: at most",
+    "out": "a card said to be out, before it lay: at least",
+}
 
 
 def write_report(out: Path, report: Report, pictures: Pictures) -> None:
@@ -70,12 +74,18 @@ def _page(report: Report, shown: Mapping[str, list[str]]) -> Iterator[str]:
     yield from (f"<p>{escape(line)}</p>" for line in report.headline())
     yield "</div>\n<h2>What was counted</h2>\n"
     yield _counts(report.counts)
-    accused, times = report.counts.accused, report.times()
-    late = ", ".join(f"{part} within {ms} ms" for part, ms in times.items()) or "no result"
+    accused = report.counts.accused
     taken_back = sum(coup.counted and coup.read.is_retracted for coup in report.coups)
     yield f"<p>Clean coups with a fault of the dealer alleged: {accused} of {report.counts.clean}. "
     yield f"Results that were final and that the reader itself took back: {taken_back}. "
-    yield f"A result after its last card lay: {late}. Held: a person decides.</p>\n"
+    yield "Held: a person decides.</p>\n<h2>How fast it was</h2>\n"
+    rows_of = (
+        (words, *(f"{ms} ms" for ms in report.times()[name].values()))
+        for name, words in SPEEDS.items()
+    )
+    yield _table(
+        ("by the reader's own times", *(f"{part:.0%} of them" for part in SHARES)), rows_of
+    )
     yield from _people(report)
     for name, groups in report.groups.items():
         yield f"<h2>By {name}</h2>\n{_table(_heads(name), map(_group, groups.items()))}"

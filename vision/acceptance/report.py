@@ -32,7 +32,7 @@ from vision.version import VERSION
 from vision.wire.messages import iso
 
 OF_DEALT = (RIGHT, HELD, WRONG, MISSED)
-SHARES = (0.5, 0.9, 0.99, 1.0)  # of results, by which their times are given
+SHARES = (0.5, 0.9, 0.99, 1.0)  # of results and cards, by which their times are given
 NOBODY = Terms(0, 0.0)  # what was set where nobody set anything
 
 
@@ -130,11 +130,18 @@ class Report:
                         "to": answer_text(after.answer),
                     }  # fmt: skip
 
-    def times(self) -> dict[str, int]:
-        """Return how many ms after its last card lay a result was there, by shares of results."""
+    def times(self) -> dict[str, dict[str, int]]:
+        """Return how long results and cards took, in ms that a share of them kept to.
+
+        `result`: after the last card lay, at most; `out`: before the card lay, at least. All by the
+        reader's own times.
+        """
         late = sorted(c.read.late for c in self.coups if c.read.late is not None)
-        last = len(late) - 1
-        return {f"{part:.0%}": late[round(part * last)] for part in SHARES} if late else {}
+        leads = sorted((lead for c in self.coups for lead in c.read.leads), reverse=True)
+        return {
+            name: {f"{part:.0%}": each[round(part * (len(each) - 1))] for part in SHARES if each}
+            for name, each in (("result", late), ("out", leads))
+        }
 
     def data(self) -> dict[str, Any]:
         """Return everything, for programs."""
@@ -147,7 +154,7 @@ class Report:
             "undecided": [c.read.key for c in self.coups if c.settled is Settled.UNDECIDED],
             "counts": counted(self.counts),
             "retracted": [c.read.key for c in self.coups if c.counted and c.read.is_retracted],
-            "result_ms": self.times(),
+            "ms": self.times(),
             "people": self.people(),
             "by": {
                 name: {value: counted(counts) for value, counts in found.items()}

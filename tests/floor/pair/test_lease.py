@@ -123,7 +123,7 @@ def test_lease_given_back_is_taken_at_once(clock: list[float]) -> None:
 
 
 ODD = [
-    b"\xff", b"[]", b"{}", b'{"node": "b", "term": 1, "acked": 0, "more": 1}', b"[" * 99_999,
+    b"", b"\xff", b"[]", b"{}", b'{"node": "b", "term": 1, "acked": 0, "more": 1}', b"[" * 99_999,
     b'{"node": "b", "term": ' + b"9" * 30 + b', "acked": 0}',
     b'{"node": "b", "term": 900000, "acked": 0}',
     b'{"node": ["b"], "term": 1, "acked": 0}', b'{"node": "b", "term": true, "acked": -1}',

@@ -123,7 +123,10 @@ class HouseStore:
         return self._wait(self._bounds())
 
     def lease(self) -> tuple[bytes, int]:
-        """Return the lease and its revision; (b"", 0) where nobody ever had one."""
+        """Return the lease and its revision; (b"", 0) where nobody ever had one.
+
+        Empty with a revision where somebody deleted it.
+        """
         return self._wait(self._lease())
 
     def put_lease(self, data: bytes, revision: int) -> int:
@@ -235,8 +238,8 @@ class HouseStore:
         assert self._bucket is not None  # noqa: S101  opened
         try:
             found = await self._bucket.get(self._account.key)
-        except KeyNotFoundError:
-            return b"", 0
+        except KeyNotFoundError as error:  # with the mark of whoever deleted it, if anybody did
+            return b"", 0 if error.entry is None else error.entry.revision or 0
         return found.value or b"", found.revision or 0
 
     async def _put_lease(self, data: bytes, revision: int) -> int:

@@ -156,7 +156,7 @@ class Lease:
     def _read(self) -> None:
         data, self._revision = self._store.lease()
         try:
-            self.seen = self._held_of(data) if data else Held()
+            self.seen = self._held_of(data) if self._revision else Held()
         except ValueError as error:
             self.seen = self.seen._replace(node=self.seen.node or UNKNOWN)
             log.warning(

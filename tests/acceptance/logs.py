@@ -101,6 +101,15 @@ class Recorder:
         return bytes(cv2.imencode(".jpg", part)[1].tobytes())
 
 
+def recorder_of(folder: Path) -> Recorder:
+    """Write table file and people into a folder; return who records the log there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    users, key = house(folder / "house")
+    more = f'[orders]\nusers = "{users}"\n[desk]\nkey = "{key}"\n'
+    (folder / "table.toml").write_text(TABLE + more, "utf-8")
+    return Recorder(folder / "table.toml", folder / "table.sqlite")
+
+
 def write_log(
     folder: Path, coups: int, *, seed: int = 1, stopped: bool = True
 ) -> dict[str, Answer]:
@@ -108,11 +117,7 @@ def write_log(
 
     Every seventh coup has a card too many, and stays held.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    users, key = house(folder / "house")
-    more = f'[orders]\nusers = "{users}"\n[desk]\nkey = "{key}"\n'
-    (folder / "table.toml").write_text(TABLE + more, "utf-8")
-    recorder = Recorder(folder / "table.toml", folder / "table.sqlite")
+    recorder = recorder_of(folder)
     with recorder.store:
         shoe = Shoe(recorder, seed=seed)  # type: ignore[arg-type]
         for _ in range(coups):

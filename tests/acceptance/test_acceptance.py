@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.logs import write_log
+from tests.acceptance.logs import recorder_of, write_log
 from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, served
+from tests.browser.shoe import Shoe
 from tests.mqtt.mqtt_tools import free_port
 from vision.acceptance.answers import Answer, Dealt, Settled, answer_text
+from vision.acceptance.clerk import Clerk
 from vision.acceptance.coups import LogBook
+from vision.acceptance.report import Report
 from vision.audit.continuity import audit_from
 from vision.audit.verify import Trust
 from vision.cli import main
+from vision.commands.accept import GROUPS
+from vision.config.table import load
+from vision.errors import ConfigurationError
 from vision.game.cards import Card
+from vision.game.commands import SignIn, SignOut
+from vision.game.events import Noticed, Role, ShoeStarted, Started
 
 COUPS = 40
 SLIPS = 0.15
@@ -187,6 +196,28 @@ def test_answer_kept_is_there_after_page_and_reader_were_killed(
     assert found.orders >= 4
 
 
+def test_answers_unsent_by_a_command_that_was_killed_hold_up_nobody(
+    table: Path, shoe: tuple[Path, dict[str, Answer]]
+) -> None:
+    """They wait for the next; only what a reader with a camera has not sent waits for that."""
+    config, log = load(table / "table.toml"), table / "table.sqlite"
+    _, truth = shoe
+    with served(*words(table)) as (url, _):
+        Person(FIRST).answer_all(url, truth, most=1)
+    with sqlite3.connect(log) as db:
+        db.execute("INSERT INTO unsent SELECT max(seq) FROM message")
+    db.close()
+    with served(*words(table)) as (url, _), logged_in(url, FIRST) as client:
+        assert client.get("api/accept").json()["done"] == 1
+    book = LogBook(log)
+    book.renew()
+    with sqlite3.connect(log) as db:
+        db.execute("INSERT INTO unsent SELECT max(seq) FROM message")
+    db.close()
+    with pytest.raises(ConfigurationError, match="start its reader"):
+        Clerk(config, log, book.runs[0])
+
+
 def test_answer_changed_is_a_new_record_and_the_report_says_so(
     table: Path, shoe: tuple[Path, dict[str, Answer]]
 ) -> None:
@@ -244,6 +275,42 @@ def test_what_was_set_before_stands_in_the_log_and_in_the_report(table: Path) ->
     assert [(each["coups"], each["share"]) for each in report["set"]] == [(12, 0.5), (12, 0.25)]
     assert report["open"] == 12
     assert len(report["coups"]) == 12
+
+
+def test_coups_are_grouped_by_dealer_deck_hour_and_light(tmp_path: Path) -> None:
+    """As they were when it was dealt; one in which the light fails is of poor light."""
+    recorder = recorder_of(tmp_path)
+    with recorder.store:
+        shoe = Shoe(recorder, seed=1, fault_every=99)  # type: ignore[arg-type]
+        play = shoe._play
+        shoe.deal()
+        play.then(SignIn(play.at, "Bo", Role.DEALER))
+        shoe.deal()
+        play.then(SignIn(play.at, "Di", Role.DEALER, accepted=False), Noticed(play.at, "LIGHT"))
+        shoe.deal()
+        play.then(Noticed(play.at, "LIGHT", over=True), SignOut(play.at, "Bo", Role.DEALER))
+        shoe._card("PUNTO_1")
+        play.then(Noticed(play.at, "LIGHT"))
+        play.at += 3_600_000
+        models = ("detector sha256:00", "deck sha256:" + "ab" * 32)
+        play.then(Started(play.at, "b2", "1.0", models), ShoeStarted(play.at, "s2"))
+        play.order = 0
+        play.sight.begin_shoe()
+        play.coup("P1:9c B1:2d P2:Th B2:3s")
+        shoe._tell()
+    book = LogBook(tmp_path / "table.sqlite")
+    book.renew()
+    found, _ = audit_from(book.path, None, Trust())
+    report = Report(book, found, groups=GROUPS)
+    of = {name: dict.fromkeys(groups, 0) for name, groups in report.groups.items()}
+    for coup in report.coups:
+        for name in GROUPS:
+            of[name][coup.read.facts[name]] += 1
+    assert of == {
+        "dealer": {"not known": 3, "Bo": 2}, "deck": {"not known": 4, "abababababab": 1},
+        "hour": {"22 h UTC": 4, "23 h UTC": 1}, "light": {"good": 2, "poor": 3},
+        "shoe": {"s1": 4, "s2": 1},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("more", [["--share", "2"], ["--coups", "-1"]])

@@ -17,6 +17,7 @@ from vision.app.journal import Destinations, Journal
 from vision.clock import CLOCK, now_ms
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, ShoeReaderError
+from vision.game.events import Started
 from vision.storage.log_reader import unsent_messages
 
 LOOK_S = 0.02  # from one look at what has come to the next: nobody notices so short a wait
@@ -28,9 +29,12 @@ log = logging.getLogger(__name__)
 class Clerk:
     """Writes the log while the block lasts."""
 
-    def __init__(self, config: TableConfig, path: Path) -> None:
-        """Open the log; ConfigurationError where it waits for its reader, OutsideError."""
-        if unsent_messages(path):
+    def __init__(self, config: TableConfig, path: Path, last: Started | None) -> None:
+        """Open the log; ConfigurationError where it waits for its reader, OutsideError.
+
+        `last` is its last run: what a run of this kind that was killed has not sent waits for us.
+        """
+        if unsent_messages(path) and (last is None or last.models):
             raise ConfigurationError(
                 f"{path}: messages of it are not sent yet; start its reader, and leave out --log"
             )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, REVISION, Keyed, read_answer
 from vision.errors import ConfigurationError, OutsideError
-from vision.game.commands import CoupCommand, SignIn
+from vision.game.commands import CoupCommand, SignIn, SignOut
 from vision.game.coup.state import Table
 from vision.game.events import (
     CoupSeen,
@@ -189,6 +189,8 @@ class LogBook:
                 self.runs.append(event)
             case SignIn(role=Role.DEALER, accepted=True):
                 self._dealer = event.by
+            case SignOut(role=Role.DEALER, by=self._dealer):
+                self._dealer = UNKNOWN
             case Noticed(code="LIGHT"):
                 self._light = "good" if event.over else "poor"
                 for coup in list(self.coups.values())[-1:]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from html import escape
 from pathlib import Path
 
-from vision.acceptance.answers import answer_text
+from vision.acceptance.answers import MOST_PEOPLE, answer_text
 from vision.acceptance.intervals import Share
 from vision.acceptance.judging import FALSE, HELD, MISSED, RIGHT, UNSEEN, WRONG, Counts
 from vision.acceptance.pictures import Pictures
@@ -21,6 +21,7 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font
 table { border-collapse: collapse; margin: .5rem 0; }
 th, td { border-bottom: 1px solid #999; padding: .2rem .9rem .2rem 0; text-align: left; }
 td { font-variant-numeric: tabular-nums; vertical-align: top; overflow-wrap: anywhere; }
+td:first-child { white-space: nowrap; }
 .first { border: 3px solid #000; padding: .6rem 1rem; font-size: 1.15rem; font-weight: 700; }
 .first p { margin: .2rem 0; } .bad { color: #a00; }
 section.one { break-inside: avoid; border-top: 2px solid #555; margin-top: 1.2rem; }
@@ -34,6 +35,7 @@ WORDS = {
     RIGHT: "right", HELD: "held: the reader declined", WRONG: "wrong", MISSED: "missed",
     FALSE: "false: there was none", UNSEEN: "not seen by people, not counted",
 }  # fmt: skip
+GROUP = ("", "coups", "right", "held", "wrong", "missed", "wrong cards", "false allegations")
 SPEEDS = {
     "result": "a result, after its last card lay: at most",
     "out": "a card said to be out, before it lay: at least",
@@ -87,13 +89,13 @@ def _page(report: Report, shown: Mapping[str, list[str]]) -> Iterator[str]:
         ("by the reader's own times", *(f"{part:.0%} of them" for part in SHARES)), rows_of
     )
     yield from _people(report)
-    for name, groups in report.groups.items():
-        yield f"<h2>By {name}</h2>\n{_table(_heads(name), map(_group, groups.items()))}"
+    yield f"<h2>By {', '.join(report.groups)}</h2>\n"
+    yield _table(GROUP, [row for item in report.groups.items() for row in _group(*item)])
     yield f"<h2>Differences ({len(report.differences)})</h2>\n"
     for coup in report.differences:
         yield from _difference(coup, shown.get(coup.read.key, []))
     yield "<h2>What it rests on</h2>\n"
-    rows = [(name, _plain(value)) for name, value in report.proof().items()]
+    rows = [(name.replace("_", " "), _plain(value)) for name, value in report.proof().items()]
     rows += [(f"set in record {n}", terms.text()) for n, terms in book.terms]
     yield _table(("", ""), rows)
     yield "<p>Pictures: "
@@ -117,16 +119,12 @@ def _counts(counts: Counts) -> str:
     return _table(("with intervals of 95 %", "coups", "cards", "incidents"), rows)
 
 
-def _heads(name: str) -> tuple[str, ...]:
-    return (name, "coups", "right", "held", "wrong", "missed", "wrong cards", "false allegations")
-
-
-def _group(item: tuple[str, Counts]) -> tuple[str, ...]:
-    value, counts = item
-    coups = counts.coups
-    figures = (coups.total(), coups[RIGHT], coups[HELD], coups[WRONG], coups[MISSED],
-               counts.cards[WRONG], counts.incidents[FALSE])  # fmt: skip
-    return (value, *map(str, figures))
+def _group(name: str, groups: Mapping[str, Counts]) -> Iterator[tuple[str, ...]]:
+    for value, counts in groups.items():
+        coups = counts.coups
+        figures = (coups.total(), coups[RIGHT], coups[HELD], coups[WRONG], coups[MISSED],
+                   counts.cards[WRONG], counts.incidents[FALSE])  # fmt: skip
+        yield (f"{name}: {value}", *map(str, figures))
 
 
 def _people(report: Report) -> Iterator[str]:
@@ -141,16 +139,22 @@ def _people(report: Report) -> Iterator[str]:
     differ = [coup for coup in report.coups if len({k.answer for k in coup.answers}) > 1]
     if differ:
         yield f"<h3>Disagreements ({len(differ)})</h3>\n"
-        rows_of = (
-            (c.read.key, " | ".join(f"{k.by}: {answer_text(k.answer)}" for k in c.answers),
-             str(c.settled), "" if c.answer is None else answer_text(c.answer))
-            for c in differ
-        )  # fmt: skip
-        yield _table(("coup", "said", "settled", "counts"), rows_of)
+        yield _table(("coup", "first", "second", "third", "what counts"), map(_said, differ))
     if people["changed"]:
         yield f"<h3>Answers changed afterwards ({len(people['changed'])})</h3>\n"
         keys = ("coup", "by", "at", "record", "from", "to")
         yield _table(keys, ([str(each[key]) for key in keys] for each in people["changed"]))
+
+
+def _said(coup: Judged) -> tuple[str, ...]:
+    """Return who said what of a coup of which people disagreed, and what counts."""
+    told = [
+        f"{k.by}: {answer_text(k.answer)}{' (another)' * (coup.answer not in (None, k.answer))}"
+        for k in coup.answers
+    ]
+    counts = "nothing" if coup.answer is None else answer_text(coup.answer)
+    padded = (told + ["–"] * MOST_PEOPLE)[: max(MOST_PEOPLE, len(told))]
+    return coup.read.key, *padded, f"{counts} ({coup.settled})"
 
 
 def _difference(coup: Judged, files: list[str]) -> Iterator[str]:
@@ -192,7 +196,7 @@ def _plain(value: object) -> str:
         return " | ".join(map(_plain, value))
     if isinstance(value, dict):
         return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
-    return str(value)
+    return "–" if value is None else str(value)
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

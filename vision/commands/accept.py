@@ -117,7 +117,7 @@ def _open(args: argparse.Namespace) -> int:
         if args.log is not None:
             broker = closing.enter_context(EmbeddedBroker(0, 0))
             config = with_broker(config, broker.port, broker.websocket_port)
-            closing.enter_context(Clerk(config, args.log))
+            closing.enter_context(Clerk(config, args.log, book.runs[-1] if book.runs else None))
         port = config.board.port and config.board.port + 1
         port = port if args.http_port is None else args.http_port
         address = address_of(config, host=args.http_host, port=port)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import importlib
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from contextlib import nullcontext, suppress
 from typing import NoReturn, TextIO
 
 from vision import logging_setup
-from vision.commands import COMMANDS, GROUPS, module_of, needs_floor
+from vision.commands import COMMANDS, GROUPS, functions_of, needs_floor
 from vision.errors import OutsideError, ShoeReaderError
 from vision.version import VERSION
 
@@ -110,9 +109,9 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
         command = groups[group].add_parser(last, help=words, description=words)
         if name == wanted:
             with needs_floor(name) if group == "floor" else nullcontext():
-                module = importlib.import_module(module_of(name))
-            module.add_arguments(command)
-            command.set_defaults(run=module.run, name=last)
+                add_arguments, run = functions_of(name)
+            add_arguments(command)
+            command.set_defaults(run=run, name=last)
     return parser
 
 

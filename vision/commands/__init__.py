@@ -1,14 +1,20 @@
 """What people type: each command with its line of help, in the order in which they are shown.
 
 A command is a module of this package, with `add_arguments` and `run`, that is named after its last
-word; only the module of the command that is asked for is imported, for others may be slow to, and
-those of `vision.floor` need the libraries of an extra.
+word, or, in a module that has several, functions of its name. Only the module of the command that
+is asked for is imported, for others may be slow to, and those of `vision.floor` need the libraries
+of an extra.
 """
 
-from collections.abc import Iterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 from vision.errors import ConfigurationError
+
+AddArguments = Callable[[ArgumentParser], None]
+Run = Callable[[Namespace], int]
 
 COMMANDS = {
     "demo": "run everything on this machine: the film of a shoe, the reader, a broker and a board",
@@ -42,12 +48,20 @@ GROUPS = {
     "floor": "many tables together: archive, reports, recordings read again, the MQTT contract",
 }
 # The module of a command, where it is not named after its last word.
-MODULES = {"log begin": "log", "log confirm-clock": "log"}
+MODULES = {"floor report": "archive", **{name: "log" for name in COMMANDS if name[:4] == "log "}}
 
 
 def module_of(name: str) -> str:
     """Return the full name of the module of a command."""
     return f"{__name__}.{MODULES.get(name, name.rpartition(' ')[2])}"
+
+
+def functions_of(name: str) -> tuple[AddArguments, Run]:
+    """Import a command; return what declares its arguments and what runs it."""
+    module, own = import_module(module_of(name)), name.rpartition(" ")[2].replace("-", "_")
+    if hasattr(module, f"add_{own}_arguments"):
+        return getattr(module, f"add_{own}_arguments"), getattr(module, own)
+    return module.add_arguments, module.run
 
 
 @contextmanager

@@ -1,43 +1,340 @@
-"""`shoe-reader log`: begin a log that goes on from the old one, or confirm the machine's clock."""
+"""The commands of `shoe-reader log`: begin, back up, restore and export the record of a table.
+
+`log confirm-clock` is here too: by that clock records grow old.
+"""
 
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
-from vision.app.succession import Beginning, begin_log
+from vision.app.succession import DAY_MS, SEQ_A_DAY, Beginning, begin_log, ended_log
+from vision.audit.export import Sources, write_archive
+from vision.audit.selection import Part
+from vision.audit.verify import Trust, audit
 from vision.clock import now_ms
-from vision.commands.printing.holds import add_holds, holds_line, holds_of
+from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.config.table import load
-from vision.errors import ConfigurationError
-from vision.storage.trusted_time import confirm_clock
-from vision.wire.messages import iso
+from vision.errors import ConfigurationError, OutsideError
+from vision.files import make_folder, refuse_existing
+from vision.record.chain import BrokenChainError
+from vision.record.facts import Hold, Register
+from vision.storage import trusted_time
+from vision.storage.anchors import (
+    anchors_of,
+    fingerprint,
+    load_key,
+    load_public,
+    make_keys,
+    public_pem,
+)
+from vision.storage.backup import copy_log, copy_missing
+from vision.storage.evidence import folder_of
+from vision.storage.keyring import RingKey, added, changed, load_ring, save_ring
+from vision.storage.log_reader import read_log
+from vision.wire.messages import iso, unix_ms
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_begin_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
     parser.add_argument(
         "--lose-unsent", action="store_true", help="leave messages that are not sent in the old log"
     )
-    add_holds(parser)
+    _add_holds(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def add_confirm_clock_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
+
+
+def confirm_clock(args: argparse.Namespace) -> int:
+    """Confirm the clock, with the reader stopped; ConfigurationError or OutsideError."""
+    path, now = Path(load(args.table).log.path), now_ms()
+    if not path.exists():
+        raise ConfigurationError(f"[log] path: there is no {path}")
+    trusted_time.confirm_clock(path, now)
+    print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
+    return 0
+
+
+def begin(args: argparse.Namespace) -> int:
     """Do it, with the reader stopped; ConfigurationError or OutsideError."""
     config = load(args.table)
-    path, now = Path(config.log.path), now_ms()
-    if args.name == "confirm-clock":
-        if not path.exists():
-            raise ConfigurationError(f"[log] path: there is no {path}")
-        confirm_clock(path, now)
-        print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
-        return 0
-    how = Beginning(now, lose_unsent=args.lose_unsent, holds=holds_of(args))
+    how = Beginning(now_ms(), lose_unsent=args.lose_unsent, holds=_holds_of(args))
     kept, ended, register = begin_log(config, how)
     print(f"{kept}: the old log, up to record {ended.number}, hash {ended.hash}")
-    print(f"{path}: the new log; messages go on after number {ended.seq}")
+    print(f"{config.log.path}: the new log; messages go on after number {ended.seq}")
     for line in (f"{len(ended.alerts)} alerts that stood open are closed",) * bool(ended.alerts):
         print(line)
-    print(holds_line(register))
+    print(_holds_line(register))
     return 0
+
+
+def _add_holds(parser: argparse.ArgumentParser) -> None:
+    """Declare how a person names what is under legal hold."""
+    named = parser.add_mutually_exclusive_group()
+    named.add_argument(
+        "--hold",
+        action="append",
+        default=[],
+        metavar="SHOE:COUP",
+        help="a coup under legal hold (coup 0: the whole shoe); needed only where the old log "
+        "cannot be read; may be given again",
+    )
+    named.add_argument(
+        "--no-holds", action="store_true", help="nothing is under legal hold, I have made sure"
+    )
+
+
+def _holds_of(args: argparse.Namespace) -> tuple[Hold, ...] | None:
+    """Return the coups named, `None` where nothing was said; ConfigurationError."""
+    return tuple(map(_hold, args.hold)) if args.hold or args.no_holds else None
+
+
+def _hold(text: str) -> Hold:
+    shoe, _, coup = text.rpartition(":")
+    if not shoe or not coup.isdecimal():
+        raise ConfigurationError(
+            f"--hold {text}: not a coup; give SHOE:COUP, as in 20261121-180000:7"
+        )
+    return Hold(shoe, int(coup))
+
+
+def _holds_line(register: Register) -> str:
+    """Say what is under hold in the new log."""
+    names = ", ".join(f"shoe {hold.shoe} coup {hold.coup}" for hold in register.holds)
+    return f"evidence under hold: {names or 'none'}"
+
+
+def add_backup_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("log", type=Path, metavar="LOG", help="a table's .sqlite log")
+    parser.add_argument("out", type=Path, metavar="OUT", help="the copy, a new file")
+    parser.add_argument(
+        "--evidence",
+        type=Path,
+        metavar="DIR",
+        nargs="?",
+        const=Path(),
+        help="also copy the evidence to a folder beside OUT; DIR if it is not beside the log",
+    )
+
+
+def backup(args: argparse.Namespace) -> int:
+    """Copy, verify and say what is in the copy; ConfigurationError or OutsideError."""
+    refuse_existing(args.out, anchors_of(args.out))
+    copy_log(args.log, args.out)
+    try:
+        found = audit(read_log(args.out), Trust())
+    except BrokenChainError as error:
+        raise broken(args.out, error) from error
+    print(f"{args.out}: {found.last.number + 1} records of table {found.table} of {found.site}")
+    print(f"hash of the last record: {found.last.hash}")
+    try:
+        if anchors_of(args.log).exists():
+            shutil.copyfile(anchors_of(args.log), anchors_of(args.out))
+        if args.evidence is not None:
+            source = folder_of(args.log) if args.evidence == Path() else args.evidence
+            make_folder(folder_of(args.out))
+            copied = copy_missing(source, folder_of(args.out))
+    except OSError as error:
+        raise OutsideError(f"cannot copy what belongs to {args.log}: {error}") from error
+    if args.evidence is not None:
+        print(f"evidence: {copied} files copied")
+    return 0
+
+
+def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("backup", type=Path, metavar="BACKUP", help="what log backup wrote")
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
+    parser.add_argument(
+        "--skip",
+        type=int,
+        metavar="N",
+        help="numbers of messages to leave out; by default a million for each day since the backup",
+    )
+    _add_holds(parser)
+
+
+def restore(args: argparse.Namespace) -> int:
+    """Verify, put back and begin; ConfigurationError or OutsideError."""
+    config = load(args.table)
+    path = Path(config.log.path)
+    if path.exists():
+        raise ConfigurationError(f"{path} is there: move it away first and keep it as evidence")
+    try:
+        found = audit(read_log(args.backup), Trust())
+    except BrokenChainError as error:
+        raise broken(args.backup, error) from error
+    if (found.site, found.table) != (config.site, config.table):
+        raise ConfigurationError(
+            f"{args.backup} is of table {found.table} of {found.site}, the table file of "
+            f"{config.table} of {config.site}"
+        )
+    now, last = now_ms(), found.ended or ended_log(args.backup, "").at
+    days = max(0, now - last) // DAY_MS + 1
+    skip = args.skip if args.skip is not None else days * SEQ_A_DAY
+    copy_log(args.backup, path)
+    how = Beginning(now, lose_unsent=True, skip=skip, holds=_holds_of(args))
+    kept, ended, register = begin_log(config, how)
+    print(f"{kept}: the backup, up to record {ended.number}")
+    print(f"{path}: goes on from it; messages go on after number {ended.seq + skip}")
+    print(_holds_line(register))
+    _evidence(args.backup, Path(config.evidence.folder or folder_of(path)))
+    return 0
+
+
+def _evidence(backup: Path, folder: Path) -> None:
+    source = folder_of(backup)
+    if not source.is_dir():
+        return
+    try:
+        make_folder(folder)
+        count = copy_missing(source, folder)
+    except OSError as error:
+        raise OutsideError(f"cannot put the evidence back to {folder}: {error}") from error
+    print(f"evidence: {count} files put back to {folder}")
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("log", type=Path, metavar="LOG", help="a .sqlite log, or its records")
+    parser.add_argument("out", type=Path, metavar="OUT", help="a new folder, or a new .zip")
+    parser.add_argument("--shoe", metavar="S", default="", help="only this shoe")
+    parser.add_argument(
+        "--coup", type=int, metavar="N", help="only this coup (of the last shoe that has it)"
+    )
+    parser.add_argument(
+        "--seq", type=int, nargs=2, metavar=("A", "B"), help="only the messages with these numbers"
+    )
+    parser.add_argument(
+        "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
+    )
+    parser.add_argument(
+        "--signing-key", type=Path, metavar="K", help="the log's private key: sign the receipt"
+    )
+    add_trust(parser)
+
+
+def export(args: argparse.Namespace) -> int:
+    """Verify, select and write; ConfigurationError or OutsideError."""
+    key = None if args.signing_key is None else load_key(args.signing_key)
+    sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
+    try:
+        receipt = write_archive(sources, args.out, _part(args))
+    except BrokenChainError as error:
+        raise broken(args.log, error) from error
+    signed = receipt["signed_up_to"]
+    print(f"{args.out}: records {receipt['first']} to {receipt['last']} of {args.log}")
+    print("signed: " + ("not verified, no --public-key" if signed is None else f"up to {signed}"))
+    print(receipt["evidence"])
+    print(f"verify it anywhere with: shoe-reader audit {args.out} --public-key KEY.pub")
+    return 0
+
+
+def _part(args: argparse.Namespace) -> Part | None:
+    if args.seq is not None and (args.shoe or args.coup is not None):
+        raise ConfigurationError("--seq: give either message numbers or a shoe and coup, not both")
+    if args.seq is None and not args.shoe and args.coup is None:
+        return None
+    return Part(args.shoe, args.coup, None if args.seq is None else tuple(args.seq))
+
+
+def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "what",
+        choices=("make", "show", "add", "rotate", "revoke", "list"),
+        help="make a pair; show one; add FILE.pub to a ring; rotate: make the pair FILE, which "
+        "counts from now on in the ring in the place of the last; revoke FILE.pub; list the ring",
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="the private key; FILE.pub beside. For add and revoke the public one",
+    )
+    parser.add_argument("--ring", type=Path, metavar="R", help="the ring of public keys, a file")
+    parser.add_argument("--from", dest="since", metavar="T", help="when it begins to count")
+    parser.add_argument("--until", metavar="T", help="when it ends to count (ISO 8601, with zone)")
+    parser.add_argument("--why", default="", metavar="W", help="why it is revoked")
+
+
+def keys(args: argparse.Namespace) -> int:
+    """Do what is asked; ConfigurationError or OutsideError."""
+    if args.what == "list":
+        return _list(_ring_path(args))
+    if args.file is None:
+        raise ConfigurationError(f"keys {args.what}: give the FILE of the key")
+    work = {"make": _make, "show": _show, "add": _add, "rotate": _rotate, "revoke": _revoke}
+    work[args.what](args)
+    return 0
+
+
+def _make(args: argparse.Namespace) -> None:
+    key = make_keys(args.file)
+    print(f"{args.file}: the private key, for this user only; [log] signing_key names it")
+    print(f"{args.file}.pub: the public key {fingerprint(key)}; give it to whoever audits")
+
+
+def _show(args: argparse.Namespace) -> None:
+    public = args.file.suffix == ".pub"
+    key = load_public(args.file) if public else load_key(args.file).public_key()
+    print(f"key {fingerprint(key)}")
+    print(public_pem(key).decode(), end="")
+
+
+def _add(args: argparse.Namespace) -> None:
+    path = _ring_path(args)
+    ring = load_ring(path) if path.exists() else {}
+    key = RingKey(load_public(args.file), _moment(args.since), _moment(args.until))
+    save_ring(path, added(ring, key))
+    print(f"{path}: key {fingerprint(key.key)} added")
+
+
+def _rotate(args: argparse.Namespace) -> None:
+    path, now = _ring_path(args), now_ms()
+    ring = load_ring(path)
+    public = make_keys(args.file)
+    for name, key in ring.items():
+        if key.counts(now):
+            ring = changed(ring, name, until=now)
+    save_ring(path, added(ring, RingKey(public, since=now)))
+    print(f"{args.file}: the new key {fingerprint(public)}; stop the reader, name it in [log] "
+          "signing_key, start the reader, and give the ring to whoever audits")  # fmt: skip
+
+
+def _revoke(args: argparse.Namespace) -> None:
+    path = _ring_path(args)
+    name = fingerprint(load_public(args.file))
+    if not args.why:
+        raise ConfigurationError("keys revoke: give --why, the reason for the auditor")
+    save_ring(path, changed(load_ring(path), name, revoked=now_ms(), why=args.why))
+    print(f"{path}: key {name} is revoked; what it signed counts only under a later good key")
+
+
+def _list(path: Path) -> int:
+    for name, key in load_ring(path).items():
+        since = "the beginning" if key.since is None else iso(key.since)
+        until = "on" if key.until is None else f"to {iso(key.until)}"
+        revoked = "" if key.revoked is None else f", REVOKED {iso(key.revoked)}: {key.why}"
+        print(f"{name}  from {since} {until}{revoked}")
+    return 0
+
+
+def _ring_path(args: argparse.Namespace) -> Path:
+    if args.ring is None:
+        raise ConfigurationError(f"keys {args.what}: give --ring, the file of the ring")
+    return Path(args.ring)
+
+
+def _moment(text: str | None) -> int | None:
+    try:
+        return None if text is None else unix_ms(text)
+    except ValueError as error:
+        raise ConfigurationError(f"'{text}' is not a time; write 2026-11-21T00:00:00Z") from error

@@ -29,7 +29,7 @@ from datasets.render.paint import Image, lay, pyramid
 from vision.game.events import Slot
 from vision.inference.load import open_models
 from vision.setup.calibration.card_edges import true_corners
-from vision.setup.calibration.marker_sheet import SIZE_MM, NotSeenError, find, ink
+from vision.setup.calibration.from_sheet import SIZE_MM, NotSeenError, find, ink
 from vision.setup.calibration.solver import Thing, fit, fit_most, rigid
 from vision.sight.detection.detector import Detector
 from vision.sight.geometry.plane import Homography, Lens, TableView

@@ -14,8 +14,7 @@ from tests.app.test_evidence import Table
 from tests.chaos.shoe import COUPS_A_SHOE, play
 from tests.chaos.table import journal_of
 from tests.table_log import overdraw
-from vision.audit.export import Sources, audit_archive, write_archive
-from vision.audit.selection import Part
+from vision.audit.export import Part, Sources, audit_archive, write_archive
 from vision.audit.verify import Trust
 from vision.cli import main
 from vision.errors import ConfigurationError, OutsideError

@@ -17,8 +17,17 @@ import pytest
 from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD
 from tests.browser.voice import wait_for
-from vision.board.login.passwords import PasswordBook, PasswordEntry, change_account, load_passwords
-from vision.board.login.second_factor import STEP_S, SecondFactors, enrolled, new_secret, step_of
+from vision.board.login.passwords import (
+    STEP_S,
+    PasswordBook,
+    PasswordEntry,
+    SecondFactors,
+    change_account,
+    enrolled,
+    load_passwords,
+    new_secret,
+    step_of,
+)
 from vision.board.login.throttle import Devices
 from vision.cli import main
 

@@ -12,8 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import table_config
 from vision.board.host.boards import Boards, address_of
-from vision.board.login.passwords import change_account
-from vision.board.login.second_factor import enrolled, new_secret
+from vision.board.login.passwords import change_account, enrolled, new_secret
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.browser

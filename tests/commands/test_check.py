@@ -28,8 +28,7 @@ from vision.commands.check import (
 )
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.metrics.counters import Metrics
-from vision.metrics.server import MetricsServer
+from vision.metrics.counters import Metrics, MetricsServer
 from vision.storage.anchors import make_keys
 
 

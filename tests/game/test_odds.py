@@ -19,9 +19,20 @@ from vision.commands.printing.odds_tables import (
 )
 from vision.config.profiles import load_profile, profile_names
 from vision.game.cards import DECK, Card, parse_cards
-from vision.game.odds import Edge, OutcomeCounts, count, edge, edges, full_shoe, remaining
+from vision.game.odds import (
+    Convention,
+    Edge,
+    Figure,
+    OutcomeCounts,
+    count,
+    edge,
+    edges,
+    full_shoe,
+    percent,
+    published_figures,
+    remaining,
+)
 from vision.game.outcome import is_natural, outcome_of
-from vision.game.published_odds import Convention, Figure, percent, published_figures
 from vision.game.rules import Profile
 from vision.game.tableau import STANDARD, next_slot
 from vision.game.wagers import Bet, Betting, wins

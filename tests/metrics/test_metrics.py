@@ -12,8 +12,7 @@ from tests.metrics.sight import SightCounts
 from tests.mqtt.mqtt_tools import free_port
 from vision.clock import TimeSync, time_sync
 from vision.errors import OutsideError
-from vision.metrics.counters import Durations, Metrics, Spread
-from vision.metrics.server import MetricsServer, ask
+from vision.metrics.counters import Durations, Metrics, MetricsServer, Spread, ask
 
 LABELS = {"site": "lisboa", "table": "7"}
 

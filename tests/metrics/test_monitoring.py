@@ -15,8 +15,7 @@ from tests.chaos.table import journal_of
 from tests.metrics.sight import SightCounts
 from vision.clock import TimeSync, now_ms
 from vision.metrics import counters
-from vision.metrics.counters import Metrics
-from vision.metrics.server import MetricsServer
+from vision.metrics.counters import Metrics, MetricsServer
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 NAME = re.compile(r"\bshoe_reader_\w+")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from vision.errors import ConfigurationError
 from vision.files import free_name, refuse_existing, write_new
+from vision.setup.calibration.from_sheet import LINE_MM, sheet_pdf
 from vision.setup.calibration.job import Calibration, CalibrationRequest, LensFrom
-from vision.setup.calibration.marker_sheet import LINE_MM, sheet_pdf
 
 
 def pair(text: str) -> tuple[float, float, float, float]:

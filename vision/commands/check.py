@@ -20,7 +20,7 @@ from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load, path_of
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.inference.load import ModelSet, Runtime, open_models
-from vision.metrics.server import ask
+from vision.metrics.counters import ask
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
 from vision.record.codec import rules_hash

@@ -10,8 +10,7 @@ import shutil
 from pathlib import Path
 
 from vision.app.succession import DAY_MS, SEQ_A_DAY, Beginning, begin_log, ended_log
-from vision.audit.export import Sources, write_archive
-from vision.audit.selection import Part
+from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
 from vision.clock import now_ms
 from vision.commands.printing.console import add_trust, broken, trust_of

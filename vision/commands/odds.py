@@ -21,8 +21,7 @@ from vision.commands.printing.odds_tables import (
 from vision.config.profiles import load_profile, profile_names
 from vision.errors import ConfigurationError
 from vision.game.cards import Card, parse_cards
-from vision.game.odds import count, edges, remaining
-from vision.game.published_odds import published_figures
+from vision.game.odds import count, edges, published_figures, remaining
 from vision.game.rules import Profile
 
 

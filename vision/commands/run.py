@@ -15,7 +15,7 @@ from vision.commands.printing.console import Console, LoggedConsole
 from vision.commands.printing.drawn_film import DrawnFilm
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
-from vision.metrics.server import MetricsServer
+from vision.metrics.counters import MetricsServer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 

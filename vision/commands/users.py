@@ -22,16 +22,14 @@ from vision.access.users import Credential, RoleName, User, Users, load_users, s
 from vision.audit.access_review import AccessReview, Use
 from vision.board.login.passwords import (
     PasswordEntry,
+    address_of,
     change_account,
     drop_password,
-    load_passwords,
-    save_password,
-)
-from vision.board.login.second_factor import (
-    address_of,
     enrolled,
+    load_passwords,
     new_recovery_codes,
     new_secret,
+    save_password,
     step_of,
     without,
 )

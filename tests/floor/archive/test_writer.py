@@ -19,8 +19,7 @@ from tests.wire.odd_messages import said as odd_said
 from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive import writer as writing
-from vision.floor.archive.database import MEMORY, open_archive
-from vision.floor.archive.upkeep import forget_term
+from vision.floor.archive.database import MEMORY, forget_term, open_archive
 from vision.floor.archive.writer import NO_TERM, Received, Writer
 from vision.wire.commands import again
 from vision.wire.messages import Message

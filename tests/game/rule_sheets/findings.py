@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.game.rule_sheets.transcripts import SHEETS, PrintedRow, Sheet
-from vision.game.published_odds import percent, published_figures
+from vision.game.odds import percent, published_figures
 from vision.game.tableau import row_of
 
 BANCO_TOTALS = range(10)

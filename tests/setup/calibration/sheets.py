@@ -7,7 +7,7 @@ from functools import cache
 import cv2
 import numpy as np
 
-from vision.setup.calibration.marker_sheet import SIZE_MM, ink
+from vision.setup.calibration.from_sheet import SIZE_MM, ink
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography
 

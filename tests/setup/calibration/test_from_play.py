@@ -10,7 +10,7 @@ import pytest
 from vision.game.events import Slot
 from vision.setup.calibration.from_play import Proposal, propose
 from vision.setup.calibration.layout_template import NotEnoughError
-from vision.setup.calibration.observed_play import Play
+from vision.setup.calibration.play import Play
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.plane import POKER_MM, Homography, Pose, card_rectangle
 

@@ -8,7 +8,7 @@ import pypdfium2
 import pytest
 
 from tests.setup.calibration.sheets import lying, on_table
-from vision.setup.calibration.marker_sheet import (
+from vision.setup.calibration.from_sheet import (
     LINE_MM,
     PAPERS_MM,
     SIZE_MM,

@@ -17,8 +17,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.access.users import Credential, load_credential
-from vision.audit.export import Sources, write_archive
-from vision.audit.selection import Part
+from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
 from vision.board.desk.commands import Orders
 from vision.board.desk.history import Backfill, History
@@ -30,8 +29,7 @@ from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed
 from vision.board.login.identity import Identities
 from vision.board.login.pages import LoginPages
-from vision.board.login.passwords import PasswordBook
-from vision.board.login.second_factor import SecondFactors
+from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.login.sessions import Session, Sessions, sessions_path
 from vision.board.login.throttle import Devices
 from vision.board.rights import DESK_TOPICS, desk_part

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from vision.board.connections import network_of
-from vision.board.login.passwords import PasswordBook
-from vision.board.login.second_factor import SecondFactors
+from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.login.sessions import Recorder
 from vision.board.login.throttle import BURST, TRIES_OF_NAME, Devices, Throttle, Tries
 from vision.record.facts import Fact

@@ -12,8 +12,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from html import escape
 
-from vision.game.odds import Edge, OutcomeCounts
-from vision.game.published_odds import Figure, percent
+from vision.game.odds import Edge, Figure, OutcomeCounts, percent
 from vision.game.rules import Profile
 from vision.game.wagers import EGALITES, Bet
 

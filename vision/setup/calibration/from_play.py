@@ -17,15 +17,15 @@ from vision.errors import OutsideError
 from vision.inference.load import open_models
 from vision.setup.calibration.from_sheet import FoundPlane, empty, lens_words
 from vision.setup.calibration.layout_template import NotEnoughError, RestingCard, fit_template
-from vision.setup.calibration.observed_play import Play
-from vision.setup.calibration.openings import (
+from vision.setup.calibration.places import with_room
+from vision.setup.calibration.play import (
+    Play,
     discard_area,
     discard_spot,
     mouth_area,
     mouth_spot,
     ways_of,
 )
-from vision.setup.calibration.places import with_room
 from vision.setup.calibration.solver import PlaneFit, Size, Thing, fit_most, upright
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography, card_rectangle, fit_rectangle

@@ -20,6 +20,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
 from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
+    LINE_MM,
     FoundPlane,
     Sheets,
     from_pictures,
@@ -28,7 +29,6 @@ from vision.setup.calibration.from_sheet import (
     looks,
     open_picture,
 )
-from vision.setup.calibration.marker_sheet import LINE_MM
 from vision.setup.calibration.overlay import drawn
 from vision.setup.calibration.places import (
     aligned,

@@ -16,7 +16,7 @@ floor: $(VENV)/dev.done
 
 # All that a change can break, on two workers: without the long forms, which are marked "nightly". A
 # file of tests stays with one worker, which makes its fixtures once.
-WORKERS ?= -n 2 --dist loadfile
+WORKERS ?= -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/dev.done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ from vision.record.chain import BrokenChainError
 from vision.storage.anchors import load_key, make_keys
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log
-from vision.wire import session as log_fold
+from vision.wire import session
 from vision.wire.session import Step, TableSession
 
 
@@ -53,13 +53,13 @@ def test_export_of_a_coup_folds_the_log_once(
 ) -> None:
     """The log is verified and searched for the coup in the same reading."""
     folded: list[Event] = []
-    advance = log_fold.advance
+    advance = session.advance
 
     def counting(desk: TableSession, event: Event) -> Step:
         folded.append(event)
         return advance(desk, event)
 
-    monkeypatch.setattr(log_fold, "advance", counting)
+    monkeypatch.setattr(session, "advance", counting)
     write_archive(Sources(dealt.log, folder_of(dealt.log)), tmp_path / "out", Part(coup=2))
     assert folded == dealt.events
 
@@ -183,13 +183,13 @@ def test_export_of_a_coup_reads_its_shoe_only(
     with journal_of(log, 1, publish=False) as journal:
         journal.take(list(play(6 * COUPS_A_SHOE)))
     folded: list[Event] = []
-    advance = log_fold.advance
+    advance = session.advance
 
     def counting(desk: TableSession, event: Event) -> Step:
         folded.append(event)
         return advance(desk, event)
 
-    monkeypatch.setattr(log_fold, "advance", counting)
+    monkeypatch.setattr(session, "advance", counting)
     receipt = write_archive(Sources(log, folder_of(log)), tmp_path / "out", Part("s3", 7))
     total = sum('"event":' in record.body for record in read_log(log))
     assert len(folded) < total / 4

@@ -97,7 +97,7 @@ def as_dealt(cards: Sequence[Card], first: int) -> list[tuple[int, Slot, str]]:
 
 
 @pytest.mark.parametrize("dealing", [UP, DOWN, PUNTO_FIRST])
-@pytest.mark.parametrize(("fps", "seed"), [(30, 1), (12, 2)])
+@pytest.mark.parametrize(("fps", "seed"), [pytest.param(30, 1, marks=pytest.mark.nightly), (12, 2)])
 def test_coups_come_out_as_dealt(dealing: str, seed: int, fps: int) -> None:
     """Two coups before a poor detector: each card in its slot, with its face, in order."""
     table = desk(dealing, fps=fps, seed=seed, faults=BAD)

@@ -149,7 +149,8 @@ def _people(report: Report) -> Iterator[str]:
 def _said(coup: Judged) -> tuple[str, ...]:
     """Return who said what of a coup of which people disagreed, and what counts."""
     told = [
-        f"{k.by}: {answer_text(k.answer)}{' (does not count)' * (coup.answer not in (None, k.answer))}"
+        f"{k.by}: {answer_text(k.answer)}"
+        + " (does not count)" * (coup.answer not in (None, k.answer))
         for k in coup.answers
     ]
     counts = "nothing" if coup.answer is None else answer_text(coup.answer)

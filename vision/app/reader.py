@@ -18,6 +18,7 @@ from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
 from vision.app.pipeline import SightPipeline, rules_of
 from vision.app.restore import ended_cards
 from vision.app.sight import SeenShot, SightLoop, SightSupervisor
+from vision.app.signing import refuse_unapproved
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.identity import identify
@@ -91,7 +92,9 @@ class TableReader:
         )
         self._viewer: Viewer | None = None
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
-        self._identity = identify(config, models.hashes).signature
+        found = identify(config, models.hashes)
+        refuse_unapproved(config.models, found)
+        self._identity = found.signature
         self._pipeline = SightPipeline(config, models, rules=rules_of(config))
         self._recorder = _evidence_recorder(config, destinations)
         self._journal = self._open_journal(config, destinations)

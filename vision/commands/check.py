@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter
 
 from vision.access.users import load_users
+from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import Shot, open_source
 from vision.clock import time_sync
 from vision.config.identity import identify
@@ -45,13 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only print one signature of program, models, rules and settings, and of each part",
     )
+    parser.add_argument(
+        "--sign",
+        type=Path,
+        metavar="KEY",
+        help="only print a list of program and models, signed: for [models] approved",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Try every part and print a line for each; the exit code is that of the first fault."""
     config = load(args.table)
-    if args.identify:
-        return _identify(config)
+    if args.identify or args.sign:
+        return _identify(config, args.sign)
     print(f"ok     config: {args.table}")
     parts: dict[str, Callable[[TableConfig], Iterator[str]]] = {
         "profile": _profile,
@@ -73,8 +80,11 @@ def run(args: argparse.Namespace) -> int:
     return next((code for code in codes if code), 0)
 
 
-def _identify(config: TableConfig) -> int:
+def _identify(config: TableConfig, key: Path | None) -> int:
     found = identify(config, _opened(config).hashes)
+    if key is not None:
+        print(signed_list(found, key))
+        return 0
     print(f"{found.signature}  {config.site}, table {config.table}")
     for name, digest in found.parts:
         print(f"{digest}  {name}")
@@ -109,6 +119,7 @@ def _opened(config: TableConfig) -> ModelSet:
 
 def _models(config: TableConfig) -> Iterator[str]:
     models = _opened(config)
+    refuse_unapproved(config.models, identify(config, models.hashes))
     hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in models.hashes.items())
     if models.self_test is None:
         yield hashes

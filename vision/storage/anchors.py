@@ -47,28 +47,31 @@ def make_keys(path: Path) -> Ed25519PublicKey:
     return key.public_key()
 
 
-def load_key(path: Path) -> Ed25519PrivateKey:
-    """Read a private key; ConfigurationError when it is not a key, or others may read it."""
+def load_key(path: Path, named: str = "[log] signing_key") -> Ed25519PrivateKey:
+    """Read a private key; ConfigurationError when it is not a key, or others may read it.
+
+    `named` is where it was named, for the message.
+    """
     try:
         private = is_private(path)
         content = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(
-            f"[log] signing_key: cannot read {path}: {error.strerror}; make one with "
+            f"{named}: cannot read {path}: {error.strerror}; make one with "
             f"shoe-reader log keys make {path}, or remove the line to keep an unsigned log"
         ) from error
-    refuse_others_file(path, "[log] signing_key")
+    refuse_others_file(path, named)
     if not private:
         raise ConfigurationError(
-            f"[log] signing_key: {path} can be read by others, so anyone "
+            f"{named}: {path} can be read by others, so anyone "
             f"could sign: chmod 600 {path}; if others may have read it, make another key"
         )
     try:
         key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError) as error:
-        raise ConfigurationError(f"[log] signing_key: {_no_key(path, 'private')}") from error
+        raise ConfigurationError(f"{named}: {_no_key(path, 'private')}") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise ConfigurationError(f"[log] signing_key: {_no_key(path, 'private')}")
+        raise ConfigurationError(f"{named}: {_no_key(path, 'private')}")
     return key
 
 

@@ -37,12 +37,17 @@ def documents() -> str:
 
 def fault_rows() -> list[str]:
     """Return the table of faults, a row each."""
-    rows = ["| code | says | severity | to be put right | result waits |", "|---|---|---|---|---|"]
+    rows = [
+        "| code | name | says | severity | to be put right | result waits |",
+        "|---|---|---|---|---|---|",
+    ]
     for kind in KINDS.values():
         severity = ", then ".join(kind.severities)
         deadline = ", then ".join(kind.deadlines)
         holds = "yes" if kind.holds else ""
-        rows.append(f"| `{kind.code}` | {kind.words} | {severity} | {deadline} | {holds} |")
+        rows.append(
+            f"| `{kind.code}` | {kind.title} | {kind.words} | {severity} | {deadline} | {holds} |"
+        )
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.table_log import Play, overdraw
 from vision.app.evidence import write_film
 from vision.board.host.boards import Boards, address_of
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
+from vision.game.coup.fault_table import KINDS
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.wire.form import json_object
 from vision.wire.messages import iso
@@ -167,15 +169,15 @@ def test_desk_shows_the_evidence_and_the_shoe_card_by_card(enter: Enter, reader:
     assert "Banco 3" in rows.nth(6).inner_text()
 
 
-def test_desk_search_finds_by_code_and_table(enter: Enter, reader: Reader) -> None:
-    """The last mis-deal of a table is found by its code."""
+def test_desk_search_finds_by_fault_and_table(enter: Enter, reader: Reader) -> None:
+    """The last mis-deal of a table is found by its name."""
     reader.play(overdraw().events[:-1])
     screen = enter("Cy", "desk#search")
     screen.page.select_option("[name=table]", reader.table)
-    screen.page.fill("[name=code]", "over_b3")
+    screen.page.select_option("[name=code]", label="Over-draw by Banco")
     screen.page.click("#search button")
     screen.page.wait_for_selector("#search td:has-text('No card due to Banco')")
-    row = screen.page.locator("#search tr:has-text('OVER_B3')").first.inner_text()
+    row = screen.page.locator("#search tr:has-text('Over-draw by Banco')").first.inner_text()
     assert "Ann" in row
     assert "closed" in row
 
@@ -342,6 +344,29 @@ def test_page_has_no_serious_accessibility_fault(
     grave = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in faults
              if one["impact"] in ("serious", "critical")]  # fmt: skip
     assert grave == []
+
+
+def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Reader) -> None:
+    """With an alert that lapsed and one that followed from it, every page names them in words."""
+    reader.play(faulty().clear(5).coup("P1:9c B1:3s P2:Kd B2:4h").events)
+    shown = [(screen, "")]
+    for name, path in (
+        ("Ann", "desk"), ("Ann", f"desk#history/{reader.table}/s1"), ("Cy", "desk#search"),
+        ("Bo", f"dealer/{reader.table}"), ("Ann", "floor"), ("Di", "setup"),
+    ):  # fmt: skip
+        shown.append((enter(name, path), path))
+    with reader.beating():
+        screen.live(reader)
+        for each, path in shown:
+            each.page.wait_for_timeout(1500)
+            if "history" in path:
+                each.page.click("summary:has-text('Coup 2')", timeout=20000)
+                each.page.wait_for_selector("details[open] table")
+            elif path == "desk":
+                open_alert(each, reader, "was not resolved before coup")
+            words = set(re.findall(r"\w+", each.page.inner_text("body")))
+            assert not words & set(KINDS), path
+            assert not [word for word in words if re.fullmatch(r"[A-Z0-9]+_[A-Z0-9_]+", word)]
 
 
 def test_board_is_not_told_what_the_desk_knows(screen: Screen, reader: Reader) -> None:

@@ -16,6 +16,7 @@ from tests.table_log import NOON, clean, ruled, said
 from vision.board.host.boards import Boards, address_of
 from vision.game.cards import Card
 from vision.game.commands import CorrectCard
+from vision.game.coup.fault_table import KINDS
 from vision.game.events import Role, Slot, Winner
 from vision.game.roads import RoadCoup, roads_of, roads_payload
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -294,6 +295,13 @@ def test_words_are_complete_in_every_language(path: Path) -> None:
     assert other.keys() == english.keys()
     for key, text in english.items():
         assert sorted(_values(other[key])) == sorted(_values(text)), key
+
+
+def test_words_name_every_fault() -> None:
+    """The pages know the name of each fault, in English the one of the table of faults."""
+    english = json.loads((WORDS / "en.json").read_text("utf-8"))
+    named = {key[6:]: name for key, name in english.items() if key.startswith("fault.")}
+    assert named == {code: kind.title for code, kind in KINDS.items()}
 
 
 def _values(text: str) -> list[str]:

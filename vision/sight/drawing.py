@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from vision.game.coup.fault_table import KINDS
 from vision.game.events import CoupSeen, CutCardOut, Event, Life, Noticed, SeenCard
 from vision.game.outputs import AlertChanged, AlertState, CoupResult, Output, StatusChanged
 from vision.sight.detection.detector import Detection
@@ -152,7 +153,7 @@ def words_of(event: Event) -> str:
     """Return what sight says, in a few words."""
     match event:
         case CoupSeen(coup=coup, cards=cards):
-            alleged = [each.code for each in event.alleged]
+            alleged = [KINDS[each.code].title for each in event.alleged]
             open_still = [] if event.sure else ["not sure"]
             words = [*(_named(card) for card in cards), *alleged, *open_still, event.doubt]
             return f"coup {coup}: {' '.join(filter(None, words))}"
@@ -309,9 +310,9 @@ def output_words(output: Output) -> list[tuple[str, Colour]]:
             points = f"{output.punto.points}:{output.banco.points}"
             return [(f"COUP {output.coup} {output.state} {output.winner} {points}", GOOD)]
         case AlertChanged(alert=alert, first=True):
-            return [(f"ALERT {alert.severity} {alert.code}", BAD)]
+            return [(f"ALERT {alert.severity} {KINDS[alert.code].title}", BAD)]
         case AlertChanged(alert=alert) if alert.state is not AlertState.RAISED:
-            return [(f"alert {alert.code} is {alert.state}", WHITE)]
+            return [(f"alert {KINDS[alert.code].title} is {alert.state}", WHITE)]
         case StatusChanged():
             return [(f"reader {output.state} {output.why or ''}".strip(), WHITE)]
     return []

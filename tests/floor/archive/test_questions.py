@@ -20,6 +20,7 @@ from vision.floor.archive.database import open_archive
 from vision.floor.archive.questions import QUESTIONS, Asked, ask, asked_of, fit, rate
 from vision.floor.archive.writer import Received, Writer
 from vision.game.cards import RANK_LETTERS
+from vision.game.coup.fault_table import KINDS as FAULTS
 from vision.wire.messages import unix_ms
 
 COUPS, DAYS = 250, 4
@@ -54,7 +55,7 @@ def rows(engine: Engine, kind: str, **asked: Any) -> list[dict[str, Any]]:
 def test_misdeals_are_those_that_were_raised(engine: Engine) -> None:
     """By kind, by table and by hour the same mis-deals are counted, per coups dealt."""
     raised = contents("alert")
-    kinds = Counter(alert["code"] for alert in raised)
+    kinds = Counter(FAULTS[alert["code"]].title for alert in raised)
     found = {row["kind"]: row["misdeals"] for row in rows(engine, "misdeals")}
     assert found == {**kinds, "all": len(raised)}
     tables = Counter(alert["table"] for alert in raised)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
@@ -428,6 +429,24 @@ def test_words_are_complete() -> None:
         for alert in played(case, getattr(case, scene)).alerts.values():
             assert "{" not in alert.text
             assert "None" not in alert.text, alert.text
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_fault_is_named_in_words(case: Case) -> None:
+    """No text of an alert, and no name of a fault, shows a code to people."""
+    dealer = played(case, case.scene)
+    texts = [alert.text for alert in dealer.alerts.values()] + [KINDS[case.code].title]
+    for text in texts:
+        assert not {*re.findall(r"\w+", text)} & set(KINDS), text
+        assert "_" not in text, text
+
+
+def test_deadline_that_passed_names_the_fault_and_both_coups() -> None:
+    """What was not put right is named as people name it."""
+    dealer = Dealer().start()
+    then(hands(NATURAL), next_card, next_coup)(dealer)
+    text = dealer.alerts["DEADLINE_PASSED"].text
+    assert text == "Draw after a natural in coup 1 was not resolved before coup 2."
 
 
 def test_no_burn_is_no_fault_where_the_house_burns_none() -> None:

@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, order, watchSession, whoAmI } from "/session.js";
-import { speak, spoken, wanted, word } from "/words.js";
+import { faultName, speak, spoken, wanted, word } from "/words.js";
 
 const SLOTS = ["PUNTO_1", "PUNTO_2", "PUNTO_3", "BANCO_1", "BANCO_2", "BANCO_3"];
 const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
@@ -72,7 +72,7 @@ function renderAlert(table) {
     if (!alerts.length) return [];
     const [first] = alerts;
     const box = make("div", `one ${first.severity}`);
-    box.append(make("span", "", first.text || first.code));
+    box.append(make("span", "", first.text || faultName(first.code)));
     if (first.slot && ["UNREAD", "MISREAD_RISK", "READ_CONFLICT"].includes(first.code)) {
       box.append(press(word("dealer.key"), () => openPad(first.slot)));
     } else if (!first.acknowledged_by) {

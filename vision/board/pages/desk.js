@@ -5,7 +5,7 @@ import { alertFacts, tableFacts } from "/desk_detail.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { speak, word } from "/words.js";
+import { faultName, speak, word } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
 const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
@@ -121,7 +121,7 @@ function alertItem(name, alert) {
   box.append(
     make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, alert.severity),
     make("span", "where", `${titleOf(live.tables.get(name), name)} · coup ${alert.coup ?? "–"}`), since,
-    make("span", "text", alert.text || alert.code), make("span", "due", dueWords(alert)),
+    make("span", "text", alert.text || faultName(alert.code)), make("span", "due", dueWords(alert)),
   );
   box.addEventListener("click", () => choose(name, alert.id));
   item.append(box);

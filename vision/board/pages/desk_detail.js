@@ -4,6 +4,7 @@ import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { REMEDIES } from "/desk_actions.js";
+import { faultName } from "/words.js";
 
 export const slotName = (slot) => slot ? slot[0] + slot.slice(1).toLowerCase().replace("_", " ") : "–";
 
@@ -28,7 +29,7 @@ const percent = (share) => typeof share === "number" ? `${(100 * share).toFixed(
 
 export function alertFacts(name, table, alert) {
   const severity = make("span", `severity ${alert.severity}`, alert.severity);
-  const where = `${titleOf(table, name)} · shoe ${alert.shoe} · coup ${alert.coup} · ${alert.code} · ${alert.id}`;
+  const where = `${titleOf(table, name)} · shoe ${alert.shoe} · coup ${alert.coup} · ${faultName(alert.code)} · ${alert.id}`;
   return [
     severity, make("p", "title", alert.text), make("p", "where", where),
     facts([

@@ -4,6 +4,7 @@ import { REMEDIES } from "/desk_actions.js";
 import { faces, pictures, slotName } from "/desk_detail.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { download, get } from "/session.js";
+import { faultName, faultNames } from "/words.js";
 
 const day = (iso) => (iso ? `${iso.slice(0, 10)} ${clockTime(iso)}` : "–");
 
@@ -97,8 +98,8 @@ function coupParts(table, coup) {
     ])));
   }
   if (coup.alerts.length) {
-    parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Code", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
-      `${one.id}, ${clockTime(one.changed_at)}`, one.code, one.text, one.state, one.by || one.acknowledged_by, one.remedy ? `${one.remedy}: ${REMEDIES[one.remedy] ?? ""}` : "", one.reason,
+    parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Fault", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
+      `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), one.text, one.state, one.by || one.acknowledged_by, one.remedy ? `${one.remedy}: ${REMEDIES[one.remedy] ?? ""}` : "", one.reason,
     ]))));
     const shown = [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))];
     if (shown.length) parts.push(make("h3", "", "Pictures of the alerts"), pictures(table, shown));
@@ -131,7 +132,7 @@ export function openSearch(box, live) {
   if (box.children.length) return box.querySelector("form").requestSubmit();
   const form = make("form", "act");
   const tables = [["", "all tables"], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
-  form.append(field("What", "kind", { options: [["alert", "alerts"], ["card", "cards"], ["", "both"]] }), field("Table", "table", { options: tables }), field("Code", "code", { placeholder: "OVER_B3", size: 18 }),
+  form.append(field("What", "kind", { options: [["alert", "alerts"], ["card", "cards"], ["", "both"]] }), field("Table", "table", { options: tables }), field("Fault", "code", { options: [["", "all faults"], ...faultNames()] }),
     field("Card", "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field("From", "since", { type: "datetime-local" }),
     field("Until", "until", { type: "datetime-local" }), make("button", "first", "Search"));
   const found = make("div");
@@ -144,7 +145,7 @@ export function openSearch(box, live) {
     found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, newest first` : "Nothing found"),
       listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
-        one.kind === "alert" ? `${one.code}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
+        one.kind === "alert" ? `${faultName(one.code)}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
       ])));
   });
   box.replaceChildren(make("h2", "", "Search"), form, found);

@@ -2,7 +2,7 @@
 
 import { $, Live, make, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { speak, word } from "/words.js";
+import { faultName, speak, word } from "/words.js";
 
 const OPEN = ["raised", "acknowledged", "lapsed"];
 // From worst to best; what a table is ranked by first.
@@ -44,7 +44,7 @@ function coupOf(table) {
 
 function wordsOf(state) {
   const alert = state.open[0];
-  if (alert) return alert.text || alert.code;
+  if (alert) return alert.text || faultName(alert.code);
   if (state.trouble) return word(...state.trouble);
   return state.held ? "The result of the last coup is held" : "";
 }
@@ -80,7 +80,7 @@ function show(state) {
 
 function fits(state, wanted) {
   if ($("only").checked && state.grade === "good") return false;
-  return !wanted || `${state.title} ${state.name} ${wordsOf(state)} ${state.open.map((a) => a.code)}`.toLowerCase().includes(wanted);
+  return !wanted || `${state.title} ${state.name} ${wordsOf(state)} ${state.open.map((a) => faultName(a.code))}`.toLowerCase().includes(wanted);
 }
 
 function render() {

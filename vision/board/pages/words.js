@@ -25,6 +25,10 @@ export async function speak(language) {
 // The language that is on the page now.
 export const spoken = () => known;
 
+// The name of a fault in the language of the page; people never see its code.
+export const faultName = (code) => words[`fault.${code}`] ?? "";
+export const faultNames = () => Object.entries(words).filter(([key]) => key.startsWith("fault.")).map(([key, name]) => [key.slice(6), name]);
+
 export function word(key, values = {}) {
   const text = words[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vision.audit.verify import Trust
 from vision.errors import OutsideError
+from vision.game.coup.fault_table import KINDS
 from vision.game.events import Winner
 from vision.game.outputs import (
     AlertChanged,
@@ -111,9 +112,10 @@ def lines(happening: Output) -> Iterator[str]:
         case CoupResult():
             yield coup_line(happening)
         case AlertChanged(alert=alert, first=True):
-            yield f"  ALERT {alert.severity.value} {alert.code}, coup {alert.coup}: {alert.text}"
+            yield f"  ALERT {alert.severity.value}, coup {alert.coup}: {alert.text}"
         case AlertChanged(alert=alert) if alert.state is not AlertState.RAISED:
-            yield f"  alert {alert.id} ({alert.code}, coup {alert.coup}) is {alert.state.value}"
+            name = KINDS[alert.code].title
+            yield f"  alert {alert.id} ({name}, coup {alert.coup}) is {alert.state.value}"
         case StatusChanged():
             yield f"reader {happening.state}" + (f": {happening.why}" if happening.why else "")
         case Replied():

@@ -209,7 +209,10 @@ def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
 
 
 def _label(key: object, by: str) -> str:
-    return f"{int(str(key)):02d}:00" if by == "hour" else str(key)
+    if by == "hour":
+        return f"{int(str(key)):02d}:00"
+    kind = KINDS.get(str(key)) if by == "kind" else None
+    return kind.title if kind else str(key)
 
 
 # --- from alert to remedy -------------------------------------------------------------------------
@@ -221,7 +224,7 @@ def remedies(connection: Connection, asked: Asked) -> Answer:
     groups: dict[str, list[Any]] = defaultdict(list)
     for row in _rows(connection, "remedies", asked, key):
         groups[row[0]].append(row)
-    rows = [(name, *_waits(found)) for name, found in sorted(groups.items())]
+    rows = [(_label(name, asked.by), *_waits(found)) for name, found in sorted(groups.items())]
     columns = (
         asked.by, "alerts", "seen", "seen_s_p50", "seen_s_p90", "rectified", "rectified_s_p50",
         "rectified_s_p90", "closed", "late", "open",

@@ -13,6 +13,7 @@ from pathlib import Path
 from vision.files import write_whole
 from vision.floor.reread.evening import CoupThen, Difference
 from vision.floor.reread.rereading import Reread
+from vision.game.coup.fault_table import KINDS
 from vision.record.codec import record_to_json
 from vision.secrets import shown
 
@@ -129,6 +130,7 @@ def _side(name: str, coup: CoupThen | None) -> str:
     if coup is None:
         return f'{head}<td colspan="5">no such coup</td></tr>\n'
     result = f"{NAMES[coup.winner]}, {coup.state}"
-    faults, by = ", ".join(coup.faults) or "–", coup.by or "the reader"
-    cells = (" ".join(coup.punto), " ".join(coup.banco), result, faults, by)
+    faults = ", ".join(KINDS[code].title if code in KINDS else code for code in coup.faults)
+    by = coup.by or "the reader"
+    cells = (" ".join(coup.punto), " ".join(coup.banco), result, faults or "–", by)
     return head + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>\n"

@@ -154,7 +154,11 @@ def finish(transition: Transition, coup: Coup) -> None:
         return
     facts = {"coup": coup.number, "next": coup.number + 1}
     passed = tuple(
-        Fault(f"passed:{code}", "DEADLINE_PASSED", words_of("DEADLINE_PASSED", code=code, **facts))
+        Fault(
+            f"passed:{code}",
+            "DEADLINE_PASSED",
+            words_of("DEADLINE_PASSED", fault=KINDS[code].title, **facts),
+        )
         for code in dict.fromkeys(lapsed)
     )
     transition.evaluate(coup._replace(noticed=(*coup.noticed, *passed)), show=False)

@@ -69,7 +69,6 @@ class Account:
     """
 
     coup: int
-    begun: int
     cards: list[SaidCard] = field(default_factory=list)
     layout: tuple[int | None, ...] = ()
     p: float = 1.0
@@ -228,7 +227,7 @@ class Accounts:
         known = {account.coup for account in self.open}
         fresh = [coup for coup in coups if coup > max(known, default=0) and coup not in known]
         for coup in sorted(fresh):
-            account = Account(coup, at)
+            account = Account(coup)
             account.take(at, coups[coup])
             if account.cards:
                 self.open.append(account)

@@ -40,7 +40,14 @@ from vision.sight.following.evidence import (
     face_at_lip,
     hand_at_lip,
 )
-from vision.sight.following.places import COVERED, STRONG, ElsewhereWatch, PlaceLook, PlaceWatch
+from vision.sight.following.places import (
+    COVERED,
+    STRONG,
+    ElsewhereWatch,
+    FlashWatch,
+    PlaceLook,
+    PlaceWatch,
+)
 from vision.sight.following.world import (
     ASIDE,
     BACK,
@@ -144,6 +151,7 @@ class Follower:
         self.faces = faces
         self._lip, self._slots = LipEvidence(), SlotEvidence(table)
         self._places, self._elsewhere = PlaceWatch(view), ElsewhereWatch(view)
+        self._flash = FlashWatch(view)
         self._aside = AsideEvidence()
         self.looks: tuple[Look, ...] = ()
         self._shown: tuple[PlaceLook, ...] = ()
@@ -188,7 +196,7 @@ class Follower:
         self._before = resumed.coup - 1
         cards = tuple(_as_world(card) for card in resumed.cards)
         self.decoder.resume(1, cards, gone=TAKEN_MEANWHILE)
-        account = Account(1, at, [
+        account = Account(1, [
             SaidCard(card.out_at, place, side % 2 == FACE)
             for card, (place, side, _) in zip(resumed.cards, cards, strict=True)
         ])  # fmt: skip
@@ -286,7 +294,7 @@ class Follower:
         if cards:
             self.decoder.resume(1, tuple(cards), gone=1 - BURN_SAID)
             said = [SaidCard(at, place, side == FACE) for place, side, _ in cards]
-            self.accounts.open = [Account(1, at, said, blind=True)]
+            self.accounts.open = [Account(1, said, blind=True)]
 
     def _lying(self, looks: Sequence[PlaceLook], outside: Sequence[Detection]) -> list[Lying]:
         """Return the cards that lie in clear sight and are believed to be cards of the coup."""
@@ -447,9 +455,9 @@ class Follower:
         if running is None or told is None or self._rules.dealing is not Dealing.PUNTO_FIRST:
             return
         number = len(running.cards) - 1
-        alone = [card.place == HAND for card in running.cards].count(True) == 1
-        carried = alone and running.cards[number].place == HAND and number < ALL_FIRST
-        if self._elsewhere.flashed(sight.boxes, at, number if carried else None):
+        in_hand = [index for index, card in enumerate(running.cards) if card.place == HAND]
+        carried = in_hand == [number] and number < ALL_FIRST
+        if self._flash.look(sight.boxes, at, number if carried else None):
             told.alleged.take_flashed(number)
 
     def _note_early(self, at: int, values: Values) -> None:

@@ -75,11 +75,7 @@ class ElsewhereWatch:
 
     def __init__(self, view: TableView) -> None:
         self._view = view
-        self._middles = np.array([view.slots[slot].mean(axis=0) for slot in Slot])
         self._known: list[tuple[NDArray[np.float32], int, int]] = []  # middle, first and last seen
-        self._faces: list[NDArray[np.float32]] = []  # middles, before a card was drawn
-        self._carried: int | None = None
-        self._faces_at, self._flashed_ms = 0, 0.0
 
     def look(self, boxes: Sequence[Detection], at: int) -> tuple[Detection, ...]:
         """Return the sure boxes of cards that rest there at a time, ms, and have not for long."""
@@ -89,7 +85,7 @@ class ElsewhereWatch:
             if box.kind not in {Kind.FACE, Kind.BACK} or box.score < SURE:
                 continue
             middle = self._view.homography.to_mm(box.quad).mean(axis=0)
-            if self._is_outside(middle):
+            if is_outside(self._view, middle):
                 same = [k for k in held if np.hypot(*(middle - k[0])) < RESTS_MM]
                 first = min((k[1] for k in same), default=at)
                 fresh.append((middle, first, at))
@@ -99,32 +95,35 @@ class ElsewhereWatch:
         self._known = [*fresh, *gone]
         return tuple(resting)
 
-    def flashed(self, boxes: Sequence[Detection], at: int, carried: int | None) -> bool:
+
+class FlashWatch:
+    """Notices a card that shows its face in the hand that carries it."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        self._before: list[NDArray[np.float32]] = []  # middles of faces, before a card was drawn
+        self._carried: int | None = None
+        self._at, self._shown_ms = 0, 0.0
+
+    def look(self, boxes: Sequence[Detection], at: int, carried: int | None) -> bool:
         """Whether a face showed outside the slots for long while one card (a number) was carried.
 
         Faces that showed there before it was drawn are not its own.
         """
-        faces = [
-            middle
+        middles = [
+            self._view.homography.to_mm(box.quad).mean(axis=0)
             for box in boxes
             if box.kind is Kind.FACE and box.score >= STRONG
-            for middle in [self._view.homography.to_mm(box.quad).mean(axis=0)]
-            if self._is_outside(middle)
         ]
-        elapsed, self._faces_at = min(FLASH_MS / 2, at - self._faces_at), at
+        faces = [middle for middle in middles if is_outside(self._view, middle)]
+        elapsed, self._at = min(FLASH_MS / 2, at - self._at), at
         if carried is None or carried != self._carried:
-            self._carried, self._flashed_ms = carried, 0.0
+            self._carried, self._shown_ms = carried, 0.0
         if carried is None:
-            self._faces = faces
-        elif any(all(np.hypot(*(new - old)) >= NEAR_MM for old in self._faces) for new in faces):
-            self._flashed_ms += elapsed
-        return self._flashed_ms >= FLASH_MS
-
-    def _is_outside(self, middle: NDArray[np.float32]) -> bool:
-        point = (float(middle[0]), float(middle[1]))
-        near = np.hypot(*(self._middles - middle).T).min() < APART_MM
-        other = [self._view.mouth, *([] if self._view.discard is None else [self._view.discard])]
-        return not near and all(distance_inside(point, area) < -NEAR_MM / 2 for area in other)
+            self._before = faces
+        elif any(all(np.hypot(*(new - old)) >= NEAR_MM for old in self._before) for new in faces):
+            self._shown_ms += elapsed
+        return self._shown_ms >= FLASH_MS
 
 
 class PlacePatches:
@@ -256,6 +255,14 @@ def symbol_name(symbol: int) -> str:
     kind, hidden = divmod(rest, 2)
     words = [("nothing", "back?", "back", "face?", "face")[kind], f"unlike {unlike}"]
     return ", ".join([*words, *(["hand"] if hidden else []), *(["moves"] if moves else [])])
+
+
+def is_outside(view: TableView, middle: NDArray[np.float32]) -> bool:
+    """Whether the middle of a card (2, mm) is outside slots, mouth and discard."""
+    point = (float(middle[0]), float(middle[1]))
+    near = min(float(np.hypot(*(area.mean(axis=0) - middle))) for area in view.slots.values())
+    other = [view.mouth, *([] if view.discard is None else [view.discard])]
+    return near >= APART_MM and all(distance_inside(point, area) < -NEAR_MM / 2 for area in other)
 
 
 def _upright(area: Points) -> Points:

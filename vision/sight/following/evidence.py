@@ -53,8 +53,9 @@ ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # odds, and the most that they may say. Cut cards have 0.6 to 0.75 on average, others 0.02 to 0.13.
 CUT_LINE, TWO_LINE, MOST_SAID = (1.5, 1.0), (1.0, -0.5), 4.0
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
-# cards have 0.02 at most, the cut card 0.1 to 0.3 unless it is white.
-NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -1.0, 3.0
+# cards have 0.02 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: so
+# that no new colour is seen says little.
+NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -0.5, 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

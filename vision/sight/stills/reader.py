@@ -319,8 +319,19 @@ class _Picture:
         owes = any(card.best == reading.best or reading.lies_as(card) for card in sure)
         if not owes and not covered:
             return True
-        return self._remains(reading, sure) or (
-            len(sure) == 1 and self._lies_on(reading, sure[0]) and self._remains(sure[0], [reading])
+        return self._remains(reading, sure) or self._fits_between(reading, sure)
+
+    def _fits_between(self, reading: Reading, cards: Sequence[Reading]) -> bool:
+        """Whether an outline is of a card over some of those it touches, and under the others.
+
+        It keeps its name without those that lie on it, and each card under it keeps its own.
+        """
+        above = [card for card in cards if self._remains(reading, [card])]
+        below = [card for card in cards if card not in above]
+        return (
+            all(self._lies_on(reading, card) for card in below)
+            and (len(above) < 2 or self._remains(reading, above))
+            and all(self._remains(card, [reading]) for card in below)
         )
 
     def _lies_on(self, reading: Reading, card: Reading) -> bool:

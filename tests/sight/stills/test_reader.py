@@ -226,6 +226,26 @@ def test_read_names_both_of_two_sure_neighbours_in_a_fan() -> None:
         assert {str(card.card) for card in found if card.card} == named, shift
 
 
+@pytest.mark.parametrize(
+    ("sign", "named"),
+    [(115, {"Ts", "8d", "5c"}), (145, {"Ts", "5c"})],
+    ids=["its own", "another's"],
+)
+def test_read_names_the_middle_card_of_three_by_a_sign_that_no_card_on_it_covers(
+    sign: int, named: set[str]
+) -> None:
+    """It lies on one card, whose name remains without it, and under another, which hides a part."""
+    places = {55: "Ts", 95: "8d", 135: "5c"}
+    scores = {55: 0.9, 95: 0.8, 135: 0.9}
+    seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, scores[x]) for x in places))
+
+    def look_at(quad: np.ndarray) -> Look:
+        return look(places[round(float(quad[:, 0].min()))], 0.9999)
+
+    found = read(seen, look_at, {"Ts": (60, 110), "5c": (225, 230), "8d": (sign, 110)})
+    assert {str(card.card) for card in found if card.card} == named
+
+
 @pytest.mark.parametrize(("sign", "named"), [(160, {"As", "Kc"}), (149, {"As", "Ac", "Kc"})])
 def test_read_of_an_outline_across_two_cards_must_show_a_sign_of_its_own(
     sign: int, named: set[str]

@@ -6,8 +6,9 @@ is printed belongs to one card**. An outline that reads the same as a card it li
 card. One that reads as another card is a card of its own where its name remains with the cards
 that it lies on painted over (it lies under them), or where their names remain with it painted over,
 and it is as large as they are (it lies on them); otherwise it is a part of a card, or a mixture of
-two, and where it lies as that card does it adds to the risk that the card is misread. A card is
-named only below a stated risk of error.
+two, and where it lies as that card does it adds to the risk that the card is misread. One between
+others keeps its name without those above it, and the one below without it. A card is named only
+below a stated risk of error.
 """
 
 from __future__ import annotations
@@ -319,19 +320,22 @@ class _Picture:
         owes = any(card.best == reading.best or reading.lies_as(card) for card in sure)
         if not owes and not covered:
             return True
-        return self._remains(reading, sure) or self._fits_between(reading, sure)
+        return self._remains(reading, sure) or self._lies_among(reading, sure)
 
-    def _fits_between(self, reading: Reading, cards: Sequence[Reading]) -> bool:
-        """Whether an outline is of a card over some of those it touches, and under the others.
+    def _lies_among(self, reading: Reading, cards: Sequence[Reading]) -> bool:
+        """Whether an outline is of a card that lies on one of those it touches, under the others.
 
-        It keeps its name without those that lie on it, and each card under it keeps its own.
+        It keeps its name without those above it, and the card below without it. Across cards that
+        do not touch one another lies a mixture of their signs.
         """
         above = [card for card in cards if self._remains(reading, [card])]
         below = [card for card in cards if card not in above]
         return (
-            all(self._lies_on(reading, card) for card in below)
+            len(below) == 1
+            and self._lies_on(reading, below[0])
+            and all(card.lies_in(below[0], TOUCHING) for card in above)
             and (len(above) < 2 or self._remains(reading, above))
-            and all(self._remains(card, [reading]) for card in below)
+            and self._remains(below[0], [reading])
         )
 
     def _lies_on(self, reading: Reading, card: Reading) -> bool:

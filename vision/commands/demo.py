@@ -8,6 +8,7 @@ the pages open until Ctrl-C. The film of the usual shoe is in the package, anoth
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import secrets
@@ -90,10 +91,12 @@ def run(args: argparse.Namespace) -> int:
             f"{_pages(served.url, password)}",
             flush=True,
         )
-        while True:
+        for number in itertools.count(2):
             _round(config, destinations, dealt, 0.0 if args.fast else args.speed)
             if not args.loop:
                 break
+            # No file of messages is written twice; the log goes on.
+            destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
         if sys.stdin.isatty():
             _stay(served.url)
     return 0

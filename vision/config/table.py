@@ -135,7 +135,7 @@ class CameraSection(Section):
 
 
 class LensSection(Section):
-    """How the lens bends the picture, in OpenCV's terms; see `vision.sight.geometry.lens`."""
+    """How the lens bends the picture, in OpenCV's terms; see `vision.sight.geometry.plane`."""
 
     focal_px: float = Field(gt=0)
     centre_px: Point

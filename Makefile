@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo floor test test-all check chaos docs wheel lock audit clean
+.PHONY: demo floor test test-all check chaos docs wheel lock audit outside clean
 
 demo: $(VENV)/run.done
 	$(BIN)/shoe-reader demo
@@ -67,6 +67,15 @@ lock: $(VENV)/dev.done
 
 audit: $(VENV)/dev.done
 	$(BIN)/python -m tests.audit_dependencies
+
+# Before a release, with the network: wheels of every dependency for both processors, the citation, the Containerfile.
+outside: $(VENV)/dev.done
+	for machine in x86_64 aarch64; do \
+		$(BIN)/uv pip compile pyproject.toml --extra floor --python-version 3.11 --only-binary :all: --quiet \
+			--python-platform $$machine-manylinux_2_28 -o /dev/null >/dev/null || exit 1; \
+	done
+	$(BIN)/uv tool run cffconvert --validate
+	npx --yes dockerfilelint@1.8.0 deploy/Containerfile
 
 clean:
 	rm -rf $(VENV) build dist runs out .mypy_cache .ruff_cache .pytest_cache .hypothesis

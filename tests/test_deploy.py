@@ -13,6 +13,7 @@ import pytest
 from vision.config.table import BrokerSection
 from vision.errors import ConfigurationError
 from vision.storage.anchors import load_key, make_keys
+from vision.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -27,6 +28,16 @@ def test_lock_pins_every_dependency() -> None:
     floor = project["optional-dependencies"]["floor"]
     wanted |= {re.split(r"[><=\[;]", line)[0].strip().lower() for line in floor}
     assert wanted - PINNED == set(), "run `make lock`"
+
+
+def test_citation_and_changes_name_this_version() -> None:
+    """The version stands in one module; what repeats it says the same."""
+    for path, pattern in (
+        (ROOT / "CITATION.cff", r"^version: (\S+)$"),
+        (DEPLOY / "CHANGES.md", r"^## (\S+)$"),
+    ):
+        first = re.findall(pattern, path.read_text("utf-8"), re.MULTILINE)[0]
+        assert first == VERSION, path.name
 
 
 def test_lock_has_a_hash_for_each_and_names_no_place() -> None:

@@ -1,3 +1,3 @@
 """The version of the program, which the package, the log and every status message give."""
 
-VERSION = "0.2.0"  # as in pyproject.toml
+VERSION = "1.0.0"

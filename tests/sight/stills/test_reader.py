@@ -227,22 +227,22 @@ def test_read_names_both_of_two_sure_neighbours_in_a_fan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sign", "named"),
-    [(115, {"Ts", "8d", "5c"}), (145, {"Ts", "5c"})],
-    ids=["its own", "another's"],
+    ("upper", "named"),
+    [(135, {"Ts", "8d", "5c"}), (160, {"Ts", "5c"})],
+    ids=["a fan", "a mixture"],
 )
 def test_read_names_the_middle_card_of_three_by_a_sign_that_no_card_on_it_covers(
-    sign: int, named: set[str]
+    upper: int, named: set[str]
 ) -> None:
-    """It lies on one card, whose name remains without it, and under another, which hides a part."""
-    places = {55: "Ts", 95: "8d", 135: "5c"}
-    scores = {55: 0.9, 95: 0.8, 135: 0.9}
+    """It lies on one card, whose name remains without it, and under another that touches both."""
+    places = {55: "Ts", 95: "8d", upper: "5c"}
+    scores = {55: 0.9, 95: 0.8, upper: 0.9}
     seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, scores[x]) for x in places))
 
     def look_at(quad: np.ndarray) -> Look:
         return look(places[round(float(quad[:, 0].min()))], 0.9999)
 
-    found = read(seen, look_at, {"Ts": (60, 110), "5c": (225, 230), "8d": (sign, 110)})
+    found = read(seen, look_at, {"Ts": (60, 110), "5c": (225, 230), "8d": (115, 110)})
     assert {str(card.card) for card in found if card.card} == named
 
 

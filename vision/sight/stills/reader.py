@@ -7,7 +7,7 @@ card. One that reads as another card is a card of its own where its name remains
 that it lies on painted over (it lies under them), or where their names remain with it painted over,
 and it is as large as they are (it lies on them); otherwise it is a part of a card, or a mixture of
 two, and where it lies as that card does it adds to the risk that the card is misread. One between
-others keeps its name without those above it, and the one below without it. A card is named only
+others keeps its name without those above it, and each one below without it. A card is named only
 below a stated risk of error.
 """
 
@@ -323,19 +323,18 @@ class _Picture:
         return self._remains(reading, sure) or self._lies_among(reading, sure)
 
     def _lies_among(self, reading: Reading, cards: Sequence[Reading]) -> bool:
-        """Whether an outline is of a card that lies on one of those it touches, under the others.
+        """Whether an outline is of a card that lies on some of those it touches, under the others.
 
-        It keeps its name without those above it, and the card below without it. Across cards that
+        It keeps its name without those above it, and each card below without it. Across cards that
         do not touch one another lies a mixture of their signs.
         """
         above = [card for card in cards if self._remains(reading, [card])]
         below = [card for card in cards if card not in above]
         return (
-            len(below) == 1
-            and self._lies_on(reading, below[0])
-            and all(card.lies_in(below[0], TOUCHING) for card in above)
+            all(self._lies_on(reading, card) for card in below)
+            and all(card.lies_in(other, TOUCHING) for card in below for other in cards)
             and (len(above) < 2 or self._remains(reading, above))
-            and self._remains(below[0], [reading])
+            and all(self._remains(card, [reading]) for card in below)
         )
 
     def _lies_on(self, reading: Reading, card: Reading) -> bool:

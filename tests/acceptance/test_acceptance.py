@@ -301,7 +301,7 @@ def test_coups_are_grouped_by_dealer_deck_hour_and_light(tmp_path: Path) -> None
     book = LogBook(tmp_path / "table.sqlite")
     book.renew()
     found, _ = audit_from(book.path, None, Trust())
-    report = Report(book, found, groups=GROUPS)
+    report = Report(book, found, Trust(), groups=GROUPS)
     of = {name: dict.fromkeys(groups, 0) for name, groups in report.groups.items()}
     for coup in report.coups:
         for name in GROUPS:

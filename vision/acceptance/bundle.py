@@ -19,9 +19,9 @@ import cv2
 import numpy as np
 import tomlkit
 
-from vision.acceptance.answers import CUT_CARD, CUT_FIRST, Answer, Dealt, latest, settle
-from vision.acceptance.coups import LogBook, ReadCoup, Terms
-from vision.acceptance.keying import is_due
+from vision.acceptance.answers import CUT_CARD, CUT_FIRST, Answer, Dealt
+from vision.acceptance.coups import LogBook, ReadCoup
+from vision.acceptance.keying import judged
 from vision.acceptance.pictures import CRF, Film, Pictures
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -81,16 +81,12 @@ def write_bundle(
 
 def _told(book: LogBook) -> list[Told]:
     """Return the coups of which it is settled what was dealt, every card of it seen."""
-    terms = book.terms[-1][1] if book.terms else Terms(0, 0.0)
-    answers, found = book.answers(), []
-    for read in book.coups.values():
-        given = latest(answers.get(read.key, ()))
-        _, answer = settle(given)
-        if answer is not None and not is_due(book, terms, read, given):
-            dealt = answer[-1]
-            if not dealt.is_none and None not in (*dealt.punto, *dealt.banco):
-                found.append((read, answer))
-    return found
+    settled = [(coup.read, coup.answer) for coup in judged(book) if coup.counted and coup.answer]
+    return [
+        (read, answer)
+        for read, answer in settled
+        if not answer[-1].is_none and None not in (*answer[-1].punto, *answer[-1].banco)
+    ]
 
 
 # --- films ----------------------------------------------------------------------------------------

@@ -28,10 +28,10 @@ from vision.game.events import (
     Started,
     Stopped,
 )
-from vision.game.outputs import AlertChanged, CoupResult, Output, Replied, Severity
+from vision.game.outputs import AlertChanged, CoupResult, Output, Severity
 from vision.record.chain import BrokenChainError, Record, verified, verified_from
 from vision.record.codec import event_from_json
-from vision.record.facts import Fact, Recorded
+from vision.record.facts import Fact, Recorded, accepted
 from vision.record.proofs import EvidenceKept
 from vision.storage.log_reader import read_log
 from vision.storage.log_walk import Taken, Walk
@@ -144,6 +144,11 @@ class LogBook:
                 f"{self.path}: {self._walk.differs}; use the version that wrote the log"
             )
 
+    @property
+    def set(self) -> Terms:
+        """What was set last."""
+        return self.terms[-1][1] if self.terms else Terms(0, 0.0)
+
     def answers(self) -> dict[str, list[Keyed]]:
         """Return all answers by coup, in the order of the log."""
         found: dict[str, list[Keyed]] = {}
@@ -201,7 +206,7 @@ class LogBook:
         """Take what an event of a run with a camera came to; `before` is the shoe before it."""
         table = step.session.table
         shoe = table.shoe.name
-        if isinstance(event, CoupCommand) and _accepted(step.outputs):
+        if isinstance(event, CoupCommand) and accepted(step.outputs):
             self._coup(shoe, event.coup, event.at).helped = True
         for output in step.outputs:
             self._take_output(output)
@@ -299,10 +304,6 @@ def keyed_of(coup: str, by: str, role: str, detail: str) -> Keyed | None:
         ) or None
     except ConfigurationError:
         return None
-
-
-def _accepted(outputs: tuple[Output, ...]) -> bool:
-    return any(isinstance(output, Replied) and output.accepted for output in outputs)
 
 
 def _cut(table: Table) -> tuple[int, str]:

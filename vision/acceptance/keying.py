@@ -10,10 +10,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vision.acceptance.answers import (
     INCIDENTS,
+    Answer,
     Keyed,
     Settled,
     answer_text,
@@ -23,7 +25,7 @@ from vision.acceptance.answers import (
     settle,
 )
 from vision.acceptance.coups import LogBook, ReadCoup, Terms, keyed_of
-from vision.acceptance.judging import judge
+from vision.acceptance.judging import Counts, judge
 from vision.acceptance.pictures import Pictures, Side
 from vision.errors import ConfigurationError
 
@@ -39,6 +41,35 @@ def is_due(book: LogBook, terms: Terms, read: ReadCoup, answers: Sequence[Keyed]
     if settled is not Settled.ONE or answer is None:
         return settled in (Settled.NOBODY, Settled.OPEN)
     return is_shared(book.log_id, read.key, terms.share) or judge(read, answer).differs
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A coup, what people said of it, which answer counts, and what comes of it."""
+
+    read: ReadCoup
+    answers: tuple[Keyed, ...]
+    settled: Settled
+    answer: Answer | None
+    is_due: bool
+    counts: Counts
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts: enough people answered, and two of them alike where two did."""
+        return self.answer is not None and not self.is_due
+
+
+def judged(book: LogBook) -> list[Judged]:
+    """Return every coup that is asked for, with what people said of it and what comes of it."""
+    given, found = book.answers(), []
+    for read in book.asked(book.set):
+        answers = tuple(latest(given.get(read.key, ())))
+        settled, answer = settle(answers)
+        due = is_due(book, book.set, read, answers)
+        counts = Counts() if answer is None or due else judge(read, answer)
+        found.append(Judged(read, answers, settled, answer, due, counts))
+    return found
 
 
 class Keying:

@@ -10,8 +10,9 @@ from pathlib import Path
 from vision.acceptance.answers import MOST_PEOPLE, answer_text
 from vision.acceptance.intervals import Share
 from vision.acceptance.judging import FALSE, HELD, MISSED, RIGHT, UNSEEN, WRONG, Counts
+from vision.acceptance.keying import Judged
 from vision.acceptance.pictures import Pictures
-from vision.acceptance.report import SHARES, Judged, Report, shares
+from vision.acceptance.report import SHARES, Report, shares
 from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing, write_whole
 
@@ -101,7 +102,7 @@ def _page(report: Report, shown: Mapping[str, list[str]]) -> Iterator[str]:
     yield "<p>Pictures: "
     yield (
         "the film of the table, which shows every coup.</p>\n"
-        if report.terms.films
+        if book.set.films
         else (
             "<strong>stills of the reader's own evidence. What it did not see at all, they do not "
             "show; for that, give a film of the table.</strong></p>\n"

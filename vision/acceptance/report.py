@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from vision.acceptance.answers import Answer, Keyed, Settled, answer_text, latest, settle
-from vision.acceptance.coups import LogBook, ReadCoup, Terms
+from vision.acceptance.answers import Settled, answer_text
+from vision.acceptance.coups import LogBook
 from vision.acceptance.intervals import CONFIDENCE, Hourly, Share, at_most, hourly, share
 from vision.acceptance.judging import (
     FALSE,
@@ -24,44 +23,24 @@ from vision.acceptance.judging import (
     UNSEEN,
     WRONG,
     Counts,
-    judge,
 )  # fmt: skip
-from vision.acceptance.keying import is_due
-from vision.audit.verify import Found
+from vision.acceptance.keying import Judged, judged
+from vision.audit.verify import Found, Trust, words
 from vision.version import VERSION
 from vision.wire.messages import iso
 
 OF_DEALT = (RIGHT, HELD, WRONG, MISSED)
 SHARES = (0.5, 0.9, 0.99, 1.0)  # of results and cards, by which their times are given
-NOBODY = Terms(0, 0.0)  # what was set where nobody set anything
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A coup, what people said of it, which answer counts, and what comes of it."""
-
-    read: ReadCoup
-    answers: tuple[Keyed, ...]
-    settled: Settled
-    answer: Answer | None
-    is_due: bool
-    counts: Counts
-
-    @property
-    def counted(self) -> bool:
-        """Whether it counts: enough people answered, and two of them alike where two did."""
-        return self.answer is not None and not self.is_due
 
 
 class Report:
-    """The report on a log; `found` is what the audit of it found."""
+    """The report on a log; `found` is what an audit found that trusted so much."""
 
-    def __init__(self, book: LogBook, found: Found, *, groups: Sequence[str]) -> None:
+    def __init__(self, book: LogBook, found: Found, trust: Trust, *, groups: Sequence[str]) -> None:
         self.book = book
         self.found = found
-        self.terms = book.terms[-1][1] if book.terms else NOBODY
-        self.all = book.answers()
-        self.coups = [self._judged(read) for read in book.asked(self.terms)]
+        self.trust = trust
+        self.coups = judged(book)
         self.counts = _sum(self.coups)
         self.groups = {
             name: {
@@ -119,9 +98,10 @@ class Report:
         }
 
     def _changed(self) -> Iterable[dict[str, Any]]:
+        all_answers = self.book.answers()
         for coup in self.coups:
+            given = all_answers.get(coup.read.key, ())
             for name in {keyed.by: None for keyed in coup.answers}:
-                given = self.all.get(coup.read.key, ())
                 own = {k.revision: k for k in given if k.by == name}  # one sent again is one
                 for before, after in pairwise(own[number] for number in sorted(own)):
                     yield {
@@ -166,19 +146,12 @@ class Report:
         }
 
     def proof(self) -> dict[str, Any]:
-        """Return what the report rests on: the log, its signatures, and the program's versions."""
-        found, signed = self.found, self.found.signed
+        """Return what the report rests on: the log, its audit, and the program's versions."""
+        found = self.found
         return {
             "report_by": f"shoe-reader {VERSION}",
-            "site": found.site,
-            "table": found.table,
-            "log": found.log_id,
-            "last_record": found.last.number,
-            "last_hash": found.last.hash,
-            "signed_up_to": None if signed is None else signed.number,
-            "signed_by": None if signed is None else signed.key,
-            "signatures_not_verified": found.unproved,
-            "orders_signed_by_their_givers": found.orders,
+            "log": f"{found.log_id}, up to record {found.last.number}",
+            "audit": list(words(found, self.trust)),
             "runs": [
                 {"at": iso(run.at), "version": run.version, "identity": run.identity,
                  "models": list(run.models)}
@@ -190,13 +163,6 @@ class Report:
     def json(self) -> str:
         """Return `data` as text."""
         return json.dumps(self.data(), indent=1, ensure_ascii=False)
-
-    def _judged(self, read: ReadCoup) -> Judged:
-        answers = latest(self.all.get(read.key, ()))
-        settled, answer = settle(answers)
-        due = is_due(self.book, self.terms, read, answers)
-        counts = Counts() if answer is None or due else judge(read, answer)
-        return Judged(read, tuple(answers), settled, answer, due, counts)
 
 
 def _sum(coups: Iterable[Judged]) -> Counts:

@@ -160,7 +160,7 @@ def _report(args: argparse.Namespace) -> int:
         found, _ = audit_from(book.path, None, trust)
     except BrokenChainError as error:
         raise broken(book.path, error) from error
-    report = Report(book, found, groups=GROUPS)
+    report = Report(book, found, trust, groups=GROUPS)
     write_report(args.out, report, pictures)
     print(*report.headline(), f"{args.out / 'report.html'}, report.json", sep="\n")
     return 0

@@ -125,7 +125,7 @@ class Register(NamedTuple):
 
     def _after_hold(self, event: Event, outputs: tuple[Output, ...]) -> tuple[Hold, ...]:
         """Return the holds after an order that was accepted."""
-        if not isinstance(event, KeepEvidence | ReleaseEvidence) or not _accepted(outputs):
+        if not isinstance(event, KeepEvidence | ReleaseEvidence) or not accepted(outputs):
             return self.holds
         hold = Hold(event.shoe, event.coup)
         others = {kept for kept in self.holds if kept != hold}
@@ -159,5 +159,6 @@ class LogBegun(Event):
     nonces: tuple[Nonce, ...] = ()
 
 
-def _accepted(outputs: tuple[Output, ...]) -> bool:
+def accepted(outputs: tuple[Output, ...]) -> bool:
+    """Whether an order was accepted, by what came of it."""
     return any(isinstance(output, Replied) and output.accepted for output in outputs)

@@ -69,22 +69,12 @@ class KeyingPages:
 
     async def _task(self, request: Request, session: Session) -> Response:
         again = request.query_params.get("again", "")
-        try:
-            task = await run_in_threadpool(self._book.task, session.name, again)
-        except OutsideError as error:
-            return refusal(503, str(error))
-        return JSONResponse(task, headers=NO_STORE)
+        return await _answered(self._book.task, session.name, again)
 
     async def _answer(self, request: Request, session: Session) -> Response:
         fields = await read_json(request)
         coup, text = str(fields.get("coup", "")), str(fields.get("answer", ""))
-        try:
-            await run_in_threadpool(self._record, session, coup, text)
-        except ConfigurationError as error:
-            return refusal(400, str(error))
-        except OutsideError as error:
-            return refusal(503, f"the answer is not kept: {error}")
-        return JSONResponse({}, headers=NO_STORE)
+        return await _answered(self._record, session, coup, text)
 
     def _record(self, session: Session, coup: str, text: str) -> None:
         """Keep an answer, on the disk when it returns; ConfigurationError, OutsideError."""
@@ -98,11 +88,7 @@ class KeyingPages:
 
     async def _allow(self, _request: Request, session: Session) -> Response:
         words = "pictures of the layout and what was dealt may go to those who improve the reader"
-        try:
-            await run_in_threadpool(self._fact, session, Fact.BUNDLE_ALLOWED, detail=words)
-        except OutsideError as error:
-            return refusal(503, f"this is not kept: {error}")
-        return JSONResponse({}, headers=NO_STORE)
+        return await _answered(self._fact, session, Fact.BUNDLE_ALLOWED, detail=words)
 
     async def _picture(self, request: Request, session: Session) -> Response:
         number, side = request.path_params["number"], request.query_params.get("hand", "")
@@ -136,6 +122,17 @@ class KeyingPages:
         if (session.csrf, coup) not in self._seen:
             self._fact(session, Fact.PICTURE_SEEN, subject=f"coup/{coup}")
             self._seen.add((session.csrf, coup))
+
+
+async def _answered(do: Callable[..., object], *args: object, **what: str) -> Response:
+    """Do it in a thread; return what comes of it, or why it is not done."""
+    try:
+        found = await run_in_threadpool(do, *args, **what)
+    except ConfigurationError as error:
+        return refusal(400, str(error))
+    except OutsideError as error:
+        return refusal(503, str(error))
+    return JSONResponse(found or {}, headers=NO_STORE)
 
 
 async def _to_page(_request: Request) -> Response:

@@ -279,12 +279,16 @@ class TableReader:
 
 
 def notify(words: str) -> None:
-    """Report to systemd (sd_notify) where the unit asks for it: ready, alive, stopping."""
+    """Report to systemd (sd_notify) where the unit asks for it: ready, alive, stopping.
+
+    A manager that does not read its reports, so that they fill its queue, holds up no table.
+    """
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire:
+            wire.setblocking(False)
             # A name that begins with @ is of Linux's abstract sockets.
             wire.sendto(words.encode(), "\0" + address[1:] if address[0] == "@" else address)
     except OSError as error:

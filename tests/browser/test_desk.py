@@ -16,9 +16,10 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.browser.conftest import Hall, Screen
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, Voice, table_config, wait_for
-from tests.table_log import Play, overdraw
+from tests.table_log import NOON, Play, overdraw
 from vision.app.evidence import write_film
 from vision.board.host.boards import Boards, address_of
+from vision.clock import now_ms
 from vision.game.commands import Confirm, CorrectCard, RectifyAlert
 from vision.game.coup.fault_table import KINDS
 from vision.mqtt.embedded_broker import EmbeddedBroker
@@ -29,9 +30,11 @@ pytestmark = pytest.mark.browser
 Enter = Callable[..., Screen]
 
 
-def faulty(words: str = "P1:2c B1:3s P2:Kd B2:4h P3:5h B3:9h") -> Play:
+def faulty(words: str = "P1:2c B1:3s P2:Kd B2:4h P3:5h B3:9h", at: int = NOON) -> Play:
     """Deal a good coup and one with a card too many to Banco."""
-    play = Play().begin().coup("P1:9c B1:3s P2:Kd B2:4h")
+    play = Play()
+    play.at = at
+    play.begin().coup("P1:9c B1:3s P2:Kd B2:4h")
     for word in words.split():
         play.card(word)
     return play
@@ -346,6 +349,50 @@ def test_page_has_no_serious_accessibility_fault(
     assert grave == []
 
 
+def test_desk_shows_the_first_alert_with_what_follows_without_a_click(
+    tmp_path: Path, chromium: Any, broker: EmbeddedBroker
+) -> None:
+    """The fault, its odds and what can be done, in Spanish; its deadline stands under it."""
+    users, key = house_of_people(tmp_path)
+    config = with_desk(table_config(broker.port), users, key)
+    reader = Reader(broker.port, "7", users)
+    with Boards([config], address_of(config)) as boards:
+        screen = Screen(chromium.new_page())
+        page = screen.page
+        page.goto(f"{boards.server.url}login")
+        page.fill("#name", "Ann")
+        page.fill("#password", PASSWORD)
+        page.click("#enter")
+        page.wait_for_url("**/desk", timeout=30000)
+        page.goto(f"{boards.server.url}desk?lang=es")
+        page.wait_for_selector("#queue:has-text('No hay alertas abiertas.')")
+        page.click("#clock")
+        play = faulty(at=now_ms()).clear(5).coup("P1:9c B1:3s P2:Kd B2:4h")
+        reader.play(play.events)
+        alert = next(m for m in reversed(reader.said) if m.topic.endswith("/alert/a1"))
+        number = f'"seq":{alert.seq}'.encode()
+        reader.publish(alert.topic, alert.payload.replace(number, b'"odds":250.0,"seq":9999'))
+        screen.says("facts", "No card due to Banco")
+        screen.says("facts", "250 veces más probable")
+        screen.says("actions", "Qué se puede hacer")
+        page.wait_for_selector("#queue > li:only-child .follows:has-text('Over-draw by Banco')")
+        assert page.text_content("#open-count") == "1"
+        assert page.get_attribute("#sound", "data-played") == "1"
+        page.focus("#sound")
+        page.keyboard.press("Enter")
+        assert page.get_attribute("#sound", "aria-pressed") == "false"
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.matches('.follows')"):
+                break
+        page.keyboard.press("Enter")
+        screen.says("facts", "was not resolved before coup 3")
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        assert screen.complaints == []
+    reader.hang_up()
+
+
 def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Reader) -> None:
     """With an alert that lapsed and one that followed from it, every page names them in words."""
     reader.play(faulty().clear(5).coup("P1:9c B1:3s P2:Kd B2:4h").events)
@@ -363,7 +410,8 @@ def test_pages_show_no_code_of_a_fault(enter: Enter, screen: Screen, reader: Rea
                 each.page.click("summary:has-text('Coup 2')", timeout=20000)
                 each.page.wait_for_selector("details[open] table")
             elif path == "desk":
-                open_alert(each, reader, "was not resolved before coup")
+                each.page.click(f"#queue li:has-text('Table {reader.table} ') .follows")
+                each.says("facts", "was not resolved before coup")
             words = set(re.findall(r"\w+", each.page.inner_text("body")))
             assert not words & set(KINDS), path
             assert not [word for word in words if re.fullmatch(r"[A-Z0-9]+_[A-Z0-9_]+", word)]

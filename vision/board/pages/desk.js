@@ -1,22 +1,20 @@
 // The surveillance desk: all tables at a glance, the queue of alerts, and the chosen alert or table.
 
 import { actionsOf, say } from "/desk_actions.js";
+import { watchSound } from "/desk_sound.js";
 import { alertFacts, tableFacts } from "/desk_detail.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { faultName, speak, word } from "/words.js";
+import { faultName, speak, wanted, word } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
 const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
-const DUE = {
-  "next-card": "before the next card leaves the shoe", settlement: "before settlement",
-  "next-coup": "before the first card of the next coup", "shoe-end": "before the shoe ends",
-};
 const OPEN = ["raised", "acknowledged", "lapsed"];
 
 let me = null;
 let chosen = { table: "", alert: "" };
+let sound = null;
 let live = null;
 let routed = "";
 
@@ -39,10 +37,36 @@ function render() {
     $("search").replaceChildren();
     route();
   }
+  chooseFirst();
   renderTables();
   renderQueue();
   renderDetail();
 }
+
+// The first open alert is shown without a click; it stays until it is closed, or a person chooses another.
+function chooseFirst() {
+  const alert = live.tables.get(chosen.table)?.alerts.get(chosen.alert);
+  const looking = chosen.table && (!chosen.alert || (alert && alert.state !== "closed"));
+  if (looking || typing()) return;
+  const [first] = queued();
+  if (first) chosen = { table: first.table, alert: first.alert.id };
+}
+
+const typing = () => [...$("actions").querySelectorAll("input")].some((input) => input.value);
+
+// What is open, the gravest first; what follows from another fault stands under it.
+function queued() {
+  return ranked().filter(({ table, alert }) => OPEN.includes(alert.state) && !causeOf(table, alert));
+}
+
+// The fault that was not put right in time, while it is still open.
+function causeOf(name, alert) {
+  if (alert.code !== "DEADLINE_PASSED") return undefined;
+  const lapsed = [...live.tables.get(name).alerts.values()].filter((one) => one.state === "lapsed" && one.shoe === alert.shoe && one.coup === alert.coup && one.code !== alert.code);
+  return lapsed.find((one) => alert.text.startsWith(faultName(one.code, "en"))) ?? lapsed[0];
+}
+
+const followers = (name, alert) => openAlerts(live.tables.get(name)).filter((one) => causeOf(name, one)?.id === alert.id);
 
 function openAlerts(table) {
   return [...table.alerts.values()].filter((alert) => OPEN.includes(alert.state));
@@ -92,17 +116,18 @@ function ranked() {
 
 function renderQueue() {
   const all = ranked();
-  const open = all.filter(({ alert }) => OPEN.includes(alert.state));
+  const open = queued();
+  sound.note(open.filter(({ alert }) => alert.severity === "critical").map(({ table, alert }) => `${table}/${alert.id}`));
   const done = all.filter(({ alert }) => alert.state === "rectified");
   setText("open-count", open.length);
   $("open-count").classList.toggle("some", open.length > 0);
   setText("done-count", done.length);
-  fill($("queue"), open, "No open alerts.");
-  fill($("done"), done, "None.");
+  fill($("queue"), open, word("desk.no_alerts"));
+  fill($("done"), done, word("desk.none"));
 }
 
 function fill(list, alerts, none) {
-  const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, chosen.alert === alert.id && chosen.table === table]));
+  const key = JSON.stringify(alerts.map(({ table, alert }) => [table, alert, followers(table, alert), chosen.alert === alert.id && chosen.table === table]));
   renderOnce(list, key, () => alerts.length ? alerts.map(({ table, alert }) => alertItem(table, alert)) : [make("li", "empty", none)]);
   // The clocks run on their own; nothing else is drawn again for them.
   for (const node of list.querySelectorAll(".age")) {
@@ -119,21 +144,29 @@ function alertItem(name, alert) {
   const since = make("span", "age");
   since.dataset.since = alert.raised_at;
   box.append(
-    make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, alert.severity),
-    make("span", "where", `${titleOf(live.tables.get(name), name)} · coup ${alert.coup ?? "–"}`), since,
+    make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, word(`severity.${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`)),
+    make("span", "where", `${titleOf(live.tables.get(name), name)} · ${word("coup")} ${alert.coup ?? "–"}`), since,
     make("span", "text", alert.text || faultName(alert.code)), make("span", "due", dueWords(alert)),
   );
   box.addEventListener("click", () => choose(name, alert.id));
   item.append(box);
+  for (const each of followers(name, alert)) item.append(followerOf(name, each));
   return item;
 }
 
+function followerOf(name, alert) {
+  const box = make("button", "alert follows", alert.text);
+  box.type = "button";
+  box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
+  box.addEventListener("click", () => choose(name, alert.id));
+  return box;
+}
+
 function dueWords(alert) {
-  const seen = alert.acknowledged_by ? ` · acknowledged by ${alert.acknowledged_by}` : "";
-  if (alert.state === "rectified") return `Rectified${alert.by ? ` by ${alert.by}` : ""}${alert.remedy ? `, ${alert.remedy}` : ""}`;
-  if (alert.state === "lapsed") return `Time limit passed at ${clockTime(alert.deadline_at)}${seen}`;
-  const due = DUE[alert.deadline];
-  return `${due ? `To be put right ${due}` : "No time limit"}${seen}`;
+  const seen = alert.acknowledged_by ? ` · ${word("desk.acknowledged", { by: alert.acknowledged_by })}` : "";
+  if (alert.state === "rectified") return [word("state.rectified"), alert.by, alert.remedy].filter(Boolean).join(", ");
+  if (alert.state === "lapsed") return `${word("desk.passed", { at: clockTime(alert.deadline_at) })}${seen}`;
+  return `${word(`due.${DEADLINES.includes(alert.deadline) ? alert.deadline : "none"}`)}${seen}`;
 }
 
 // Facts are drawn again with each change, but actions only when they differ, or typing would be lost.
@@ -141,7 +174,7 @@ function renderDetail() {
   const table = live.tables.get(chosen.table);
   const alert = table?.alerts.get(chosen.alert);
   const coup = alert ? alert.coup : table?.live?.coup ?? table?.result?.coup ?? 0;
-  const none = [make("p", "empty", "Choose an alert or a table.")];
+  const none = [make("p", "empty", word("desk.choose"))];
   const facts = JSON.stringify([chosen, alert ?? [table?.live, table?.result, table?.shoe, table?.status]]);
   renderOnce($("facts"), facts, () => !table ? none : alert ? alertFacts(chosen.table, table, alert) : tableFacts(chosen.table, table, coup));
   const actions = JSON.stringify([chosen, Boolean(alert), coup, alert?.state, alert?.acknowledged_by]);
@@ -172,7 +205,8 @@ function route() {
 
 async function begin() {
   me = await whoAmI();
-  await speak("en");
+  await speak(wanted || "en");
+  sound = watchSound($("sound"));
   setText("who", `${me.name}, ${me.role}`);
   $("leave").addEventListener("click", logOut);
   live = new Live("/api/events", render);

@@ -3,6 +3,7 @@
 import { slotName } from "/desk_detail.js";
 import { make } from "/live.js";
 import { order } from "/session.js";
+import { word } from "/words.js";
 
 export const REMEDIES = {
   R1: "Put right, or management told, before the next coup", R2: "Doubt decided for the player",
@@ -36,7 +37,7 @@ function act({ table, name, label, inputs = [], fields, first = false }) {
     button.disabled = true;
     say(`${label} …`);
     const why = await order(table, name, fields());
-    say(why ? `${label}: ${why}` : `${label}: done`, !why);
+    say(`${label}: ${why || word("desk.done")}`, !why);
     button.disabled = false;
   });
   return form;
@@ -67,39 +68,39 @@ function select(text, options) {
 const can = (me, ...roles) => roles.includes(me.role);
 
 function alertActions(table, alert, me) {
-  if (alert.state === "closed") return [make("p", "empty", "This alert is closed.")];
+  if (alert.state === "closed") return [make("p", "empty", word("desk.closed"))];
   const open = alert.state !== "rectified";
-  const [comment, reason] = words("Comment (sent with the action)");
+  const [comment, reason] = words(word("desk.comment_sent"));
   const plain = (name, label, first = false) => act({ table, name, label, first, fields: () => ({ alert: alert.id, ...reason() }) });
   const row = make("div", "row");
-  if (open && !alert.acknowledged_by) row.append(plain("ack_alert", "Acknowledge", true));
-  row.append(plain("comment_alert", "Add comment"), plain("close_alert", "Close"));
-  const found = [make("h3", "", "The alert"), comment, row];
+  if (open && !alert.acknowledged_by) row.append(plain("ack_alert", word("desk.acknowledge"), true));
+  row.append(plain("comment_alert", word("desk.add_comment")), plain("close_alert", word("desk.close")));
+  const found = [make("h3", "", word("desk.can_do")), comment, row];
   if (open && can(me, "inspector")) {
-    const [remedyBox, remedy] = select("Remedy", Object.entries(REMEDIES).map(([code, text]) => [code, `${code} ${text}`]));
-    found.push(act({ table, name: "rectify_alert", label: "Rectified", inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
+    const [remedyBox, remedy] = select(word("desk.remedy"), Object.entries(REMEDIES).map(([code, text]) => [code, `${code} ${text}`]));
+    found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
   return found;
 }
 
 function coupActions(table, coup, me) {
   if (!coup) return [];
-  const [box, reason] = words("Reason");
+  const [box, reason] = words(word("desk.reason"));
   const plain = (name, label) => act({ table, name, label, fields: () => ({ coup, ...reason() }) });
-  if (!can(me, "inspector")) return [make("h3", "", `Coup ${coup}`), box, plain("hold_result", "Hold the result")];
+  if (!can(me, "inspector")) return [make("h3", "", `${word("coup")} ${coup}`), box, plain("hold_result", word("desk.hold"))];
   const [slotBox, slot] = select("Slot", SLOTS.map((one) => [one, slotName(one)]));
   const [rankBox, rank] = select("Rank", RANKS.map((one) => [one, one === "T" ? "10" : one]));
   const [suitBox, suit] = select("Suit", Object.entries(SUITS));
   const [fromBox, from] = select("From", SLOTS.map((one) => [one, slotName(one)]));
   const [toBox, to] = select("To", SLOTS.map((one) => [one, slotName(one)]));
   const row = make("div", "row");
-  row.append(plain("confirm", "Confirm cards"), plain("result_stands", "Result stands"), plain("hold_result", "Hold"), plain("void_coup", "Void"),
-    plain("burn_card", "Burn last card"), plain("carry_card", "Carry last card"), plain("free_hand", "Free hand"));
+  row.append(plain("confirm", word("dealer.confirm")), plain("result_stands", word("desk.stands")), plain("hold_result", word("desk.hold")), plain("void_coup", word("desk.void")),
+    plain("burn_card", word("desk.burn")), plain("carry_card", word("desk.carry")), plain("free_hand", word("banner.free")));
   return [
-    make("h3", "", `Coup ${coup}`), box,
-    act({ table, name: "correct_card", label: "Correct card", inputs: [slotBox, rankBox, suitBox], fields: () => ({ coup, slot: slot(), card: rank() + suit(), ...reason() }) }),
-    act({ table, name: "move_card", label: "Move card", inputs: [fromBox, toBox], fields: () => ({ coup, source: from(), target: to(), ...reason() }) }),
-    row, act({ table, name: "undo_last", label: "Undo the last order", fields: reason }),
+    make("h3", "", `${word("coup")} ${coup}`), box,
+    act({ table, name: "correct_card", label: word("desk.correct"), inputs: [slotBox, rankBox, suitBox], fields: () => ({ coup, slot: slot(), card: rank() + suit(), ...reason() }) }),
+    act({ table, name: "move_card", label: word("desk.move"), inputs: [fromBox, toBox], fields: () => ({ coup, source: from(), target: to(), ...reason() }) }),
+    row, act({ table, name: "undo_last", label: word("desk.undo"), fields: reason }),
   ];
 }
 
@@ -107,5 +108,5 @@ function shoeActions(table, me) {
   if (!can(me, "inspector")) return [];
   const input = make("input");
   Object.assign(input, { required: true, maxLength: 64, pattern: "[A-Za-z0-9._\\-]+" });
-  return [make("h3", "", "Shoe"), act({ table, name: "new_shoe", label: "New shoe", inputs: [labelled("Shoe ID", input)], fields: () => ({ shoe: input.value }) })];
+  return [make("h3", "", word("shoe")), act({ table, name: "new_shoe", label: word("desk.new_shoe"), inputs: [labelled("Shoe ID", input)], fields: () => ({ shoe: input.value }) })];
 }

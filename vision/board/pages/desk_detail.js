@@ -4,7 +4,7 @@ import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { REMEDIES } from "/desk_actions.js";
-import { faultName } from "/words.js";
+import { faultName, word } from "/words.js";
 
 export const slotName = (slot) => slot ? slot[0] + slot.slice(1).toLowerCase().replace("_", " ") : "–";
 
@@ -25,24 +25,26 @@ function facts(rows) {
   return list;
 }
 
+const stateName = (state) => word(`state.${state}`);
 const percent = (share) => typeof share === "number" ? `${(100 * share).toFixed(share > 0.999 ? 3 : 1)} %` : null;
 
 export function alertFacts(name, table, alert) {
-  const severity = make("span", `severity ${alert.severity}`, alert.severity);
-  const where = `${titleOf(table, name)} · shoe ${alert.shoe} · coup ${alert.coup} · ${faultName(alert.code)} · ${alert.id}`;
+  const severity = make("span", `severity ${alert.severity}`, word(`severity.${alert.severity}`));
+  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${faultName(alert.code)} · ${alert.id}`;
   return [
     severity, make("p", "title", alert.text), make("p", "where", where),
     facts([
-      ["State", alert.state], ["Raised", clockTime(alert.raised_at)],
-      ["Acknowledged by", alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
-      ["Expected", (alert.expected ?? []).map(slotName).join(" or ") || "no card"], ["Observed", alert.observed ? slotName(alert.observed) : null],
-      ["Card", alert.card ? faces([alert.card]) : null], ["Confidence", percent(alert.confidence)],
-      ["Second best", alert.second ? faces([alert.second]) : null],
+      [word("desk.state"), stateName(alert.state)], [word("desk.raised"), clockTime(alert.raised_at)],
+      [word("desk.acknowledged_by"), alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
+      [word("desk.expected"), (alert.expected ?? []).map(slotName).join(" / ") || word("desk.no_card")], [word("desk.observed"), alert.observed ? slotName(alert.observed) : null],
+      [word("desk.card"), alert.card ? faces([alert.card]) : null], [word("desk.confidence"), percent(alert.confidence)],
+      [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString() }) : null],
+      [word("desk.second"), alert.second ? faces([alert.second]) : null],
       ["Face", alert.exposed === null || alert.exposed === undefined ? null : alert.exposed ? "exposed" : "face down"],
       ["Check card", alert.check_card ? "no fault under the second-best reading" : null],
       ["Put right in time", alert.in_time === null ? null : alert.in_time ? "yes" : "no"],
-      ["Remedy", alert.remedy ? `${alert.remedy}: ${REMEDIES[alert.remedy] ?? ""}` : null],
-      ["Last change by", alert.by ? `${alert.by} (${alert.role ?? ""})` : null], ["Comment", alert.reason],
+      [word("desk.remedy"), alert.remedy ? `${alert.remedy}: ${REMEDIES[alert.remedy] ?? ""}` : null],
+      [word("desk.changed_by"), alert.by ? `${alert.by} (${alert.role ?? ""})` : null], [word("desk.comment"), alert.reason],
     ]),
     pictures(name, alert.evidence ?? []),
   ];

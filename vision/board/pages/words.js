@@ -2,6 +2,7 @@
 
 const FALLBACK = "en";
 let words = {};
+let english = {};
 let asked = "";
 let known = "";
 
@@ -17,7 +18,8 @@ async function fetched(language) {
 export async function speak(language) {
   if (asked === language) return;
   asked = language;
-  words = { ...(await fetched(FALLBACK)), ...(language === FALLBACK ? {} : await fetched(language)) };
+  english = await fetched(FALLBACK);
+  words = { ...english, ...(language === FALLBACK ? {} : await fetched(language)) };
   document.documentElement.lang = known = language;
   for (const node of document.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
 }
@@ -26,7 +28,7 @@ export async function speak(language) {
 export const spoken = () => known;
 
 // The name of a fault in the language of the page; people never see its code.
-export const faultName = (code) => words[`fault.${code}`] ?? "";
+export const faultName = (code, language = "") => (language === FALLBACK ? english : words)[`fault.${code}`] ?? "";
 export const faultNames = () => Object.entries(words).filter(([key]) => key.startsWith("fault.")).map(([key, name]) => [key.slice(6), name]);
 
 export function word(key, values = {}) {

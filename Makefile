@@ -68,13 +68,14 @@ lock: $(VENV)/dev.done
 audit: $(VENV)/dev.done
 	$(BIN)/python -m tests.audit_dependencies
 
-# Before a release, with the network: wheels of every dependency for both processors, the citation, the Containerfile.
+# Before a release, with the network: wheels of every dependency for both processors, the citation, spelling, the Containerfile.
 outside: $(VENV)/dev.done
 	for machine in x86_64 aarch64; do \
 		$(BIN)/uv pip compile pyproject.toml --extra floor --python-version 3.11 --only-binary :all: --quiet \
 			--python-platform $$machine-manylinux_2_28 -o /dev/null >/dev/null || exit 1; \
 	done
 	$(BIN)/uv tool run cffconvert --validate
+	$(BIN)/uv tool run codespell README.md CONTRIBUTING.md deploy vision
 	npx --yes dockerfilelint@1.8.0 deploy/Containerfile
 
 clean:

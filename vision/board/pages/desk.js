@@ -6,7 +6,7 @@ import { alertFacts, tableFacts } from "/desk_detail.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { faultName, speak, wanted, word } from "/words.js";
+import { faultName, speak, spoken, wanted, word } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
 const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
@@ -25,6 +25,12 @@ function age(iso) {
 }
 
 function render() {
+  const [any] = live.tables.values();
+  const language = wanted || any?.house.language || "en";
+  if (language !== spoken()) {
+    speak(language).then(() => live.plan());
+    return;
+  }
   const offline = live.trouble("")?.[0];
   const linkLost = ["trouble.page", "trouble.broker", "trouble.connecting"].includes(offline);
   document.body.classList.toggle("stale", linkLost);
@@ -84,7 +90,7 @@ function renderTables() {
     box.setAttribute("aria-pressed", row.chosen);
     box.append(make("b", "", row.title), make("span", "state", row.trouble ? word("stale") : word("live")));
     if (row.trouble) box.append(make("small", "", word(...row.trouble)));
-    box.append(make("small", "", `Shoe ${row.shoe} · coup ${row.coup} · ${row.state}`), make("small", "", row.health));
+    box.append(make("small", "", `${word("shoe")} ${row.shoe} · ${word("coup")} ${row.coup} · ${row.state}`), make("small", "", row.health));
     if (row.open) box.append(make("span", "count", `${row.open} open alert${row.open > 1 ? "s" : ""}`));
     box.addEventListener("click", () => choose(row.name, ""));
     return box;

@@ -174,7 +174,7 @@ SEEN = (
         (CoupSeen(5, 2, SEEN[:1], sure=False), "coup 2: P1:9c not sure"),
         (
             CoupSeen(5, 2, SEEN[2:], (Allegation("SWITCH", 5, 100.0),), doubt="Unseen."),
-            "coup 2: out SWITCH Unseen.",
+            "coup 2: out Card changed Unseen.",
         ),
         (CutCardOut(5), "cut card out"),
         (Noticed(5, "LIGHT"), "LIGHT"),

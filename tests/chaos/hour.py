@@ -93,8 +93,9 @@ def begun(demo: subprocess.Popen[str]) -> tuple[str, int, Path]:
 
 def drain(process: subprocess.Popen[str]) -> None:
     """Read what a program prints, so that it never waits for us."""
-    for _ in process.stdout or ():
-        pass
+    with suppress(ValueError):  # closed at the end
+        for _ in process.stdout or ():
+            pass
 
 
 def coups_of(archive: Path) -> int:

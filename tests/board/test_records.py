@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -15,11 +16,14 @@ from tests.browser.voice import Reader, table_config, wait_for
 from tests.mqtt.mqtt_tools import free_port
 from vision.access.users import load_users, save_users
 from vision.board.desk import pages, records
+from vision.board.desk.commands import Listener, Order
 from vision.board.host import boards as boards_app
 from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import save_password
 from vision.game.commands import SignIn
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.record.facts import Fact
+from vision.wire.commands import TOO_MANY
 
 PICTURE = "evidence/s1-1-P1-deadbeef"
 
@@ -141,3 +145,56 @@ def test_fact_about_who_is_no_user_any_more_names_them_in_words(
             wait_for(lambda: hall.recorded("picture_seen"))
     seen = hall.recorded("picture_seen")[0]
     assert (seen.by, seen.detail) == ("", "Cy (surveillance, no user any more)")
+
+
+class Line:
+    """The orders of a desk, and the feed of one table, with nobody behind them."""
+
+    tables = ("7",)
+    connected = True
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.hear: Listener = lambda _ref, _answer: None
+
+    def listen(self, hear: Listener) -> None:
+        """Take who hears the answers."""
+        self.hear = hear
+
+    def silent_s(self, _table: str) -> float:
+        """Say that the table speaks."""
+        return 0.0
+
+    def send(self, order: Order) -> None:
+        """Keep what was sent."""
+        self.sent.append(order.ref)
+
+
+def test_table_is_sent_no_more_than_it_takes_and_the_rest_in_order(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is refused because too much waits is sent again soon, and is nobody's fault."""
+    monkeypatch.setattr(records, "RETRY_S", 0.3)
+    monkeypatch.setattr(records, "LOOK_S", 0.02)
+    line = Line()
+    kept = records.Records(cast(Any, line), cast(Any, line), None)
+    for number in range(3 * records.AT_ONCE):
+        kept.fact(Fact.ACCEPTANCE_SET, detail=str(number))
+    assert len(line.sent) == records.AT_ONCE
+    busy, *others = list(line.sent)
+    line.hear(busy, {"accepted": False, "why": TOO_MANY})
+    for ref in others:
+        line.hear(ref, {"accepted": True})
+    assert kept.waiting == 2 * records.AT_ONCE + 1
+    kept.start()
+    heard = {busy, *others}
+    while len(heard) < 3 * records.AT_ONCE:
+        wait_for(lambda: {*line.sent} - heard)
+        for ref in {*line.sent} - heard:
+            heard.add(ref)
+            line.hear(ref, {"accepted": True})
+    wait_for(lambda: line.sent.count(busy) > 1)
+    line.hear(busy, {"accepted": True})
+    assert kept.waiting == 0
+    kept.stop()
+    assert "refused" not in caplog.text

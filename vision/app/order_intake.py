@@ -20,7 +20,7 @@ from vision.game.events import Event
 from vision.mqtt.publisher import OrderRequest, Publisher
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded, Register
-from vision.wire.commands import REPLAY, RefusedError, order_fields
+from vision.wire.commands import REPLAY, TOO_MANY, RefusedError, order_fields
 
 # Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
 # floods hold up the pictures, fewer delays honest orders.
@@ -37,8 +37,6 @@ POLL_S = 0.2
 log = logging.getLogger(__name__)
 
 NOBODY = ""  # the key of what none signed
-
-TOO_MANY = "too many orders wait to be carried out; give it again later"
 
 Refuse = Callable[[OrderRequest, RefusedError], None]
 Serve = Callable[[bytes], None]

@@ -41,6 +41,8 @@ HOUSE_INPUTS: tuple[type[Event], ...] = (BetsClosed, ShoeEnded, ResultEntered)
 # Inputs to which the rules give no reply; whoever writes them to the log answers.
 UNANSWERED: tuple[type[Event], ...] = (*HOUSE_INPUTS, Recorded)
 RECORD = "record"  # the order by which a desk reports a fact
+# Why an order was refused that is good, and is sent again unchanged.
+TOO_MANY = "too many orders wait to be carried out; give it again later"
 
 # What may stand after `cmd/`: every order, and what the house says of itself.
 COMMANDS: dict[str, type[Event]] = {

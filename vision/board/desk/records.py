@@ -20,7 +20,7 @@ from vision.board.desk.commands import Order, Orders
 from vision.board.feed import Feed
 from vision.errors import OutsideError
 from vision.record.facts import Fact
-from vision.wire.commands import RECORD, TEXT_LIMIT, RefusedError
+from vision.wire.commands import RECORD, TEXT_LIMIT, TOO_MANY, RefusedError
 
 # Records that wait, of all tables: about 40 MB. Beyond it nobody is let in until a table answers.
 # A house with sixty tables off for a day comes to a tenth of it.
@@ -29,7 +29,8 @@ LIMIT = 100_000
 # And before one that was refused is: a clock or a users file must be put right by somebody first.
 RETRY_S = 5.0
 REFUSED_RETRY_S = 60.0
-# Records sent at once: a reader takes a few orders a frame.
+# Records of a table that are out at once, sent and not answered: what a reader lets wait under one
+# key. More would be refused, and fewer take longer after a day without the reader.
 AT_ONCE = 20
 # Records of a table looked at for what is due; those refused stand behind the others.
 LOOKED_AT = 1000
@@ -50,6 +51,7 @@ class Records:
         self._path = path
         self._store = _opened(path)
         self._due_s: dict[str, float] = {}
+        self._out: set[str] = set()  # sent, and not answered
         self._refused: dict[str, int] = {}
         self._mutex = threading.RLock()
         self._closing = threading.Event()
@@ -89,8 +91,8 @@ class Records:
             raise OutsideError(
                 f"{self._path}: {error}; check the permissions and the free space of that folder"
             ) from error
-        for order in orders:
-            self._send(order)
+        for one in tables:
+            self._send_due(one)
 
     def fact(self, kind: Fact, *, table: str = "", **fields: str) -> None:
         """Keep a fact for a table, or for all: subject, detail, by, role. OutsideError."""
@@ -128,35 +130,38 @@ class Records:
             try:
                 for look in self._watched:
                     look()
-                self._send_due()
+                # A table that is silent would not answer either.
+                for table in self._feed.tables if self._feed.connected else ():
+                    if self._feed.silent_s(table) < RETRY_S:
+                        self._send_due(table)
             except Exception:  # whatever it is, the next look may be good
                 log.exception("records could not be sent; retrying")
 
-    def _send_due(self) -> None:
-        # A table that is silent would not answer either.
-        awake = [t for t in self._feed.tables if self._feed.silent_s(t) < RETRY_S]
-        for table in awake if self._feed.connected else ():
-            for order in self._first(table):
-                self._send(order)
+    def _send_due(self, table: str) -> None:
+        """Send what is due to a table, the oldest first, and no more than it takes at once."""
+        for order in self._claimed(table):
+            try:
+                self._orders.send(order)
+            except RefusedError as error:
+                self._note_refusal(order.ref, str(error))
 
-    def _first(self, table: str) -> list[Order]:
+    def _claimed(self, table: str) -> list[Order]:
+        """Return what is due, which is due to nobody else until it was not answered for a while."""
         now_s = time.monotonic()
         with self._mutex:
             found = self._store.execute(
                 "SELECT ref, name, fields FROM record WHERE tbl = ? ORDER BY rowid LIMIT ?",
                 (table, LOOKED_AT),
             ).fetchall()
-        due = [row for row in found if self._due_s.get(row[0], 0.0) <= now_s]
-        return [Order(table, name, json.loads(text), ref) for ref, name, text in due[:AT_ONCE]]
-
-    def _send(self, order: Order) -> None:
-        self._due_s.setdefault(order.ref, time.monotonic() + RETRY_S)
-        if self._due_s[order.ref] <= time.monotonic():
-            self._due_s[order.ref] = time.monotonic() + RETRY_S
-        try:
-            self._orders.send(order)
-        except RefusedError as error:
-            self._note_refusal(order.ref, str(error))
+            due = [row for row in found if self._due_s.get(row[0], 0.0) <= now_s]
+            out = sum(row[0] in self._out and self._due_s[row[0]] > now_s for row in found)
+            orders = [
+                Order(table, name, json.loads(text), ref)
+                for ref, name, text in due[: max(AT_ONCE - out, 0)]
+            ]
+            self._due_s.update((order.ref, now_s + RETRY_S) for order in orders)
+            self._out.update(order.ref for order in orders)
+        return orders
 
     def _hear(self, ref: str, answer: Mapping[str, Any]) -> None:
         if ref not in self._due_s:
@@ -166,11 +171,15 @@ class Records:
             return
         with self._mutex, self._store:
             self._store.execute("DELETE FROM record WHERE ref = ?", (ref,))
+            self._out.discard(ref)
         self._due_s.pop(ref, None)
         self._refused.pop(ref, None)
 
     def _note_refusal(self, ref: str, why: str) -> None:
         """Log the first, second, fourth, eighth refusal of a record, and keep it for later."""
+        self._out.discard(ref)
+        if why == TOO_MANY:
+            return
         self._due_s[ref] = time.monotonic() + REFUSED_RETRY_S
         self._refused[ref] = times = self._refused.get(ref, 0) + 1
         self._put_last(ref, why)

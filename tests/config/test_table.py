@@ -87,15 +87,18 @@ def test_load_faulty_file_names_file_key_and_cure(
     assert "pydantic" not in message
 
 
-def test_load_missing_section_says_what_it_holds(tmp_path: Path) -> None:
-    """A file without a section is told which keys the section needs."""
+@pytest.mark.parametrize("view", ["", "[view]\ntable_mm = [[0, 0], [9, 0], [9, 9], [0, 9]]\n"])
+def test_load_missing_view_names_the_command_that_measures_it(tmp_path: Path, view: str) -> None:
+    """Nobody is told to type camera and view: one command adds and measures them."""
     path = tmp_path / "table.toml"
-    path.write_text('site = "a"\ntable = "1"\n', encoding="utf-8")
+    path.write_text(f'site = "a"\ntable = "1"\n{view}', encoding="utf-8")
     with pytest.raises(ConfigurationError) as caught:
         load(path)
     lines = str(caught.value).splitlines()
-    assert any("add [camera] with source" in line for line in lines)
-    assert any("add [view] with image_px, table_mm, slots_mm, mouth_mm" in line for line in lines)
+    assert any(line.startswith(f"{path}: camera: missing;") for line in lines)
+    assert all(
+        line.endswith(f"the set-up page adds it: shoe-reader setup {path}") for line in lines
+    )
 
 
 def test_load_all_faults_are_reported_at_once(tmp_path: Path) -> None:

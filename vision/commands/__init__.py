@@ -18,6 +18,7 @@ Run = Callable[[Namespace], int]
 
 COMMANDS = {
     "demo": "run everything on this machine: the film of a shoe, the reader, a broker and a board",
+    "setup": "set a table up in the browser: camera, light, areas, check, first coup",
     "run": "watch a table and publish results: camera, stream, video file or folder of pictures",
     "read": "read the cards in photographs",
     "check": "check that a table is ready: settings, models, camera, log, broker, clock",

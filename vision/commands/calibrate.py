@@ -68,7 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--from-play",
         metavar="S",
-        help="propose everything from the first hands dealt in this source",
+        nargs="?",
+        const="",
+        help="propose everything from the first hands dealt in this source (none named: before "
+        "the table's camera)",
     )
     add("--minutes", type=number(0.2), default=5.0, metavar="M", help="how long to watch (5)")
     add("--place", action="append", default=[], type=place, metavar="NAME=X,Y[,DEG]",

@@ -9,6 +9,7 @@ import argparse
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -16,6 +17,7 @@ from vision.access.users import load_users
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import Shot, open_source
 from vision.clock import time_sync
+from vision.config.errors import refuse_template
 from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
 from vision.config.table import TableConfig, load, path_of
@@ -26,6 +28,7 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
 from vision.record.codec import rules_hash
 from vision.secrets import masked, shown
+from vision.sight.quality.gauges import gauges
 from vision.sight.quality.view import blind_reason
 from vision.storage.anchors import load_key
 
@@ -63,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     parts: dict[str, Callable[[TableConfig], Iterator[str]]] = {
         "profile": _profile,
         "models": _models,
+        "view": partial(_view, args.table),
         "camera": _camera,
         "log": _log,
         "evidence": _evidence,
@@ -133,6 +137,11 @@ def _models(config: TableConfig) -> Iterator[str]:
     yield f"{hashes}; the test picture is read, {looks:.0f} such pictures a second"
 
 
+def _view(path: Path, config: TableConfig) -> Iterator[str]:
+    refuse_template(path, template=config.view.template)
+    yield "the areas are in place"
+
+
 def _camera(config: TableConfig) -> Iterator[str]:
     source = shown(config.camera.source)
     shots = open_source(config.camera, speed=0)
@@ -144,6 +153,9 @@ def _camera(config: TableConfig) -> Iterator[str]:
     if reason:
         raise OutsideError(f"{source}: {reason}; improve the light, refocus, or move the camera")
     yield f"{source}: {config.camera.width} x {config.camera.height} px"
+    for gauge in gauges(shot.frame.image, config.view.table_view()):
+        if not gauge.good:
+            yield str(gauge)
 
 
 def _log(config: TableConfig) -> Iterator[str]:

@@ -13,6 +13,7 @@ from vision.camera.source import is_live
 from vision.commands import needs_floor
 from vision.commands.printing.console import Console, LoggedConsole
 from vision.commands.printing.drawn_film import DrawnFilm
+from vision.config.errors import refuse_template
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.counters import MetricsServer
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
     logging_setup.set_up(json_lines=args.json_log, syslog=args.syslog)
     config = load(args.table)
+    refuse_template(args.table, template=config.view.template)
     if args.source is not None:
         config = with_source(config, args.source)
     live = is_live(config.camera.source)

@@ -6,6 +6,7 @@ beside it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -21,10 +22,10 @@ from vision.errors import ConfigurationError
 from vision.files import free_name, replacing, text_of, write_whole
 
 NEW = """\
-# Made by `shoe-reader calibrate`. Every key is explained in deploy/config.md.
+# Made by shoe-reader. Every key is explained in deploy/config.md.
 
 site = "house"
-table = "1"
+table = "{table}"
 """
 
 
@@ -36,7 +37,8 @@ class TableFile:
         self.path = path
         self.is_new = not path.exists()
         try:
-            text = NEW if self.is_new else text_of(path)
+            name = "".join(re.findall(r"[A-Za-z0-9_-]", path.stem))[:64] or "1"
+            text = NEW.format(table=name) if self.is_new else text_of(path)
             self._text = tomlkit.parse(text)
         except (OSError, TOMLKitError) as error:
             raise ConfigurationError(

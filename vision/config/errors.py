@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from vision.errors import ConfigurationError
 from vision.secrets import PLACE
 from vision.sight.geometry.plane import Homography, Lens
 
+# Sections that nobody types: the set-up page adds and measures them.
+MEASURED = ("view", "camera")
 # Characters of a faulty value that a message shows.
 SHOWN = 57
 # Square millimetres below which an area counts as empty: the polygon crosses itself or is a line.
@@ -51,15 +54,15 @@ def explain(
     path: Path, error: ValidationError, model: type[BaseModel], page: str = "deploy/config.md"
 ) -> str:
     """Return one line a fault, in the order of the file's model; `page` explains its keys."""
-    return "\n".join(f"{path}: {_line(fault, model, page)}" for fault in error.errors())
+    return "\n".join(f"{path}: {_line(fault, model, path, page)}" for fault in error.errors())
 
 
-def _line(fault: ErrorDetails, model: type[BaseModel], page: str) -> str:
+def _line(fault: ErrorDetails, model: type[BaseModel], path: Path, page: str) -> str:
     key = ".".join(_part(part) for part in fault["loc"]) or "(top level)"
     if fault["type"] == "extra_forbidden":
         return f"{key}: {_unknown(fault['loc'], model)}"
     if fault["type"] == "missing":
-        return f"{key}: {_missing(fault['loc'], model, page)}"
+        return f"{key}: {_missing(fault['loc'], model, path, page)}"
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
     if fault["type"] in {"topic_level", "slots", "password", "profile", "proxy", "ip", "empty"}:
         return f"{key}: {words}"
@@ -86,7 +89,9 @@ def _unknown(loc: tuple[int | str, ...], model: type[BaseModel]) -> str:
     return f"unknown key; {cure}"
 
 
-def _missing(loc: tuple[int | str, ...], model: type[BaseModel], page: str) -> str:
+def _missing(loc: tuple[int | str, ...], model: type[BaseModel], path: Path, page: str) -> str:
+    if loc[0] in MEASURED:
+        return f"missing; the set-up page adds it: shoe-reader setup {path}"
     section = _section(model, loc)
     if section is None:
         return f"missing; add the key (see {page})"
@@ -110,6 +115,15 @@ def _section(model: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseMod
         model = inner[0]
         repeated = field is not None and typing.get_origin(field.annotation) in (tuple, list, dict)
     return model
+
+
+def refuse_template(path: Path, *, template: bool) -> None:
+    """Refuse to read cards where nobody has put the areas into place: ConfigurationError."""
+    if template:
+        raise ConfigurationError(
+            f"{path}: view.template: nobody has put the areas where this table has them; measure "
+            f"them on the set-up page: shoe-reader setup {path}"
+        )
 
 
 def view_faults(

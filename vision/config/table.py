@@ -154,7 +154,7 @@ class ViewSection(Section):
     """Where the table lies in the picture, and where the slots, shoe mouth and discard tray are.
 
     `layout` is the picture of the empty layout taken at the calibration; comparing with it shows
-    whether the camera has moved.
+    whether the camera has moved. As long as it is a `template`, no cards are read.
     """
 
     image_px: tuple[Point, Point, Point, Point]
@@ -165,6 +165,7 @@ class ViewSection(Section):
     card_mm: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = POKER_MM
     lens: LensSection | None = None
     layout: PathText = ""
+    template: bool = False
 
     def plane(self) -> Homography:
         """Return the map between picture (pixels) and table (millimetres)."""
@@ -458,7 +459,7 @@ def load(path: Path) -> TableConfig:
         text = text_of(path)
     except FileNotFoundError:
         raise ConfigurationError(
-            f"{path}: no such file; give the table file, for example deploy/table.example.toml"
+            f"{path}: no such file; shoe-reader setup {path} makes one"
         ) from None
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read as text: {error}") from error

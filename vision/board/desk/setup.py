@@ -40,7 +40,13 @@ NOT_HERE = (
     "shoe-reader calibrate, check and enrol"
 )
 # The commands that a page may run, by name: the words after `shoe-reader`; the table file is last.
-JOBS = {"check": ("check",), "enrol": ("enrol",)}
+JOBS = {
+    "check": ("check",),
+    "enrol": ("enrol",),
+    "sheet": ("calibrate", "--yes", "--source="),
+    "play": ("calibrate", "--yes", "--from-play="),
+    "run": ("run",),
+}
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
 KEPT_LINES = 200
 # Seconds that a command has to end in order before it is killed; it has nothing to save.
@@ -86,6 +92,12 @@ class Editor(Protocol):
     def kept(self) -> bytes:
         """Return the kept picture of the empty layout, JPEG."""
 
+    def gauges(self) -> list[dict[str, Any]]:
+        """Return light, focus and size of a card in the newest live picture."""
+
+    def release(self) -> None:
+        """Close the camera, for a command that opens it."""
+
     def places(self) -> dict[str, Any]:
         """Return the areas in pixels, the size of the picture, and the file that they stand in."""
 
@@ -116,6 +128,7 @@ class SetupPages:
         return [
             Route("/setup/{table}", page),
             Route(f"{start}/picture/{{kind}}", self._guard(self._picture)),
+            Route(f"{start}/gauges", self._guard(self._gauges)),
             Route(f"{start}/places", self._guard(self._places)),
             Route(f"{start}/places", self._guard(self._write, change=True), methods=["POST"]),
             Route(f"{start}/job", self._guard(self._job)),
@@ -158,6 +171,9 @@ class SetupPages:
         kept = {k: at for k, at in self._looked_s.items() if now_s - at < LOOKED_FOR_S}
         self._looked_s = {**kept, key: now_s}
 
+    async def _gauges(self, editor: Editor, _request: Request, _session: Session) -> Response:
+        return JSONResponse(await run_in_threadpool(editor.gauges), headers=NO_STORE)
+
     async def _places(self, editor: Editor, _request: Request, _session: Session) -> Response:
         return JSONResponse(await run_in_threadpool(editor.places), headers=NO_STORE)
 
@@ -190,9 +206,11 @@ class SetupPages:
             return refusal(404, "there is no such command to run")
         await run_in_threadpool(self._fact, Fact.JOB_RUN, table, session, (name, editor.file))
         log.info("%s: %s of %s", session.name, name, editor.file)
+        if name != "stop":
+            await run_in_threadpool(editor.release)
         if name == "stop":
             await run_in_threadpool(job.stop)
-        elif not job.start((*JOBS[name], editor.file)):
+        elif not job.start(name, (*JOBS[name], editor.file)):
             return refusal(409, "a command is running already; stop it first")
         return JSONResponse(job.state(), headers=NO_STORE)
 
@@ -209,15 +227,15 @@ class Job:
     def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._words: tuple[str, ...] = ()
+        self._name = ""
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
 
-    def start(self, words: Sequence[str]) -> bool:
-        """Run a command; False where another one is still running."""
+    def start(self, name: str, words: Sequence[str]) -> bool:
+        """Run a command under a name; False where another one is still running."""
         with self._mutex:
             if self._running:
                 return False
-            self._words, self._lines = tuple(words), deque(maxlen=KEPT_LINES)
+            self._name, self._lines = name, deque(maxlen=KEPT_LINES)
             self._process = subprocess.Popen(  # noqa: S603  # our own program
                 [sys.executable, "-P", "-m", "vision.cli", *words],
                 stdin=subprocess.DEVNULL,
@@ -249,7 +267,7 @@ class Job:
         with self._mutex:
             code = None if self._process is None else self._process.poll()
             return {
-                "name": self._words[0] if self._words else "",
+                "name": self._name,
                 "running": self._running,
                 "code": code,
                 "lines": list(self._lines),
@@ -300,6 +318,19 @@ class Viewfinder:
 
     def picture(self, *, drawn: bool = False) -> bytes:
         """Return the newest picture as JPEG; OutsideError where none comes in time."""
+        covered = self._cover(self.image(drawn=drawn))
+        return cv2.imencode(".jpg", covered, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+
+    def release(self) -> None:
+        """Close the camera, and wait until it is closed."""
+        thread = self._thread
+        with self._news:
+            self._asked_s.clear()
+        if thread is not None:
+            thread.join(PICTURE_S)
+
+    def image(self, *, drawn: bool = False) -> Image:
+        """Return the newest picture; OutsideError where none comes in time."""
         with self._news:
             self._asked_s[drawn] = time.monotonic()
             if self._thread is None:
@@ -314,8 +345,7 @@ class Viewfinder:
                 f"{shown(self._camera.source)}: {complaint}; a camera on a cable serves one "
                 "program at a time: stop the reader, or use the calibration picture"
             )
-        covered = self._cover(image)
-        return cv2.imencode(".jpg", covered, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+        return image
 
     def _is_new(self, *, drawn: bool) -> bool:
         return time.monotonic() - self._taken_s.get(drawn, -math.inf) < NEW_S

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,16 +17,17 @@ import numpy as np
 
 from vision.board.desk.setup import Viewfinder, Written
 from vision.config.editor import TableFile
-from vision.config.table import TableConfig, load
+from vision.config.table import TableConfig, ViewSection, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import open_picture
 from vision.sight.geometry.frame import Frame, Image, Points
-from vision.sight.geometry.plane import TableView, polygon
+from vision.sight.geometry.plane import Homography, TableView, polygon
+from vision.sight.quality.gauges import gauges
 
 MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs 4 to 12
 # A place may reach out of the picture, but not so far that it is a slip.
 OUTSIDE = 0.5
-
+LAYOUT = "LAYOUT"  # what a page calls the corners of a template
 
 # Gives what draws on the frames of a table, in order of time, what a reader makes of them.
 Draw = Callable[[TableConfig], Callable[[Frame], Image]]
@@ -51,6 +53,15 @@ class TableEditor:
         """Return the same with what the reader makes of it drawn on; OutsideError likewise."""
         return self._viewfinder.picture(drawn=True)
 
+    def gauges(self) -> list[dict[str, Any]]:
+        """Return light, focus and size of a card in the newest picture; OutsideError likewise."""
+        found = gauges(self._viewfinder.image(), load(self._path).view.table_view())
+        return [{**one._asdict(), "good": one.good} for one in found]
+
+    def release(self) -> None:
+        """Close the camera, for a command that opens it."""
+        self._viewfinder.release()
+
     def kept(self) -> bytes:
         """Return the picture of the empty layout that was kept, JPEG; OutsideError without one."""
         layout = load(self._path).view.layout
@@ -62,14 +73,20 @@ class TableEditor:
         return cv2.imencode(".jpg", self._covered(image))[1].tobytes()
 
     def places(self) -> dict[str, Any]:
-        """Return size (width, height), places (name: n x 2 px), and the file they stand in."""
+        """Return size (width, height), places (name: n x 2 px), and the file they stand in.
+
+        As long as nothing is measured, the corners of the template are a place too.
+        """
         config = load(self._path)
         view = config.view.table_view()
         named = {name: view.homography.to_px(area) for name, area in _areas(view).items()}
+        if _is_loose(config.view):
+            named = {LAYOUT: np.asarray(config.view.image_px), **named}
         return {
             "size": [config.camera.width, config.camera.height],
             "places": {name: np.round(area, 1).tolist() for name, area in named.items()},
             "file": self.file,
+            "template": config.view.template,
             "version": self._version(),
         }
 
@@ -90,19 +107,31 @@ class TableEditor:
         if not isinstance(given, dict) or not given:
             raise ConfigurationError("no area was moved; drag one, then save")
         moved = {name: _pixels(name, points, size) for name, points in given.items()}
+        section: dict[str, Any] = {"template": None}
+        if _is_loose(config.view) and LAYOUT in moved:
+            corners = moved.pop(LAYOUT)
+            section["image_px"] = corners.astype(float).round(1).tolist()
+            view = replace(view, homography=Homography.fit(corners, config.view.table_mm))
         strange = moved.keys() - _areas(view).keys()
         if strange:
             raise ConfigurationError(
                 f"this table has no such areas: {sorted(strange)}; load the page again"
             )
         file = TableFile(self._path)
-        file.change("view", _section({n: view.homography.to_mm(a) for n, a in moved.items()}))
+        areas = {n: view.homography.to_mm(area) for n, area in moved.items()}
+        file.change("view", {**section, **_section(areas)})
         kept = str(file.write())
         return Written(kept, before, self._version())
 
     def _covered(self, image: Image) -> Image:
-        """Return a picture with all blacked out that lies beyond the layout: guests, and staff."""
-        hull = cv2.convexHull(load(self._path).view.outline_px()).reshape(-1, 2)
+        """Return a picture with all blacked out that lies beyond the layout: guests, and staff.
+
+        Where the layout lies is not known of a template: all is shown.
+        """
+        view = load(self._path).view
+        if view.template:
+            return image
+        hull = cv2.convexHull(view.outline_px()).reshape(-1, 2)
         mask = np.zeros(image.shape[:2], np.uint8)
         cv2.fillConvexPoly(mask, np.rint(hull).astype(np.int32), 255)
         return cast(Image, cv2.bitwise_and(image, image, mask=mask))
@@ -112,6 +141,11 @@ class TableEditor:
             return hashlib.sha256(self._path.read_bytes()).hexdigest()
         except OSError as error:
             raise OutsideError(f"{self._path}: {error.strerror}") from error
+
+
+def _is_loose(view: ViewSection) -> bool:
+    """Whether the plane is the template's own, so that its corners may be dragged."""
+    return view.template and not view.layout and view.lens is None
 
 
 def _areas(view: TableView) -> dict[str, Points]:

@@ -3,14 +3,30 @@
 import { shape } from "/cards.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const FRAME = "LAYOUT"; // the corners of a template: they carry all other areas along
 const title = (name) => name[0] + name.slice(1).toLowerCase().replace("_", " ");
+
+// The perspective (3 x 3) that takes the unit square to four points.
+function ofSquare([[x0, y0], [x1, y1], [x2, y2], [x3, y3]]) {
+  const [sx, sy] = [x0 - x1 + x2 - x3, y0 - y1 + y2 - y3];
+  const [ax, ay, bx, by] = [x1 - x2, y1 - y2, x3 - x2, y3 - y2];
+  const [g, h] = [sx * by - sy * bx, ax * sy - ay * sx].map((one) => one / (ax * by - ay * bx));
+  return [[x1 - x0 + g * x1, x3 - x0 + h * x3, x0], [y1 - y0 + g * y1, y3 - y0 + h * y3, y0], [g, h, 1]];
+}
+
+const product = (one, two) => one.map((row) => [0, 1, 2].map((i) => row.reduce((sum, value, k) => sum + value * two[k][i], 0)));
+
+// But for a factor, which a perspective does not have.
+function inverse([[a, b, c], [d, e, f], [g, h, i]]) {
+  return [[e * i - f * h, c * h - b * i, b * f - c * e], [f * g - d * i, a * i - c * g, c * d - a * f], [d * h - e * g, b * g - a * h, a * e - b * d]];
+}
 
 export class Places {
   // `saved` has size, places and version as the server sent them; `changed` is called after each change.
   constructor(svg, saved, changed) {
     this.svg = svg;
     this.changed = changed;
-    this.version = saved.version;
+    Object.assign(this, { version: saved.version, template: saved.template, file: saved.file });
     this.was = saved.places;
     this.now = structuredClone(saved.places);
     this.unit = saved.size[0] / 100;
@@ -32,7 +48,8 @@ export class Places {
     area.addEventListener("keydown", (event) => this.key(event, name));
     group.append(area, shape("text", { "font-size": 1.5 * this.unit }, title(name)));
     this.now[name].forEach((_, corner) => {
-      const handle = shape("circle", { r: 0.55 * this.unit });
+      const handle = shape("circle", { r: 0.55 * this.unit, tabindex: 0, role: "button", "aria-label": `${title(name)}, corner ${corner + 1}` });
+      handle.addEventListener("keydown", (event) => this.key(event, name, [corner]));
       handle.addEventListener("pointerdown", (event) => this.drag(event, name, [corner]));
       group.append(handle);
     });
@@ -53,17 +70,32 @@ export class Places {
   }
 
   shift(name, corners, [x, y], from) {
+    const all = structuredClone(this.now);
     for (const corner of corners) this.now[name][corner] = [Math.round(10 * (from[corner][0] + x)) / 10, Math.round(10 * (from[corner][1] + y)) / 10];
     this.draw(name);
+    if (name === FRAME) this.carry(all);
     this.changed();
   }
 
-  key(event, name) {
+  // Take all areas along with the four corners, as the perspective has it.
+  carry(before) {
+    const map = product(ofSquare(this.now[FRAME]), inverse(ofSquare(before[FRAME])));
+    for (const name of Object.keys(this.now)) {
+      if (name === FRAME) continue;
+      this.now[name] = before[name].map(([x, y]) => {
+        const [u, v, w] = map.map((row) => row[0] * x + row[1] * y + row[2]);
+        return [Math.round(10 * u / w) / 10, Math.round(10 * v / w) / 10];
+      });
+      this.draw(name);
+    }
+  }
+
+  key(event, name, corners = this.now[name].keys()) {
     const way = KEYS[event.key];
     if (!way) return;
     event.preventDefault();
     const far = event.shiftKey ? 10 : 1;
-    this.shift(name, this.now[name].keys(), way.map((step) => step * far), structuredClone(this.now[name]));
+    this.shift(name, corners, way.map((step) => step * far), structuredClone(this.now[name]));
   }
 
   drag(event, name, corners) {

@@ -22,6 +22,7 @@ from vision.pictures import decode_picture
 from vision.setup.calibration.solver import PlaneFit, Thing, Vector, fit
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography, Lens
+from vision.sight.quality.gauges import SHARP_SHARE, focus
 
 # The board: the largest of whole squares on both papers; a marker needs a white rim in its square.
 # A sheet printed with other values is not found.
@@ -33,9 +34,6 @@ LINE_MM = 100.0
 # Corners that a picture needs: of 35, enough for a plane although a hand covers most of the sheet.
 # Fewer, and a wrong corner weighs too much.
 LEAST_CORNERS = 8
-# A picture is called blurred where its steepest edge, over two pixels, is less than this share of
-# its whole contrast. Chosen on blurred pictures of the sheet; it only chooses the words.
-SHARP_SHARE = 0.3
 # The page: pixels a millimetre (254 dpi: every edge of the board on a whole one, and clear words),
 # PDF's unit, 1/72 inch, a millimetre; the papers; the white above the board, which no printer
 # reaches; where the line lies below the board.
@@ -148,20 +146,12 @@ def _why(grey: NDArray[np.integer | np.floating], markers: int, corners: int) ->
             f"({LEAST_CORNERS} corners are needed): bring the whole sheet into the picture, take "
             "away what covers it, and see that no lamp shines on it"
         )
-    if _is_blurred(grey):
+    if focus(grey) < SHARP_SHARE:
         return "no marker is seen, and the picture is blurred: focus the lens, keep the sheet still"
     return (
         "no marker is seen: lay the printed sheet flat on the table, face up and wholly in the "
         "picture; a square of it should be 25 pixels or wider"
     )
-
-
-def _is_blurred(grey: NDArray[np.integer | np.floating]) -> bool:
-    """Whether even the steepest edges of a picture take many pixels from dark to bright."""
-    rows = grey.astype(np.int16)
-    steepest = np.percentile(np.abs(rows[:, 2:] - rows[:, :-2]), 99.9)
-    low, high = np.percentile(grey, (0.5, 99.5))
-    return bool(steepest < SHARP_SHARE * (high - low))
 
 
 # A sheet whose corners are further off a flat plane than this, mm (root mean square), has waves, or

@@ -18,6 +18,7 @@ from vision.config.editor import TableFile
 from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
+from vision.game.events import Slot
 from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
     LINE_MM,
@@ -38,7 +39,7 @@ from vision.setup.calibration.places import (
     places_of,
     view_section,
 )
-from vision.sight.geometry.frame import Image
+from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
 
@@ -113,7 +114,9 @@ class Calibration:
             self._report(line)
         view = self._view(found, proposed)
         self._judge(found, view)
-        unsure = {} if proposed is None else proposed.unsure
+        unsure = {} if proposed is None else dict(proposed.unsure)
+        if proposed is not None and "MOUTH" not in proposed.known:
+            unsure["MOUTH"] = np.inf
         marks = self._request.marks
         return Calibrated(view, found, {n: mm for n, mm in unsure.items() if n not in marks})
 
@@ -126,9 +129,12 @@ class Calibration:
         )
         self._report(f"picture: {path} shows it all drawn: look at it")
         for name, unsure in calibrated.unsure.items():
+            known = (
+                f"known to {unsure:.0f} mm only (1 sigma)" if np.isfinite(unsure) else "not seen"
+            )
             self._report(
-                f"{name}: known to {unsure:.0f} mm only (1 sigma): drag it to its place on the "
-                "set-up page before cards are read, or give --place"
+                f"{name}: {known}: drag it to its place on the set-up page before cards are read, "
+                "or give --place"
             )
 
     def write(self, calibrated: Calibrated, target: Path) -> None:
@@ -137,6 +143,10 @@ class Calibration:
         height, width = found.picture.shape[:2]
         section = view_section(calibrated.view, (width, height))
         section["layout"] = self._write_layout(found, target)
+        if self._request.play is not None:
+            section["template"] = bool(calibrated.unsure) or None
+        elif len(self._request.marks) > len(Slot):
+            section["template"] = None
         # A file that names no source yet gets the one that was calibrated.
         named = "source" in self._file.section("camera")
         source = {} if named else {"source": self._camera.source}
@@ -155,12 +165,12 @@ class Calibration:
             request.source is not None,
             bool(request.points),
         ]
-        if sum(ways) > 1 or not (any(ways) or request.play):
+        if sum(ways) > 1 or not (any(ways) or request.play is not None):
             raise ConfigurationError(
                 "calibrate: give one of these to find the plane from: pictures of the sheet, "
                 "--source, --points, or --from-play alone"
             )
-        if not request.play:
+        if request.play is None:
             return self._plane(), None
         found = self._plane() if any(ways) else None
         plane = None if found is None else found.plane
@@ -207,10 +217,15 @@ class Calibration:
             plane = fresh(plane, (width, height))
         marks = marked(self._request.marks, plane, self._card_mm())
         if proposed is not None:
-            places = from_marks({**proposed.known, **marks})
+            kept = {} if self._old is None else {"MOUTH": self._old_mouth(self._old, plane)}
+            places = from_marks({**kept, **proposed.known, **marks})
         else:
             places = from_marks(marks) if places is None else places | marks
         return places.view(plane, self._card_mm())
+
+    def _old_mouth(self, old: ViewSection, plane: Homography) -> Points:
+        """Return the mouth of the table file where it was in the picture, in mm of a new plane."""
+        return plane.to_mm(old.plane().to_px(old.mouth_mm))
 
     def _in_old_frame(self, found: FoundPlane, old: ViewSection) -> Homography:
         plane, apart = aligned(found.plane, old, self._shift(found.layout, old))
@@ -295,7 +310,7 @@ class Calibration:
 
     def _camera_at(self, source: str) -> CameraSection:
         """Return the settings of the table's camera for another source."""
-        return self._camera.model_copy(update={"source": source})
+        return self._camera.model_copy(update={"source": source} if source else {})
 
 
 def _write_picture(path: Path, image: Image) -> None:

@@ -16,13 +16,27 @@ from vision.errors import ConfigurationError
 from vision.game.events import Slot
 from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
 from vision.sight.geometry.frame import Points
-from vision.sight.geometry.plane import Homography, Pose, TableView, card_rectangle
+from vision.sight.geometry.plane import POKER_MM, Homography, Pose, TableView, card_rectangle
 from vision.sight.quality.camera_position import CameraShift
 
 # A slot is larger than a card by this on every side, mm: dealers lay cards down that exactly.
 ROOM_MM = 8.0
 # Size of a marked mouth and discard, mm: the width of a shoe's opening, a pile of cards.
 MOUTH_MM, DISCARD_MM = (120.0, 120.0), (150.0, 150.0)
+# The usual layout, for a table that nobody has measured yet: its size and the middles of its
+# areas, mm. A person drags it into place; another one would only be dragged further.
+TEMPLATE_MM = (1200.0, 700.0)
+TEMPLATE = {
+    "PUNTO_1": (345.0, 340.0),
+    "PUNTO_2": (445.0, 340.0),
+    "PUNTO_3": (395.0, 460.0),
+    "BANCO_1": (745.0, 340.0),
+    "BANCO_2": (845.0, 340.0),
+    "BANCO_3": (795.0, 460.0),
+    "MOUTH": (1080.0, 140.0),
+    "DISCARD": (110.0, 140.0),
+}
+TEMPLATE_SHARE = 0.85  # of the picture that the template takes up, so that its corners can be seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +125,18 @@ def from_marks(marks: Mapping[str, Points]) -> MarkedPlaces:
         )
     slots = {slot: marks[slot.name] for slot in Slot}
     return MarkedPlaces(slots, marks["MOUTH"], marks.get("DISCARD"))
+
+
+def template(size: Size) -> dict[str, Any]:
+    """Return the view of a table that nobody has measured yet, for pictures of a size (px)."""
+    table = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * TEMPLATE_MM
+    scale = TEMPLATE_SHARE * float((np.array(size) / TEMPLATE_MM).min())
+    pixels = np.round((table - np.array(TEMPLATE_MM) / 2) * scale + np.array(size) / 2)
+    plane = Homography.fit(pixels, table)
+    middles = {name: tuple(plane.to_px(middle).tolist()) for name, middle in TEMPLATE.items()}
+    view = from_marks(marked(middles, plane, POKER_MM)).view(plane, POKER_MM)
+    corners = {"image_px": pixels.tolist(), "table_mm": table.tolist()}
+    return {"template": True, **view_section(view, size), **corners}
 
 
 def with_room(card_mm: tuple[float, float]) -> tuple[float, float]:

@@ -1,0 +1,269 @@
+"""Walk the installer's way from an empty folder to the first coup, and take its pictures.
+
+`python -m tests.browser.first_hour [OUT] [--program P]`: a drawn film is the camera; on it the
+printed sheet is moved to ten positions. The film of the demo takes its place before the first coup. P is the `shoe-reader` of the
+environment to be tried. Minutes of each step are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+from tests.browser.conftest import CHROMIUM
+from tests.browser.screens import ROOT
+from tests.setup.calibration.sheets import PAPER_MM, printed
+from vision.config.table import load
+from vision.sight.geometry.plane import Homography, Pose, card_rectangle
+
+OUT = ROOT / "deploy" / "img"
+FILM = ROOT / "datasets" / "dealing" / "ready"
+# Where the sheet lies, mm and degrees; each for so many frames, and then the table is empty.
+PLACES = [(x, y, 25 * i) for i, (x, y) in enumerate(
+    (x, y) for y in (210, 440) for x in (240, 420, 600, 780, 960))]  # fmt: skip
+LIES, LIFTED = 12, 3
+SIZE = {"width": 1600, "height": 960}
+WAIT_MS = 400_000  # for a command on a busy machine
+MOST_PX = 1200  # width of a picture
+QUALITY = 72  # of the JPEGs: print and letters stay sharp
+
+
+def film(path: Path) -> Any:
+    """Write a film of the sheet at ten places of an empty table; return the empty table."""
+    plane = load(FILM / "table.toml").view.plane()
+    with av.open(str(FILM / "deal.mp4")) as dealt:
+        empty = next(dealt.decode(video=0)).to_ndarray(format="bgr24")
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("libx264", rate=15, options={"crf": "20", "preset": "veryfast"})
+        stream.width, stream.height = empty.shape[1::-1]
+        for place in PLACES:
+            for image in (*[_with_sheet(empty, plane, place)] * LIES, *[empty] * LIFTED):
+                out.mux(stream.encode(av.VideoFrame.from_ndarray(image, "bgr24")))
+        out.mux(stream.encode())
+    return empty
+
+
+def _with_sheet(image: Any, plane: Homography, place: tuple[float, float, float]) -> Any:
+    sheet = printed()
+    x, y, degrees = place
+    corners = plane.to_px(card_rectangle(Pose(x, y, degrees), PAPER_MM))
+    height, width = sheet.shape[:2]
+    flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    matrix = cv2.getPerspectiveTransform(flat, corners)
+    size = image.shape[1::-1]
+    mask = cv2.warpPerspective(np.full_like(sheet, 255), matrix, size, flags=cv2.INTER_AREA)
+    paper = cv2.warpPerspective(sheet, matrix, size, flags=cv2.INTER_AREA)
+    return np.where(mask > 127, paper, image)
+
+
+# --- the walk ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Walk:
+    """A new user's folder, program and browser; minutes of each step."""
+
+    folder: Path
+    out: Path
+    program: list[str]
+    browser: Any
+    minutes: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Take the minutes of a step."""
+        began_s = time.monotonic()
+        yield
+        self.minutes[name] = (time.monotonic() - began_s) / 60
+        print(f"{self.minutes[name]:5.1f} min  {name}", flush=True)
+
+    def ask(self, *words: str) -> str:
+        """Run a command to its end; return it as a terminal shows it."""
+        done = subprocess.run(
+            [*self.program, *words], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        return f"$ shoe-reader {' '.join(words)}\n{done.stdout}{done.stderr}"
+
+    def terminal(self, name: str, text: str) -> None:
+        """Take a picture of what a terminal shows."""
+        page = self.browser.new_page(viewport={"width": 1060, "height": 400})
+        page.set_content(
+            "<pre style='margin:0;padding:14px;background:#101418;color:#e8ece8;white-space:"
+            "pre-wrap;font:15px/1.4 DejaVu Sans Mono,monospace'></pre>"
+        )
+        page.eval_on_selector("pre", "(pre, text) => { pre.textContent = text }", text.strip())
+        self.save(page.locator("pre"), name)
+        page.close()
+
+    def save(self, what: Any, name: str) -> None:
+        """Take a picture of a page or a part of it."""
+        shot = np.frombuffer(what.screenshot(), np.uint8)
+        image = cv2.imdecode(shot, cv2.IMREAD_COLOR)
+        size = min(1.0, MOST_PX / image.shape[1])
+        small = cv2.resize(image, None, fx=size, fy=size, interpolation=cv2.INTER_AREA)
+        path = self.out / f"{name}.jpg"
+        cv2.imwrite(str(path), small, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+
+
+def walk(trip: Walk) -> None:
+    """Go all steps that need no screwdriver, in their order."""
+    camera = trip.folder / "camera.mp4"
+    image = film(camera)
+    small = cv2.resize(image, None, fx=size, fy=size, interpolation=cv2.INTER_AREA)
+        path = self.out / f"{name}.jpg"
+        cv2.imwrite(str(path), small, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+
+
+def walk(trip: Walk) -> None:
+    """Go all steps that need no screwdriver, in their order."""
+    camera = trip.folder / "camera.mp4"
+    film(camera)
+    with av.open(str(camera)) as seen:
+        image = next(seen.decode(video=0)).to_ndarray(format="bgr24")
+    small = cv2.resize(image, (960, 540), interpolation=cv2.INTER_AREA)
+    cv2.imwrite(str(trip.out / "step-1.jpg"), small, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    trip.terminal("step-2", trip.ask("--version") + trip.ask("check", "7.toml"))
+    with trip.step("3 demo"):
+        last = trip.ask("demo", "--fast").strip().splitlines()[-1]
+    print(last)
+    setup = [*trip.program, "setup", "7.toml", "--source", "camera.mp4", "--http-port", "0"]
+    with ExitStack() as closing:
+        with trip.step("4 table file"):
+            process = subprocess.Popen(setup, cwd=trip.folder, stdout=subprocess.PIPE, text=True)
+            closing.callback(process.wait)
+            closing.callback(process.send_signal, signal.SIGINT)
+            assert process.stdout is not None
+            lines = [next(process.stdout) for _ in range(4)]
+        words = ["shoe-reader", *setup[len(trip.program) : -2]]
+        trip.terminal("step-4", f"$ {' '.join(words)}\n{''.join(lines)}")
+        page = trip.browser.new_page(viewport=SIZE)
+        _page(trip, page, lines[1].split()[-1], lines[2].split()[-1])
+        _house(trip)
+
+
+def _page(trip: Walk, page: Any, url: str, password: str) -> None:
+    with trip.step("5 light and focus"):
+        page.goto(f"{url.split('setup', maxsplit=1)[0]}login?next=/{url.split('/', 3)[3]}")
+        page.fill("#name", "engineer")
+        page.fill("#password", password)
+        page.click("#enter")
+        _says(page, "next", "Next: Measure")
+    trip.save(page, "step-5")
+    with trip.step("6 measure the table"):
+        _press(page, "sheet")
+        page.wait_for_selector("#measured li >> nth=5", timeout=WAIT_MS)
+        page.wait_for_timeout(500)
+        trip.save(page.locator(".runs"), "step-6")
+        _ended(page)
+        print(page.inner_text("#measured"))
+    with trip.step("7 areas"):
+        _drag_all(page)
+        page.wait_for_selector("#picture:not(.none)")
+        page.wait_for_timeout(1500)
+        trip.save(page, "step-7")
+        page.click("#save")
+        _says(page, "said", "Saved")
+    shutil.copy(FILM / "deal.mp4", trip.folder / "camera.mp4")
+    with trip.step("8 check and first coup"):
+        _press(page, "check")
+        _ended(page)
+        print(page.inner_text("#check"))
+        _press(page, "run")
+        page.wait_for_selector("#coups li:text-matches('^coup ')", timeout=WAIT_MS)
+        page.wait_for_timeout(500)
+        trip.save(page.locator(".runs"), "step-8")
+        page.click("[data-job=stop]")
+        _ended(page)
+        print(page.inner_text("#coups"))
+    with trip.step("9 deck, until the first faces are seen"):
+        _press(page, "enrol")
+        _says(page, "progress", "seen")
+        page.wait_for_function(
+            "() => !/seen 0 of/.test(document.getElementById('progress').textContent)",
+            timeout=WAIT_MS,
+        )
+        trip.save(page.locator(".runs"), "step-9")
+        page.click("[data-job=stop]")
+        _ended(page)
+
+
+def _drag_all(page: Any) -> None:
+    """Drag each area to where the film's table has it, by its middle."""
+    view = load(FILM / "table.toml").view
+    true = {slot.name: area for slot, area in view.slots_mm.items()}
+    true |= {"MOUTH": view.mouth_mm, "DISCARD": view.discard_mm or ()}
+    box = page.locator("#places").bounding_box()
+    scale = box["width"] / 1920
+    for name, area in true.items():
+        here = page.eval_on_selector(
+            f".{name} polygon",
+            "area => { const p = [...area.points];"
+            "return [0, 1].map((i) => p.reduce((s, q) => s + (i ? q.y : q.x), 0) / p.length) }",
+        )
+        there = view.plane().to_px(area).mean(axis=0)
+        start, end = (
+            (box["x"] + float(x) * scale, box["y"] + float(y) * scale) for x, y in (here, there)
+        )
+        page.mouse.move(*start)
+        page.mouse.down()
+        page.mouse.move(*end, steps=3)
+        page.mouse.up()
+
+
+def _house(trip: Walk) -> None:
+    with trip.step("10 people and keys"):
+        said = trip.ask("users", "--help")
+    trip.terminal("step-10", said)
+
+
+def _press(page: Any, job: str) -> None:
+    page.click(f"[data-job={job}]:enabled", timeout=WAIT_MS)
+    page.wait_for_selector("[data-job=stop]:enabled", timeout=WAIT_MS)
+
+
+def _ended(page: Any) -> None:
+    page.wait_for_selector("[data-job=check]:enabled", timeout=WAIT_MS)
+    assert page.locator("#steps .FAULT").count() == 0, page.inner_text("#steps")
+
+
+def _says(page: Any, name: str, words: str) -> None:
+    page.wait_for_function(
+        "([id, words]) => document.getElementById(id)?.textContent.includes(words)",
+        arg=[name, words],
+        timeout=WAIT_MS,
+    )
+
+
+def main() -> None:
+    """Walk, and print the minutes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, nargs="?", default=OUT)
+    parser.add_argument("--program", default="")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    program = [args.program] if args.program else [sys.executable, "-m", "vision.cli"]
+    with ExitStack() as closing:
+        folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="first-hour-")))
+        play = closing.enter_context(sync_playwright())
+        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+        closing.callback(browser.close)
+        walk(Walk(folder, args.out, program, browser))
+
+
+if __name__ == "__main__":
+    main()

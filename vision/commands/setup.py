@@ -1,0 +1,118 @@
+"""`shoe-reader setup`: from a camera to the first coup, on one page in the browser.
+
+An empty folder is a start: a table file that is not there is made, with the layout's template in
+the camera's picture. The page has the next step at each point.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import signal
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import get_args
+
+from vision.access.users import Credential, RoleName, User, Users, save_users
+from vision.board.desk.table_editor import TableEditor
+from vision.board.host.boards import Boards, address_of
+from vision.board.login.passwords import save_password
+from vision.camera.source import Shot, is_live, open_source
+from vision.commands.printing.drawn_film import live_drawing
+from vision.config.editor import TableFile
+from vision.config.table import CameraSection, TableConfig, load
+from vision.errors import ConfigurationError, OutsideError
+from vision.secrets import shown
+from vision.setup.calibration.places import template
+
+PEOPLE = "people"  # the folder beside the table file of those who may log in
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file, old or new")
+    parser.add_argument(
+        "--source",
+        metavar="S",
+        help="the camera of a new table file: camera number (0), rtsp:// or http:// address, "
+        "video file or folder of pictures",
+    )
+    parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make what is missing of the table file, and serve its page until Ctrl-C."""
+    file = TableFile(args.table)
+    _add_camera(file, args.source)
+    password = _add_people(file)
+    file.write()
+    config = load(args.table)
+    with ExitStack() as closing:
+        boards = _boards(config, args.table, args.http_port, closing)
+        users = config.orders.users
+        cure = f"the password that you know, or: shoe-reader users password NAME --file {users}"
+        print(f"set-up page: {boards.server.url}setup/{config.table}")
+        print(f"log in as:   engineer, {f'password {password}' if password else cure}")
+        print("Ctrl-C ends", flush=True)
+        with suppress(KeyboardInterrupt):
+            signal.pause()
+    return 0
+
+
+def _add_people(file: TableFile) -> str:
+    """Let an engineer log in where nobody can yet; return the password, "" for a known one."""
+    if file.section("desk").get("key"):
+        return ""
+    folder, password = file.path.parent / PEOPLE, ""
+    file.change("orders", {"users": f"{PEOPLE}/users.json"})
+    file.change("desk", {"key": f"{PEOPLE}/desk.key"})
+    if not (folder / "users.json").exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        desk, password = Credential.new("desk"), secrets.token_hex(6)
+        users = Users(
+            users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)}
+        )
+        save_users(folder / "users.json", users.with_user("engineer", User(roles=("engineer",))))
+        save_password(folder / "passwords.json", "engineer", password)
+        desk.save(folder / "desk.key")
+    return password
+
+
+def _boards(config: TableConfig, path: Path, port: int | None, closing: ExitStack) -> Boards:
+    """Serve the boards of the table, at another port where the usual one is taken."""
+    editors = {config.table: TableEditor(config, path, live_drawing)}
+    try:
+        return closing.enter_context(Boards([config], address_of(config, port=port), editors))
+    except OutsideError:
+        if port is not None:
+            raise
+        return closing.enter_context(Boards([config], address_of(config, port=0), editors))
+
+
+def _add_camera(file: TableFile, source: str | None) -> None:
+    """Add camera and template to a table file that has no view."""
+    named = str(file.section("camera").get("source", ""))
+    if source is not None and not is_live(source):
+        source = os.path.relpath(source, file.path.parent)  # paths start at the table file's folder
+    if named and source is not None and source != named:
+        raise ConfigurationError(
+            f"--source {shown(source)}: {file.path} names another camera; leave --source out, or "
+            "correct [camera] source there"
+        )
+    if file.section("view"):
+        return
+    camera = file.camera(source=source or "0")
+    width, height = _size(camera)
+    named = named or source or "0"
+    file.change("camera", {"source": named, "width": width, "height": height})
+    file.change("view", template((width, height)))
+    print(f"{file.path}: the camera {shown(named)} gives {width} x {height} pixels")
+
+
+def _size(camera: CameraSection) -> tuple[int, int]:
+    for shot in open_source(camera, speed=0):
+        if isinstance(shot, Shot):
+            return shot.frame.size
+        break
+    raise OutsideError(f"{shown(camera.source)}: no picture comes; check that the camera sends one")

@@ -16,8 +16,11 @@ from tests.browser.voice import EXAMPLE, Reader, table_config, wait_for
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.commands.printing.drawn_film import live_drawing
+from vision.config.editor import TableFile
 from vision.config.table import load
+from vision.game.events import Slot
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.setup.calibration.places import template
 
 API = "api/setup/7/"
 
@@ -112,3 +115,29 @@ def test_live_picture_shows_the_layout_alone_and_is_recorded(workshop: Workshop)
     assert image[~near].max() < 30
     wait_for(lambda: workshop.facts("live_view_seen"))
     assert workshop.facts("live_view_seen") == [("Di", "picture live", "")]
+
+
+def test_template_is_dragged_by_its_corners_and_then_is_one_no_more(workshop: Workshop) -> None:
+    """The corners are the plane: areas keep their millimetres, and all of the camera is seen."""
+    file = TableFile(workshop.file)
+    file.change("view", {"layout": None, "lens": None, **template((1920, 1080))})
+    file.write()
+    image = cv2.imdecode(
+        np.frombuffer(workshop.client.get(f"{API}picture/live").content, np.uint8), 0
+    )
+    assert image is not None
+    assert image.min() > 180
+    before = load(workshop.file).view
+    saved = workshop.client.get(f"{API}places").json()
+    corners = [[x + 40, y + 20] for x, y in saved["places"]["LAYOUT"]]
+    moved = {
+        "LAYOUT": corners,
+        "PUNTO_1": [[x + 40, y + 20] for x, y in saved["places"]["PUNTO_1"]],
+    }
+    body = {"version": saved["version"], "places": moved}
+    assert workshop.client.post(f"{API}places", json=body).status_code == 200
+    after = load(workshop.file).view
+    assert not after.template
+    assert np.allclose(after.image_px, corners, atol=0.1)
+    assert np.allclose(after.slots_mm[Slot.PUNTO_1], before.slots_mm[Slot.PUNTO_1], atol=0.2)
+    assert "LAYOUT" not in workshop.client.get(f"{API}places").json()["places"]

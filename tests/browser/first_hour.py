@@ -1,8 +1,8 @@
 """Walk the installer's way from an empty folder to the first coup, and take its pictures.
 
 `python -m tests.browser.first_hour [OUT] [--program P]`: a drawn film is the camera; on it the
-printed sheet is moved to ten positions. The film of the demo takes its place before the first coup. P is the `shoe-reader` of the
-environment to be tried. Minutes of each step are printed.
+printed sheet is moved to ten positions, and before the first coup the demo's film takes its place.
+P is the `shoe-reader` of the environment to be tried. Minutes of each step are printed.
 """
 
 from __future__ import annotations
@@ -114,27 +114,15 @@ class Walk:
         """Take a picture of a page or a part of it."""
         shot = np.frombuffer(what.screenshot(), np.uint8)
         image = cv2.imdecode(shot, cv2.IMREAD_COLOR)
-        size = min(1.0, MOST_PX / image.shape[1])
-        small = cv2.resize(image, None, fx=size, fy=size, interpolation=cv2.INTER_AREA)
+        share = min(1.0, MOST_PX / image.shape[1])
+        small = cv2.resize(image, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
         path = self.out / f"{name}.jpg"
         cv2.imwrite(str(path), small, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
 
 
 def walk(trip: Walk) -> None:
     """Go all steps that need no screwdriver, in their order."""
-    camera = trip.folder / "camera.mp4"
-    image = film(camera)
-    small = cv2.resize(image, None, fx=size, fy=size, interpolation=cv2.INTER_AREA)
-        path = self.out / f"{name}.jpg"
-        cv2.imwrite(str(path), small, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
-
-
-def walk(trip: Walk) -> None:
-    """Go all steps that need no screwdriver, in their order."""
-    camera = trip.folder / "camera.mp4"
-    film(camera)
-    with av.open(str(camera)) as seen:
-        image = next(seen.decode(video=0)).to_ndarray(format="bgr24")
+    image = film(trip.folder / "camera.mp4")
     small = cv2.resize(image, (960, 540), interpolation=cv2.INTER_AREA)
     cv2.imwrite(str(trip.out / "step-1.jpg"), small, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
     trip.terminal("step-2", trip.ask("--version") + trip.ask("check", "7.toml"))

@@ -21,8 +21,10 @@ from tests.browser.voice import EXAMPLE, table_config
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.commands.printing.drawn_film import live_drawing
+from vision.config.editor import TableFile
 from vision.config.table import load
 from vision.mqtt.embedded_broker import EmbeddedBroker
+from vision.setup.calibration.places import template
 
 pytestmark = pytest.mark.browser
 API = "api/setup/7/"
@@ -217,3 +219,42 @@ def test_places_that_are_none_are_refused(workshop: Workshop) -> None:
         assert client.post(f"{API}job/rm").status_code == 404
         assert client.get("api/setup/8/places").status_code == 404
     assert workshop.file.read_bytes() == text
+
+
+def test_page_leads_from_the_template_to_the_check_by_keyboard(
+    workshop: Workshop,
+) -> None:
+    """The next step stands above; a corner carries all areas along; axe finds nothing."""
+    text = workshop.file.read_bytes()
+    file = TableFile(workshop.file)
+    file.change("view", template((1920, 1080)))
+    file.write()
+    screen = Screen(workshop.context.new_page())
+    page = screen.page
+    try:
+        page.goto(f"{workshop.url}setup/7")
+        page.wait_for_selector(".LAYOUT polygon", timeout=8000)
+        screen.says("next", "Next: Adjust camera, light and lens")
+        page.wait_for_selector("#gauges meter[aria-label=focus]", timeout=20000)
+        assert page.locator("#gauges dd.bad").count()
+        was = page.get_attribute(".DISCARD polygon", "points")
+        far = page.get_attribute(".BANCO_2 polygon", "points")
+        page.locator(".LAYOUT circle").first.press("Shift+ArrowRight")
+        assert page.get_attribute(".DISCARD polygon", "points") != was
+        assert page.get_attribute(".BANCO_2 polygon", "points") != far
+        assert page.locator("[aria-current=step] h3").inner_text() == "Light and focus"
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        page.focus("#save")
+        page.keyboard.press("Enter")
+        screen.says("said", "Saved")
+        page.wait_for_selector(".LAYOUT", state="detached")
+        view = workshop.view
+        assert "template" not in view
+        assert view["image_px"][0] == [183.0, 81.0]
+        assert np.allclose(view["mouth_mm"], template((1920, 1080))["mouth_mm"], atol=0.2)
+        assert page.locator("#steps li.done h3").inner_text() == "Table and areas"
+        assert screen.complaints == []
+    finally:
+        page.close()
+        workshop.file.write_bytes(text)

@@ -43,15 +43,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make what is missing of the table file, and serve its page until Ctrl-C."""
+    if args.table.suffix != ".toml":
+        raise ConfigurationError(
+            f"{args.table}: is not the name of a table file; shoe-reader setup NAME.toml --source "
+            f"{args.table}, if that is the camera"
+        )
     file = TableFile(args.table)
     _add_camera(file, args.source)
     password = _add_people(file)
-    file.write()
+    if file.is_changed:
+        file.write()
     config = load(args.table)
     with ExitStack() as closing:
         boards = _boards(config, args.table, args.http_port, closing)
         users = config.orders.users
-        cure = f"the password that you know, or: shoe-reader users password NAME --file {users}"
+        cure = f"the password that you know, or: shoe-reader users password engineer --file {users}"
         print(f"set-up page: {boards.server.url}setup/{config.table}")
         print(f"log in as:   engineer, {f'password {password}' if password else cure}")
         print("Ctrl-C ends", flush=True)

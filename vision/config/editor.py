@@ -40,11 +40,17 @@ class TableFile:
             name = "".join(re.findall(r"[A-Za-z0-9_-]", path.stem))[:64] or "1"
             text = NEW.format(table=name) if self.is_new else text_of(path)
             self._text = tomlkit.parse(text)
+            self._before = tomlkit.dumps(self._text)
         except (OSError, TOMLKitError) as error:
             raise ConfigurationError(
                 f"{path}: cannot be read as a table file: {error}; give one like "
                 "deploy/table.example.toml, or the name of a new one"
             ) from error
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether keys are other than they were read."""
+        return tomlkit.dumps(self._text) != self._before
 
     def section(self, name: str) -> dict[str, Any]:
         """Return the plain values of a section, {} where the file has no such section."""

@@ -120,8 +120,8 @@ def from_marks(marks: Mapping[str, Points]) -> MarkedPlaces:
     missing = [name for name in (*(s.name for s in Slot), "MOUTH") if name not in marks]
     if missing:
         raise ConfigurationError(
-            f"these areas are unknown: {', '.join(missing)}; mark each in the picture with "
-            "--place NAME=X,Y, or propose them with --from-play"
+            f"these areas are unknown: {', '.join(missing)}; begin with shoe-reader setup, or mark "
+            "each in the picture with --place NAME=X,Y, or propose them with --from-play"
         )
     slots = {slot: marks[slot.name] for slot in Slot}
     return MarkedPlaces(slots, marks["MOUTH"], marks.get("DISCARD"))

@@ -1,11 +1,14 @@
-"""Take the pictures of every page for the documentation: `python -m tests.browser.screens [OUT]`.
+"""Take the pictures of every page: `python -m tests.browser.screens [OUT] [--documents]`.
 
 A simulated shoe is dealt at two tables, with mis-deals in it; Debian's Chromium looks at the pages
-as the people of the house see them. The pictures go to out/screens, where `make docs` takes them.
+as the people of the house see them, in two languages. The pictures go to out/screens, where `make
+docs` takes them; `--documents` also renews those of deploy/img. A serious finding of axe or a
+message of the console is printed, and the exit code is then 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,27 +17,35 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 from datasets.dealing.film_settings import look_for
 from datasets.dealing.scenario import Scenario
 from datasets.dealing.simulate import Show, rehearse
 from datasets.dealing.table_places import Camera
-from tests.browser.conftest import CHROMIUM
+from tests.browser.conftest import CHROMIUM, Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.shoe import Shoe
 from tests.browser.voice import Reader, table_config, wait_for
+from tests.floor.archive.month import PlayedTable
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
+from vision.commands.board import reports_of
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import load
+from vision.floor.archive.database import open_archive
+from vision.floor.archive.writer import Writer
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "out" / "screens"
+IMAGES = ROOT / "deploy" / "img"
+QUALITY = 82  # of a JPEG in deploy/img: text stays sharp, a picture below 150 kB
+LANGUAGES = ("en", "fr")
 # Dealt before the pictures are taken: the roads have some length. Every seventh coup is a mis-deal,
-# and so is the one after these, whose alert is left open.
+# and so is the one after these, whose alert is left open; at the first table till it has lapsed.
 COUPS = 27
 BEFORE_MS = 6 * 60_000  # that the dealing takes: the last alert is some seconds old
 SHOWN_MS = 300  # before the first card is taken away: all cards of the coup lie on the table
@@ -48,16 +59,21 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
     users, key = house_of_people(folder)
     show = rehearse(Scenario(coups=1, seed=11), look_for("test", 1, Camera((1920, 1080))))
     table = _table(show, folder)
+    address = str(folder / "archive.sqlite")
+    Writer(open_archive(address)).take(PlayedTable("1", 400, 5).messages())
     with EmbeddedBroker(0, 0) as broker, ExitStack() as closing:
         seen = load(table)
+        archive = seen.archive.model_copy(update={"address": address})
         configs = [
             with_desk(table_config(broker.port, name), users, key).model_copy(
-                update={"camera": seen.camera, "view": seen.view}
+                update={"camera": seen.camera, "view": seen.view, "archive": archive}
             )
             for name in ("1", "2")
         ]
         editors = {"1": TableEditor(configs[0], table, live_drawing)}
-        boards = closing.enter_context(Boards(configs, address_of(configs[0]), editors))
+        boards = closing.enter_context(
+            Boards(configs, address_of(configs[0]), editors, reports_of(address))
+        )
         readers = [Reader(broker.port, name, users) for name in ("1", "2")]
         for reader in readers:
             closing.callback(reader.hang_up)
@@ -68,6 +84,8 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
             for _ in range(COUPS):
                 shoe.deal()
             shoe.deal(ruled=False)
+            if seed == 0:
+                shoe.deal()
         _show_picture(readers[0], (folder / "pictures" / "1.jpg").read_bytes())
         yield boards.server.url, readers[0]
 
@@ -84,18 +102,20 @@ def _table(show: Show, folder: Path) -> Path:
 
 
 def _show_picture(reader: Reader, picture: bytes) -> None:
-    """Have the last alert name a picture of the table."""
-    alert = next(m for m in reversed(reader.said) if "/alert/" in m.topic and m.payload)
+    """Have the last mis-deal's alert name a picture of the table, and odds as a decoder's."""
+    alerts = (m for m in reversed(reader.said) if "/alert/" in m.topic and m.payload)
+    alert = next(alert for alert in alerts if b'"DEADLINE_PASSED"' not in alert.payload)
     topic = f"evidence/{alert.topic.rsplit('/', 1)[1]}"
     reader.show(topic, picture)
     payload = alert.payload.replace(b'"evidence":[]', f'"evidence":["{topic}"]'.encode())
     number = f'"seq":{alert.seq}'.encode()
-    reader.publish(alert.topic, payload.replace(number, b'"seq":999999'))
+    reader.publish(alert.topic, payload.replace(number, b'"odds":250.0,"seq":999999'))
 
 
-def take(out: Path) -> None:
-    """Take all pictures into a folder."""
+def take(out: Path, *, documents: bool = False) -> list[str]:
+    """Take all pictures into a folder; return what axe and the console complain of."""
     out.mkdir(parents=True, exist_ok=True)
+    complaints = []
     with ExitStack() as closing:
         folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="shoe-reader-screens-"))
         url, _ = closing.enter_context(house(Path(folder)))
@@ -103,11 +123,28 @@ def take(out: Path) -> None:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
         closing.callback(browser.close)
         for number, (name, who, path, ready) in enumerate(PAGES, start=1):
-            page = browser.new_context(viewport=SMALL if who == "Bo" else SIZE).new_page()
-            _enter(page, url, who, path)
-            ready(page)
-            page.screenshot(path=out / f"{number}-{name}.png")
-            page.context.close()
+            for language in LANGUAGES:
+                size = SMALL if who == "Bo" else SIZE
+                screen = Screen(browser.new_context(viewport=size).new_page())
+                _enter(screen.page, url, who, _in(language, path))
+                ready(screen.page)
+                file = out / f"{number:02d}-{name}-{language}.png"
+                screen.page.screenshot(path=file)
+                faults = Axe().run(screen.page).response["violations"]
+                grave = [one["id"] for one in faults if one["impact"] in ("serious", "critical")]
+                complaints += [f"{file.stem}: {what}" for what in (*grave, *screen.complaints)]
+                screen.page.context.close()
+                if documents and language == "en" and name in DOCUMENTS:
+                    image = cv2.imread(str(file))
+                    setting = [cv2.IMWRITE_JPEG_QUALITY, QUALITY]
+                    cv2.imwrite(str(IMAGES / DOCUMENTS[name]), image, setting)
+    return complaints
+
+
+def _in(language: str, path: str) -> str:
+    """Return the path of a page in a language."""
+    page, mark, rest = path.partition("#")
+    return f"{page}?lang={language}{mark}{rest}"
 
 
 def _enter(page: Any, url: str, who: str, path: str) -> None:
@@ -126,23 +163,23 @@ def _settled(page: Any) -> None:
 
 
 def _alert(page: Any) -> None:
-    page.locator("#queue .alert").first.click(timeout=60_000)
     page.wait_for_function("document.querySelector('#facts img')?.naturalWidth > 0", timeout=60_000)
+    _settled(page)
 
 
 def _history(page: Any) -> None:
-    page.locator("summary:has-text('Coup 7')").first.click(timeout=60_000)
+    page.locator("#history details[open]").scroll_into_view_if_needed(timeout=60_000)
     _settled(page)
 
 
-def _search(page: Any) -> None:
-    page.click("#search button")
-    page.wait_for_selector("#search td:has-text('card')", timeout=60_000)
+def _shown(selector: str) -> Callable[[Any], None]:
+    """Return a wait for something on the page, until it has settled."""
 
+    def wait(page: Any) -> None:
+        page.wait_for_selector(selector, timeout=60_000)
+        _settled(page)
 
-def _set_up(page: Any) -> None:
-    page.wait_for_selector(".PUNTO_1 polygon", timeout=60_000)
-    _settled(page)
+    return wait
 
 
 # Name, who is logged in, path, and what is waited for. A new page of the desk is one row more.
@@ -152,11 +189,29 @@ PAGES: tuple[tuple[str, str, str, Callable[[Any], None]], ...] = (
     ("log-in", "", "login", _settled),
     ("dealer-strip", "Bo", "dealer/1", _settled),
     ("surveillance-desk-with-an-alert", "Ann", "desk", _alert),
-    ("a-shoe-coup-by-coup", "Cy", "desk#history/1/s1", _history),
-    ("search", "Cy", "desk#search", _search),
-    ("set-up-of-a-table", "Di", "setup/1", _set_up),
+    ("a-table-at-the-desk", "Ann", "desk#table/2", _shown("#facts dl")),
+    ("a-shoe-coup-by-coup", "Cy", "desk#history/1/s1/7", _history),
+    ("shoes", "Cy", "desk#history", _shown("#history table")),
+    ("search", "Cy", "desk#search", _shown("#search td")),
+    ("floor", "Cy", "floor", _shown("#floor .tile")),
+    ("reports", "Cy", "reports", _shown("#figures td")),
+    ("readers", "Di", "setup", _settled),
+    ("set-up-of-a-table", "Di", "setup/1", _shown(".PUNTO_1 polygon")),
 )
+# Pictures that documents show, and what they are called there.
+DOCUMENTS = {
+    "results-board": "board.jpg",
+    "dealer-strip": "dealer-strip.jpg",
+    "surveillance-desk-with-an-alert": "desk.jpg",
+    "a-shoe-coup-by-coup": "shoe.jpg",
+}
 
 
 if __name__ == "__main__":
-    take(Path(sys.argv[1]) if len(sys.argv) > 1 else OUT)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", nargs="?", type=Path, default=OUT, help="folder for the pictures")
+    parser.add_argument("--documents", action="store_true", help="also renew those of deploy/img")
+    args = parser.parse_args()
+    found = take(args.out, documents=args.documents)
+    print(*found, sep="\n")
+    sys.exit(1 if found else 0)

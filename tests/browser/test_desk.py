@@ -375,7 +375,7 @@ def test_desk_shows_the_first_alert_with_what_follows_without_a_click(
         screen.says("facts", "No card due to Banco")
         screen.says("facts", "250 veces más probable")
         screen.says("actions", "Qué se puede hacer")
-        page.wait_for_selector("#queue > li:only-child .follows:has-text('Over-draw by Banco')")
+        page.wait_for_selector("#queue > li:only-child .follows:has-text('No resuelto a tiempo')")
         assert page.text_content("#open-count") == "1"
         assert page.get_attribute("#sound", "data-played") == "1"
         page.focus("#sound")
@@ -499,7 +499,7 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
     dialog.wait_for(timeout=10000)
     assert "a second, an inspector or surveillance" in dialog.inner_text()
     page.click("dialog.second button[type=button]")
-    screen.says("said", "nobody vouched for it")
+    screen.says("said", "no second person confirmed the order")
     page.click("button[data-order=void_coup]")
     for password, words in (("no such words", "wrong name or password"), (PASSWORD, "")):
         dialog.wait_for()

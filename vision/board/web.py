@@ -17,7 +17,7 @@ from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -165,12 +165,19 @@ def page(name: str) -> Answer:
     return answer
 
 
-def asset_routes() -> list[Route]:
-    """Return a route for each style, script and list of words of the pages."""
+def asset_routes(language: str = "en") -> list[Route]:
+    """Return a route for each style, script and list of words, and for the pages' `language`."""
+
+    async def house(_request: Request) -> Response:
+        return JSONResponse({"language": language})
+
     return [
-        Route(f"/{path}", _asset(entry))
-        for path, entry in _files(_pages())
-        if not path.endswith(".html")
+        Route("/words/house.json", house),
+        *(
+            Route(f"/{path}", _asset(entry))
+            for path, entry in _files(_pages())
+            if not path.endswith(".html")
+        ),
     ]
 
 
@@ -202,7 +209,7 @@ def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -
         Route("/table/{table}", board),
         Route("/tables", tables),
         Route("/events/{table}", events),
-        *asset_routes(),
+        *asset_routes(str(next(iter(facts.values()))["language"])),
     ]
 
 

@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { askedMark, beadPlate, bigRoad, derivedRoad } from "/roads.js";
-import { speak, spoken, wanted, word } from "/words.js";
+import { speak, speakAsBoards, spoken, translated, wanted, word } from "/words.js";
 
 const SIDES = ["punto", "banco"];
 const DERIVED = ["big_eye_boy", "small_road", "cockroach_pig"];
@@ -175,7 +175,7 @@ function offerTable(offers) {
   const table = make("table");
   for (const offer of offers) {
     const row = make("tr");
-    const label = make("th", "", offer.name);
+    const label = make("th", "", translated(offer.name, ["bet"]));
     label.scope = "row";
     const bounds = make("td");
     bounds.append(make("small", "", limits(offer)));
@@ -218,7 +218,7 @@ function score(result) {
 }
 
 async function begin() {
-  await speak(wanted || "en");
+  await speakAsBoards();
   while (!name) {
     try {
       name = (await (await fetch("/tables")).json())[0].table;

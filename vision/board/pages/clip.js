@@ -1,5 +1,7 @@
 // Plays a clip of evidence: JPEG pictures in an AVI file, which browsers do not play.
 
+import { word } from "/words.js";
+
 const FRAME = 0x63643030; // "00dc", little-endian
 
 // The pictures of the film, in order.
@@ -23,18 +25,18 @@ export function player(frames, label, perSecond = 8) {
   image.alt = label;
   const slider = document.createElement("input");
   Object.assign(slider, { type: "range", min: 0, max: frames.length - 1, value: 0 });
-  slider.setAttribute("aria-label", `${label}: picture`);
+  slider.setAttribute("aria-label", word("clip.picture", { label }));
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "Play";
+  button.textContent = word("clip.play");
   const addresses = frames.map((frame) => URL.createObjectURL(frame));
   const show = () => { image.src = addresses[slider.value]; };
   let timer = 0;
-  const stop = () => { clearInterval(timer); timer = 0; button.textContent = "Play"; };
+  const stop = () => { clearInterval(timer); timer = 0; button.textContent = word("clip.play"); };
   button.addEventListener("click", () => {
     if (timer) return stop();
     if (Number(slider.value) >= frames.length - 1) slider.value = 0;
-    button.textContent = "Stop";
+    button.textContent = word("clip.stop");
     timer = setInterval(() => {
       if (!box.isConnected || Number(slider.value) >= frames.length - 1) return stop();
       slider.value = Number(slider.value) + 1;

@@ -3,7 +3,7 @@
 import { cardFace } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, order, watchSession, whoAmI } from "/session.js";
-import { faultName, speak, spoken, wanted, word } from "/words.js";
+import { alertWords, slotName, speak, spoken, wanted, word } from "/words.js";
 
 const SLOTS = ["PUNTO_1", "PUNTO_2", "PUNTO_3", "BANCO_1", "BANCO_2", "BANCO_3"];
 const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
@@ -14,8 +14,6 @@ let name = decodeURIComponent(location.pathname.match(/^\/dealer\/([^/]+)$/)?.[1
 let live = null;
 let coup = 0;
 let keyed = { slot: "", rank: "", suit: "" };
-
-const slotWords = (slot) => word("dealer.place", { side: word(`side.${slot.slice(0, 5).toLowerCase()}`), n: slot.slice(-1) });
 
 function render() {
   name ||= live.tables.keys().next().value ?? "";
@@ -58,7 +56,7 @@ function due({ live: running, result }) {
     const sides = expected.map((slot) => word(`side.${slot.slice(0, 5).toLowerCase()}`));
     return sides.length === 1 ? word("draws", { side: sides[0] }) : word("dealer.either");
   }
-  return expected.length ? slotWords(expected[0]) : "–";
+  return expected.length ? slotName(expected[0]) : "–";
 }
 
 function mine(table) {
@@ -72,7 +70,7 @@ function renderAlert(table) {
     if (!alerts.length) return [];
     const [first] = alerts;
     const box = make("div", `one ${first.severity}`);
-    box.append(make("span", "", first.text || faultName(first.code)));
+    box.append(make("span", "", alertWords(first)));
     if (first.slot && ["UNREAD", "MISREAD_RISK", "READ_CONFLICT"].includes(first.code)) {
       box.append(press(word("dealer.key"), () => openPad(first.slot)));
     } else if (!first.acknowledged_by) {
@@ -107,7 +105,7 @@ function openPad(slot = "") {
     if (part === "suit") button.setAttribute("aria-label", word(`suit.${value}`));
     return button;
   }));
-  choices("slot", SLOTS, slotWords);
+  choices("slot", SLOTS, slotName);
   choices("rank", [..."A23456789TJQK"], (rank) => (rank === "T" ? "10" : rank));
   choices("suit", Object.keys(SUITS), (suit) => SUITS[suit]);
   mark();
@@ -120,13 +118,12 @@ function mark() {
   }
   const whole = keyed.slot && keyed.rank && keyed.suit;
   $("send").disabled = !whole;
-  setText("send", whole ? word("dealer.send", { place: slotWords(keyed.slot), card: (keyed.rank === "T" ? "10" : keyed.rank) + SUITS[keyed.suit] }) : "–");
+  setText("send", whole ? word("dealer.send", { place: slotName(keyed.slot), card: (keyed.rank === "T" ? "10" : keyed.rank) + SUITS[keyed.suit] }) : "–");
 }
 
 async function begin() {
   const me = await whoAmI();
   setText("who", me.name);
-  await speak(wanted || "en");
   $("leave").addEventListener("click", logOut);
   $("confirm").addEventListener("click", () => give("confirm", { coup }, word("dealer.confirm")));
   $("call").addEventListener("click", () => give("call_inspector", {}, word("dealer.call")));

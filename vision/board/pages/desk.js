@@ -6,7 +6,7 @@ import { alertFacts, tableFacts } from "/desk_detail.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { faultName, speak, spoken, wanted, word } from "/words.js";
+import { alertWords, namesFault, slotName, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
 const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
@@ -69,7 +69,7 @@ function queued() {
 function causeOf(name, alert) {
   if (alert.code !== "DEADLINE_PASSED") return undefined;
   const lapsed = [...live.tables.get(name).alerts.values()].filter((one) => one.state === "lapsed" && one.shoe === alert.shoe && one.coup === alert.coup && one.code !== alert.code);
-  return lapsed.find((one) => alert.text.startsWith(faultName(one.code, "en"))) ?? lapsed[0];
+  return lapsed.find((one) => namesFault(alert.text, one.code)) ?? lapsed[0];
 }
 
 const followers = (name, alert) => openAlerts(live.tables.get(name)).filter((one) => causeOf(name, one)?.id === alert.id);
@@ -91,7 +91,7 @@ function renderTables() {
     box.append(make("b", "", row.title), make("span", "state", row.trouble ? word("stale") : word("live")));
     if (row.trouble) box.append(make("small", "", word(...row.trouble)));
     box.append(make("small", "", `${word("shoe")} ${row.shoe} · ${word("coup")} ${row.coup} · ${row.state}`), make("small", "", row.health));
-    if (row.open) box.append(make("span", "count", `${row.open} open alert${row.open > 1 ? "s" : ""}`));
+    if (row.open) box.append(make("span", "count", word("desk.open", { n: row.open })));
     box.addEventListener("click", () => choose(row.name, ""));
     return box;
   }));
@@ -99,16 +99,16 @@ function renderTables() {
 
 function coupState(table) {
   const { live: running, result } = table;
-  if (result && (!running || running.coup === result.coup)) return result.winner ? word(`side.${result.winner}`) : result.state;
-  if (!running || running.punto.cards.length + running.banco.cards.length === 0) return "between coups";
-  return running.complete ? "complete" : `next: ${running.expected.join(", ").toLowerCase().replaceAll("_", " ")}`;
+  if (result && (!running || running.coup === result.coup)) return result.winner ? word(`side.${result.winner}`) : wordOf("result", result.state);
+  if (!running || running.punto.cards.length + running.banco.cards.length === 0) return word("desk.between");
+  return word(running.complete ? "desk.all_dealt" : "desk.next", { slots: running.expected.map(slotName).join(" / ") });
 }
 
 function healthWords(health) {
-  if (!health) return "no figures from the reader yet";
+  if (!health) return word("desk.no_figures");
   const p99 = health.event_ms?.p99;
-  return [`${Math.round(health.fps ?? 0)} frames/s`, p99 === undefined ? "" : `${Math.round(p99)} ms (p99)`,
-    `${health.cards_unread ?? 0} unread`, `${health.outbox ?? 0} unsent`].filter(Boolean).join(" · ");
+  return [word("desk.fps", { n: Math.round(health.fps ?? 0) }), p99 === undefined ? "" : word("desk.p99", { n: Math.round(p99) }),
+    word("desk.unread", { n: health.cards_unread ?? 0 }), word("desk.unsent", { n: health.outbox ?? 0 })].filter(Boolean).join(" · ");
 }
 
 function ranked() {
@@ -152,7 +152,7 @@ function alertItem(name, alert) {
   box.append(
     make("span", `severity ${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`, word(`severity.${SEVERITIES.includes(alert.severity) ? alert.severity : "info"}`)),
     make("span", "where", `${titleOf(live.tables.get(name), name)} · ${word("coup")} ${alert.coup ?? "–"}`), since,
-    make("span", "text", alert.text || faultName(alert.code)), make("span", "due", dueWords(alert)),
+    make("span", "text", alertWords(alert)), make("span", "due", dueWords(alert)),
   );
   box.addEventListener("click", () => choose(name, alert.id));
   item.append(box);
@@ -161,16 +161,22 @@ function alertItem(name, alert) {
 }
 
 function followerOf(name, alert) {
-  const box = make("button", "alert follows", alert.text);
+  const box = make("button", "alert follows", followerWords(name, alert));
   box.type = "button";
   box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
   box.addEventListener("click", () => choose(name, alert.id));
   return box;
 }
 
+// In English the reader has said what was not put right; in another language it is named here.
+function followerWords(name, alert) {
+  const cause = causeOf(name, alert);
+  return spoken() === "en" || !cause ? alertWords(alert) : `${alertWords(alert)}: ${alertWords(cause)}`;
+}
+
 function dueWords(alert) {
   const seen = alert.acknowledged_by ? ` · ${word("desk.acknowledged", { by: alert.acknowledged_by })}` : "";
-  if (alert.state === "rectified") return [word("state.rectified"), alert.by, alert.remedy].filter(Boolean).join(", ");
+  if (alert.state === "rectified") return [word("state.rectified"), alert.by, wordOf("remedy", alert.remedy)].filter(Boolean).join(", ");
   if (alert.state === "lapsed") return `${word("desk.passed", { at: clockTime(alert.deadline_at) })}${seen}`;
   return `${word(`due.${DEADLINES.includes(alert.deadline) ? alert.deadline : "none"}`)}${seen}`;
 }
@@ -211,9 +217,8 @@ function route() {
 
 async function begin() {
   me = await whoAmI();
-  await speak(wanted || "en");
   sound = watchSound($("sound"));
-  setText("who", `${me.name}, ${me.role}`);
+  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
   live = new Live("/api/events", render);
   watchSession(live);

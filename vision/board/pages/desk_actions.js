@@ -1,20 +1,14 @@
 // The actions for the chosen alert or table, as orders in the name of the person who is logged in.
 
-import { slotName } from "/desk_detail.js";
+import { remedyWords } from "/desk_detail.js";
 import { make } from "/live.js";
 import { order } from "/session.js";
-import { word } from "/words.js";
+import { slotName, word } from "/words.js";
 
-export const REMEDIES = {
-  R1: "Put right, or management told, before the next coup", R2: "Doubt decided for the player",
-  R3: "Card not due used as Banco's third or as the next card", R4: "Cards kept for a hand without bets",
-  R5: "Extra card burned", R6: "Card face up in the shoe set aside", R7: "Card moved to its place, or free hand",
-  R8: "Device failed: coup ended, wagers returned", R9: "Coup void, all wagers returned",
-  R10: "Terminal failed: wagers void", R11: "Stopped and called: card not read, or on the floor", R12: "By the house's own rule",
-};
+const REMEDIES = Array.from({ length: 12 }, (_, i) => `R${i + 1}`);
 const SLOTS = ["PUNTO_1", "BANCO_1", "PUNTO_2", "BANCO_2", "PUNTO_3", "BANCO_3"];
 const RANKS = [..."A23456789TJQK"];
-const SUITS = { s: "♠ spades", h: "♥ hearts", d: "♦ diamonds", c: "♣ clubs" };
+const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
 
 export function say(text, good = false) {
   const box = document.getElementById("said");
@@ -77,7 +71,7 @@ function alertActions(table, alert, me) {
   row.append(plain("comment_alert", word("desk.add_comment")), plain("close_alert", word("desk.close")));
   const found = [make("h3", "", word("desk.can_do")), comment, row];
   if (open && can(me, "inspector")) {
-    const [remedyBox, remedy] = select(word("desk.remedy"), Object.entries(REMEDIES).map(([code, text]) => [code, `${code} ${text}`]));
+    const [remedyBox, remedy] = select(word("desk.remedy"), REMEDIES.map((code) => [code, remedyWords(code)]));
     found.push(act({ table, name: "rectify_alert", label: word("state.rectified"), inputs: [remedyBox], fields: () => ({ alert: alert.id, remedy: remedy(), ...reason() }) }));
   }
   return found;
@@ -88,11 +82,11 @@ function coupActions(table, coup, me) {
   const [box, reason] = words(word("desk.reason"));
   const plain = (name, label) => act({ table, name, label, fields: () => ({ coup, ...reason() }) });
   if (!can(me, "inspector")) return [make("h3", "", `${word("coup")} ${coup}`), box, plain("hold_result", word("desk.hold"))];
-  const [slotBox, slot] = select("Slot", SLOTS.map((one) => [one, slotName(one)]));
-  const [rankBox, rank] = select("Rank", RANKS.map((one) => [one, one === "T" ? "10" : one]));
-  const [suitBox, suit] = select("Suit", Object.entries(SUITS));
-  const [fromBox, from] = select("From", SLOTS.map((one) => [one, slotName(one)]));
-  const [toBox, to] = select("To", SLOTS.map((one) => [one, slotName(one)]));
+  const [slotBox, slot] = select(word("desk.slot"), SLOTS.map((one) => [one, slotName(one)]));
+  const [rankBox, rank] = select(word("desk.rank"), RANKS.map((one) => [one, one === "T" ? "10" : one]));
+  const [suitBox, suit] = select(word("desk.suit"), Object.entries(SUITS).map(([one, sign]) => [one, `${sign} ${word(`suit.${one}`)}`]));
+  const [fromBox, from] = select(word("desk.from"), SLOTS.map((one) => [one, slotName(one)]));
+  const [toBox, to] = select(word("desk.to"), SLOTS.map((one) => [one, slotName(one)]));
   const row = make("div", "row");
   row.append(plain("confirm", word("dealer.confirm")), plain("result_stands", word("desk.stands")), plain("hold_result", word("desk.hold")), plain("void_coup", word("desk.void")),
     plain("burn_card", word("desk.burn")), plain("carry_card", word("desk.carry")), plain("free_hand", word("banner.free")));
@@ -108,5 +102,5 @@ function shoeActions(table, me) {
   if (!can(me, "inspector")) return [];
   const input = make("input");
   Object.assign(input, { required: true, maxLength: 64, pattern: "[A-Za-z0-9._\\-]+" });
-  return [make("h3", "", word("shoe")), act({ table, name: "new_shoe", label: word("desk.new_shoe"), inputs: [labelled("Shoe ID", input)], fields: () => ({ shoe: input.value }) })];
+  return [make("h3", "", word("shoe")), act({ table, name: "new_shoe", label: word("desk.new_shoe"), inputs: [labelled(word("desk.shoe_id"), input)], fields: () => ({ shoe: input.value }) })];
 }

@@ -3,10 +3,7 @@
 import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { clockTime, make, titleOf } from "/live.js";
-import { REMEDIES } from "/desk_actions.js";
-import { faultName, word } from "/words.js";
-
-export const slotName = (slot) => slot ? slot[0] + slot.slice(1).toLowerCase().replace("_", " ") : "–";
+import { alertWords, faultName, slotName, spoken, word, wordOf } from "/words.js";
 
 export function faces(cards) {
   const box = make("span", "hands");
@@ -25,26 +22,34 @@ function facts(rows) {
   return list;
 }
 
-const stateName = (state) => word(`state.${state}`);
+export const remedyWords = (code) => [code, wordOf("remedy", code)].join(": ");
+
+function recorded(text) {
+  const shown = make("span", "", text);
+  shown.lang = "en";
+  return shown;
+}
+
 const percent = (share) => typeof share === "number" ? `${(100 * share).toFixed(share > 0.999 ? 3 : 1)} %` : null;
 
 export function alertFacts(name, table, alert) {
-  const severity = make("span", `severity ${alert.severity}`, word(`severity.${alert.severity}`));
+  const severity = make("span", `severity ${alert.severity}`, wordOf("severity", alert.severity));
   const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${faultName(alert.code)} · ${alert.id}`;
   return [
-    severity, make("p", "title", alert.text), make("p", "where", where),
+    severity, make("p", "title", alertWords(alert)), make("p", "where", where),
     facts([
-      [word("desk.state"), stateName(alert.state)], [word("desk.raised"), clockTime(alert.raised_at)],
+      [word("desk.recorded"), spoken() === "en" ? null : recorded(alert.text)],
+      [word("desk.state"), wordOf("state", alert.state)], [word("desk.raised"), clockTime(alert.raised_at)],
       [word("desk.acknowledged_by"), alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
       [word("desk.expected"), (alert.expected ?? []).map(slotName).join(" / ") || word("desk.no_card")], [word("desk.observed"), alert.observed ? slotName(alert.observed) : null],
       [word("desk.card"), alert.card ? faces([alert.card]) : null], [word("desk.confidence"), percent(alert.confidence)],
       [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString() }) : null],
       [word("desk.second"), alert.second ? faces([alert.second]) : null],
-      ["Face", alert.exposed === null || alert.exposed === undefined ? null : alert.exposed ? "exposed" : "face down"],
-      ["Check card", alert.check_card ? "no fault under the second-best reading" : null],
-      ["Put right in time", alert.in_time === null ? null : alert.in_time ? "yes" : "no"],
-      [word("desk.remedy"), alert.remedy ? `${alert.remedy}: ${REMEDIES[alert.remedy] ?? ""}` : null],
-      [word("desk.changed_by"), alert.by ? `${alert.by} (${alert.role ?? ""})` : null], [word("desk.comment"), alert.reason],
+      [word("desk.face"), alert.exposed === null || alert.exposed === undefined ? null : word(alert.exposed ? "desk.exposed" : "desk.face_down")],
+      [word("desk.check_card"), alert.check_card ? word("desk.second_fits") : null],
+      [word("desk.in_time"), alert.in_time === null ? null : word(alert.in_time ? "yes" : "no")],
+      [word("desk.remedy"), alert.remedy ? remedyWords(alert.remedy) : null],
+      [word("desk.changed_by"), alert.by ? `${alert.by} (${wordOf("role", alert.role)})` : null], [word("desk.comment"), alert.reason],
     ]),
     pictures(name, alert.evidence ?? []),
   ];
@@ -55,9 +60,9 @@ export function tableFacts(name, table, coup) {
   return [
     make("p", "title", titleOf(table, name)),
     facts([
-      ["Status", `${status?.state ?? "unknown"}${status?.why ? `: ${status.why}` : ""}`], ["Rules", status?.profile?.split(" ")[0]],
-      ["Shoe", shoe?.shoe], ["Cards out", shoe?.cards_out], ["Burned", shoe?.burned], ["Coup", coup],
-      ["Punto", live ? faces(live.punto.cards) : null], ["Banco", live ? faces(live.banco.cards) : null],
+      [word("desk.status"), `${wordOf("status", status?.state ?? "unknown")}${status?.why ? `: ${status.why}` : ""}`], [word("desk.rules"), status?.profile ? recorded(status.profile.split(" ")[0]) : null],
+      [word("shoe"), shoe?.shoe], [word("desk.cards_out"), shoe?.cards_out], [word("desk.burned"), shoe?.burned], [word("coup"), coup],
+      [word("side.punto"), live ? faces(live.punto.cards) : null], [word("side.banco"), live ? faces(live.banco.cards) : null],
     ]),
   ];
 }
@@ -74,16 +79,16 @@ export function pictures(table, topics) {
 function still(address) {
   const image = make("img");
   image.src = address;
-  image.alt = "The table at that time";
-  image.addEventListener("error", () => image.replaceWith(make("p", "empty", "The picture is not kept at this desk.")));
+  image.alt = word("desk.picture");
+  image.addEventListener("error", () => image.replaceWith(make("p", "empty", word("desk.no_picture"))));
   return image;
 }
 
 function clip(address) {
-  const box = make("div", "", "Loading the clip");
+  const box = make("div", "", word("desk.loading"));
   fetch(address).then(async (answer) => {
     const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
-    box.replaceChildren(frames.length ? player(frames, "Before and after the alert") : make("p", "empty", "The clip is not kept at this desk."));
-  }).catch(() => { box.textContent = "The clip cannot be loaded."; });
+    box.replaceChildren(frames.length ? player(frames, word("desk.clip")) : make("p", "empty", word("desk.no_clip")));
+  }).catch(() => { box.textContent = word("desk.clip_failed"); });
   return box;
 }

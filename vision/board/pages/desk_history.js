@@ -1,18 +1,17 @@
 // Earlier coups: the shoes of each table, card by card, and a search over them.
 
-import { REMEDIES } from "/desk_actions.js";
-import { faces, pictures, slotName } from "/desk_detail.js";
+import { faces, pictures, remedyWords } from "/desk_detail.js";
 import { clockTime, make, titleOf } from "/live.js";
 import { download, get } from "/session.js";
-import { faultName, faultNames } from "/words.js";
+import { alertWords, cardText, faultName, faultNames, slotName, word, wordOf } from "/words.js";
 
 const day = (iso) => (iso ? `${iso.slice(0, 10)} ${clockTime(iso)}` : "–");
 
 function listTable(heads, rows) {
   const table = make("table", "list");
   const head = make("tr");
-  for (const text of heads) {
-    const cell = make("th", "", text);
+  for (const name of heads) {
+    const cell = make("th", "", word(`col.${name}`));
     cell.scope = "col";
     head.append(cell);
   }
@@ -38,30 +37,32 @@ function link(text, ...path) {
 
 export async function openHistory(box, live, [table, shoe, coup]) {
   if (shoe) return openShoe(box, live, table, shoe, coup);
-  const parts = [make("h2", "", "Shoes")];
+  const parts = [make("h2", "", word("desk.shoes"))];
   for (const [name, known] of live.tables) {
     const shoes = (await get(`/api/history/${encodeURIComponent(name)}`)) ?? [];
     parts.push(make("h3", "", titleOf(known, name)));
-    parts.push(shoes.length ? listTable(["Shoe", "Coups", "Cards", "Alerts", "From", "To"], shoes.map((one) => [
+    parts.push(shoes.length ? listTable(["shoe", "coups", "cards", "alerts", "from", "to"], shoes.map((one) => [
       link(one.shoe, "history", name, one.shoe), one.coups, one.cards, one.alerts, day(one.first), day(one.last),
-    ])) : make("p", "empty", "No messages from this table yet."));
+    ])) : make("p", "empty", word("history.empty")));
   }
   box.replaceChildren(...parts);
 }
 
 async function openShoe(box, live, table, shoe, chosen) {
   const whole = await get(`/api/history/${encodeURIComponent(table)}/${encodeURIComponent(shoe)}`);
-  const title = make("h2", "", `${titleOf(live.tables.get(table), table)} · shoe ${shoe}`);
-  if (!whole) return box.replaceChildren(title, make("p", "empty", "This shoe is not known here."));
-  box.replaceChildren(link("All shoes", "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup, String(coup.coup) === chosen)));
+  const title = make("h2", "", word("history.shoe", { table: titleOf(live.tables.get(table), table), shoe }));
+  if (!whole) return box.replaceChildren(title, make("p", "empty", word("history.unknown")));
+  box.replaceChildren(link(word("history.all"), "history"), title, ...whole.coups.slice().reverse().map((coup) => coupBox(table, shoe, coup, String(coup.coup) === chosen)));
 }
+
+const winnerOf = (result) => (result.winner ? word(`side.${result.winner}`) : wordOf("result", result.state));
 
 function coupBox(table, shoe, coup, open) {
   const box = make("details");
   const last = coup.results[coup.results.length - 1];
-  const words = last ? `${last.winner ?? last.state} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : "no result";
-  const more = [last?.revision ? `revision ${last.revision}` : "", coup.alerts.length ? `alerts: ${coup.alerts.length}` : ""].filter(Boolean);
-  box.append(make("summary", "", `Coup ${coup.coup}: ${words}${more.length ? ` (${more.join(", ")})` : ""}`));
+  const words = last ? `${winnerOf(last)} ${last.punto.points ?? "–"}:${last.banco.points ?? "–"}` : word("history.no_result");
+  const more = [last?.revision ? word("history.revision", { n: last.revision }) : "", coup.alerts.length ? word("history.alerts", { n: coup.alerts.length }) : ""].filter(Boolean);
+  box.append(make("summary", "", word("history.coup", { n: coup.coup, result: `${words}${more.length ? ` (${more.join(", ")})` : ""}` })));
   // Built when it is opened, because a shoe has hundreds of pictures.
   box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(exportBox(table, shoe, coup.coup), ...coupParts(table, coup)); });
   box.open = open;
@@ -71,14 +72,14 @@ function coupBox(table, shoe, coup, open) {
 // For a dispute: the part of the log, the evidence and the receipt of their verification, in one file.
 function exportBox(table, shoe, coup) {
   const row = make("div", "row");
-  const button = make("button", "", "Download the archive of this coup");
+  const button = make("button", "", word("history.export"));
   const said = make("span", "where");
   said.setAttribute("role", "status");
   button.type = "button";
   button.addEventListener("click", async () => {
-    said.textContent = "Verifying the log …";
+    said.textContent = word("history.verifying");
     const path = [table, shoe, coup].map(encodeURIComponent).join("/");
-    said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || "Downloaded";
+    said.textContent = (await download(`/api/export/${path}`, `${table}-${shoe}-${coup}.zip`)) || word("history.downloaded");
   });
   row.append(button, said);
   return row;
@@ -93,21 +94,21 @@ function steps(told) {
 function coupParts(table, coup) {
   const parts = [];
   if (coup.results.length) {
-    parts.push(make("h3", "", "Results"), listTable(["Revision", "State", "Punto", "Banco", "Winner", "By", "Reason", "Message"], coup.results.map((one) => [
-      one.revision, one.state, faces(one.punto.cards), faces(one.banco.cards), one.winner ?? one.why, one.by, one.reason, `${one.seq}, ${clockTime(one.at)}`,
+    parts.push(make("h3", "", word("history.results")), listTable(["revision", "state", "punto", "banco", "winner", "by", "reason", "message"], coup.results.map((one) => [
+      one.revision, wordOf("result", one.state), faces(one.punto.cards), faces(one.banco.cards), one.winner ? winnerOf(one) : wordOf("held", one.why), one.by, one.reason, `${one.seq}, ${clockTime(one.at)}`,
     ])));
   }
   if (coup.alerts.length) {
-    parts.push(make("h3", "", "Alerts"), listTable(["Alert", "Fault", "Text", "State", "By", "Remedy", "Comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
-      `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), one.text, one.state, one.by || one.acknowledged_by, one.remedy ? `${one.remedy}: ${REMEDIES[one.remedy] ?? ""}` : "", one.reason,
+    parts.push(make("h3", "", word("desk.alerts")), listTable(["alert", "fault", "text", "state", "by", "remedy", "comment"], coup.alerts.flatMap((alert) => steps(alert.told).map((one) => [
+      `${one.id}, ${clockTime(one.changed_at)}`, faultName(one.code), alertWords(one), wordOf("state", one.state), one.by || one.acknowledged_by, one.remedy ? remedyWords(one.remedy) : "", one.reason,
     ]))));
     const shown = [...new Set(coup.alerts.flatMap((alert) => alert.evidence ?? []))];
-    if (shown.length) parts.push(make("h3", "", "Pictures of the alerts"), pictures(table, shown));
+    if (shown.length) parts.push(make("h3", "", word("history.pictures")), pictures(table, shown));
   }
-  parts.push(make("h3", "", "Cards"), listTable(["Order", "Slot", "Card", "Confidence", "Second", "Message", "Picture", "SHA-256"], coup.cards.map((card) => {
+  parts.push(make("h3", "", word("history.cards")), listTable(["order", "slot", "card", "confidence", "second", "message", "picture", "sha256"], coup.cards.map((card) => {
     const shown = coup.pictures.filter((one) => one.order === card.order && !one.alert).pop();
     return [
-      card.order, slotName(card.slot), card.card ? faces([card.card]) : "unread", card.confidence, card.second, `${card.seq}, ${clockTime(card.at)}`,
+      card.order, slotName(card.slot), card.card ? faces([card.card]) : word("card.unread"), card.confidence, cardText(card.second), `${card.seq}, ${clockTime(card.at)}`,
       shown ? pictures(table, [shown.topic]) : "", shown ? make("code", "", shown.sha256) : "",
     ];
   })));
@@ -128,13 +129,19 @@ function field(label, name, attributes) {
   return box;
 }
 
+// The fault, and what the reader said of it where the page is in the reader's language.
+function foundWords(alert) {
+  const more = alertWords(alert);
+  return more.startsWith(faultName(alert.code)) ? more : `${faultName(alert.code)}: ${more}`;
+}
+
 export function openSearch(box, live) {
   if (box.children.length) return box.querySelector("form").requestSubmit();
   const form = make("form", "act");
-  const tables = [["", "all tables"], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
-  form.append(field("What", "kind", { options: [["alert", "alerts"], ["card", "cards"], ["", "both"]] }), field("Table", "table", { options: tables }), field("Fault", "code", { options: [["", "all faults"], ...faultNames()] }),
-    field("Card", "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field("From", "since", { type: "datetime-local" }),
-    field("Until", "until", { type: "datetime-local" }), make("button", "first", "Search"));
+  const tables = [["", word("search.all_tables")], ...[...live.tables].map(([name, table]) => [name, titleOf(table, name)])];
+  form.append(field(word("search.what"), "kind", { options: [["alert", word("search.alerts")], ["card", word("search.cards")], ["", word("search.both")]] }), field(word("reports.table"), "table", { options: tables }), field(word("col.fault"), "code", { options: [["", word("search.all_faults")], ...faultNames()] }),
+    field(word("col.card"), "card", { placeholder: "As, Td", size: 6, maxLength: 2 }), field(word("search.since"), "since", { type: "datetime-local" }),
+    field(word("search.until"), "until", { type: "datetime-local" }), make("button", "first", word("search.go")));
   const found = make("div");
   found.setAttribute("aria-live", "polite");
   form.addEventListener("submit", async (event) => {
@@ -142,13 +149,13 @@ export function openSearch(box, live) {
     const wanted = new URLSearchParams(new FormData(form));
     for (const key of ["since", "until"]) if (wanted.get(key)) wanted.set(key, new Date(wanted.get(key)).toISOString());
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
-    found.replaceChildren(make("p", "empty", rows.length ? `${rows.length} found, newest first` : "Nothing found"),
-      listTable(["Time", "Table", "Shoe", "Coup", "What", "State", "By", "Remedy"], rows.map((one) => [
+    found.replaceChildren(make("p", "empty", rows.length ? word("search.found", { n: rows.length }) : word("search.nothing")),
+      listTable(["time", "table", "shoe", "coup", "what", "state", "by", "remedy"], rows.map((one) => [
         day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
-        one.kind === "alert" ? `${faultName(one.code)}: ${one.text}` : `${slotName(one.slot)}: ${one.card ?? "unread"}`, one.state, one.by, one.remedy,
+        one.kind === "alert" ? foundWords(one) : `${slotName(one.slot)}: ${one.card ? cardText(one.card) : word("card.unread")}`, one.kind === "alert" ? wordOf("state", one.state) : "", one.by, one.remedy ? remedyWords(one.remedy) : "",
       ])));
   });
-  box.replaceChildren(make("h2", "", "Search"), form, found);
+  box.replaceChildren(make("h2", "", word("desk.search")), form, found);
   // The last alerts are shown at once.
   form.requestSubmit();
 }

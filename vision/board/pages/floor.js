@@ -2,15 +2,13 @@
 
 import { $, Live, make, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { faultName, speak, word } from "/words.js";
+import { alertWords, faultName, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 const OPEN = ["raised", "acknowledged", "lapsed"];
+const SEVERITIES = ["critical", "warning", "advisory", "info"];
 // From worst to best; what a table is ranked by first.
 const GRADES = ["critical", "warning", "away", "held", "advisory", "info", "good"];
-const WORDS = {
-  critical: "critical", warning: "warning", away: "not seen", held: "result held",
-  advisory: "advisory", info: "notice", good: "in order",
-};
+const gradeWord = (grade) => word(SEVERITIES.includes(grade) ? `severity.${grade}` : `grade.${grade}`);
 const LINK_LOST = ["trouble.page", "trouble.broker", "trouble.connecting"];
 const byName = new Intl.Collator([], { numeric: true }).compare;
 
@@ -19,8 +17,8 @@ const tiles = new Map();
 
 function age(iso) {
   const s = Math.max(0, Math.floor((Date.now() - new Date(iso).getTime()) / 1000));
-  if (s < 60) return `${s} s`;
-  return s < 3600 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h`;
+  if (s < 60) return word("time.s", { n: s });
+  return s < 3600 ? word("time.min", { n: Math.floor(s / 60) }) : word("time.h", { n: Math.floor(s / 3600) });
 }
 
 // What a table is in, and what is said of it.
@@ -38,15 +36,15 @@ function stateOf(name, table) {
 function coupOf(table) {
   const coup = table.live?.coup ?? table.result?.coup;
   const last = table.result;
-  const won = last?.winner ? word(`side.${last.winner}`) : last?.state ?? "";
-  return [table.shoe?.shoe ? `shoe ${table.shoe.shoe}` : "", coup ? `coup ${coup}` : "", won].filter(Boolean).join(" · ");
+  const won = last?.winner ? word(`side.${last.winner}`) : wordOf("result", last?.state);
+  return [table.shoe?.shoe ? `${word("shoe")} ${table.shoe.shoe}` : "", coup ? `${word("coup")} ${coup}` : "", won].filter(Boolean).join(" · ");
 }
 
 function wordsOf(state) {
   const alert = state.open[0];
-  if (alert) return alert.text || faultName(alert.code);
+  if (alert) return alertWords(alert);
   if (state.trouble) return word(...state.trouble);
-  return state.held ? "The result of the last coup is held" : "";
+  return state.held ? word("floor.held_last") : "";
 }
 
 function tileOf(name) {
@@ -68,22 +66,28 @@ function put(node, text) {
 
 function show(state) {
   const { item, parts } = tileOf(state.name);
-  const more = state.open.length > 1 ? ` and ${state.open.length - 1} more` : "";
+  const more = state.open.length > 1 ? ` ${word("dealer.more", { n: state.open.length - 1 })}` : "";
   if (item.className !== `tile ${state.grade}`) item.className = `tile ${state.grade}`;
   put(parts.title, state.title);
-  put(parts.grade, WORDS[state.grade]);
+  put(parts.grade, gradeWord(state.grade));
   put(parts.since, state.open[0] ? `${age(state.open[0].raised_at)}${more}` : "");
   put(parts.words, wordsOf(state));
   put(parts.coup, state.coup);
   return item;
 }
 
-function fits(state, wanted) {
+function fits(state, sought) {
   if ($("only").checked && state.grade === "good") return false;
-  return !wanted || `${state.title} ${state.name} ${wordsOf(state)} ${state.open.map((a) => faultName(a.code))}`.toLowerCase().includes(wanted);
+  return !sought || `${state.title} ${state.name} ${wordsOf(state)} ${state.open.map((a) => faultName(a.code))}`.toLowerCase().includes(sought);
 }
 
 function render() {
+  const [any] = live.tables.values();
+  const language = wanted || any?.house.language || spoken();
+  if (language !== spoken()) {
+    speak(language).then(() => live.plan());
+    return;
+  }
   const lost = live.trouble("")?.[0];
   const stale = LINK_LOST.includes(lost);
   document.body.classList.toggle("stale", stale);
@@ -92,8 +96,8 @@ function render() {
   const states = [...live.tables].map(([name, table]) => stateOf(name, table));
   states.sort((a, b) => GRADES.indexOf(a.grade) - GRADES.indexOf(b.grade) || byName(a.name, b.name));
   renderCounts(states);
-  const wanted = $("find").value.trim().toLowerCase();
-  const items = states.filter((state) => fits(state, wanted)).map(show);
+  const sought = $("find").value.trim().toLowerCase();
+  const items = states.filter((state) => fits(state, sought)).map(show);
   $("none").hidden = items.length > 0 || !states.length;
   place($("floor"), items);
 }
@@ -110,16 +114,15 @@ function place(list, items) {
 function renderCounts(states) {
   const list = $("counts");
   const words = GRADES.map((grade) => [grade, states.filter((state) => state.grade === grade).length]).filter(([, n]) => n);
-  const key = words.join();
+  const key = `${spoken()} ${words.join()}`;
   if (list.dataset.key === key) return;
   list.dataset.key = key;
-  list.replaceChildren(...words.map(([grade, n]) => make("li", grade, `${n} ${WORDS[grade]}`)));
+  list.replaceChildren(...words.map(([grade, n]) => make("li", grade, `${n} ${gradeWord(grade)}`)));
 }
 
 async function begin() {
   const me = await whoAmI();
-  await speak("en");
-  setText("who", `${me.name}, ${me.role}`);
+  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
   live = new Live("/api/events", render);
   watchSession(live);

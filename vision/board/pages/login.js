@@ -1,11 +1,13 @@
 // Log-in: sends name and password, a code where one is asked for, and opens the page of the role.
 
 import { $ } from "/live.js";
+import { speakAsBoards, translated, word } from "/words.js";
 
 const PAGES = /^\/(desk|floor|reports|dealer|setup|accept)(\/[A-Za-z0-9._-]+)?$/;
+await speakAsBoards();
 const query = new URLSearchParams(location.search);
-if (query.get("why") === "role") $("why").textContent = "Your role may not open that page. Log in with another account.";
-if (query.get("why") === "ended") $("why").textContent = "Your session has ended. Log in again.";
+if (query.get("why") === "role") $("why").textContent = word("login.role");
+if (query.get("why") === "ended") $("why").textContent = word("login.ended");
 
 $("form").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -17,10 +19,10 @@ $("form").addEventListener("submit", async (event) => {
     const answer = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json" }, body });
     const said = await answer.json();
     if (answer.ok) return location.assign(PAGES.test(query.get("next") ?? "") ? query.get("next") : `/${said.home}`);
-    $("why").textContent = said.why;
+    $("why").textContent = translated(said.why);
     asksCode = said.ask === "code";
   } catch {
-    $("why").textContent = "The board does not answer. Try again.";
+    $("why").textContent = word("said.no_answer");
   }
   if (!asksCode) $("password").value = "";
   $("code").value = "";

@@ -1,5 +1,7 @@
 // A plot of an answer: a bar for each row, with the interval of its value where there is one.
 
+import { word } from "/words.js";
+
 const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 900; // of the drawing, in its own units; the page scales it
 const ROW = 22;
@@ -30,7 +32,7 @@ export function plotOf({ title, rows, plot }) {
   const top = Math.max(...drawn.map((row) => Math.max(row[value], row[high] ?? 0)), 0.001);
   const x = (number) => LEFT + (number / top) * (WIDTH - LEFT - RIGHT);
   const height = TOP + ROW * drawn.length + 8;
-  const picture = node("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": `${title}, as bars; the figures are in the table below` });
+  const picture = node("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": word("reports.plot", { title }) });
   for (const number of steps(top)) {
     picture.append(node("line", { class: "grid", x1: x(number), x2: x(number), y1: TOP - 4, y2: height }));
     picture.append(node("text", { class: "dim", x: x(number), y: TOP - 8, "text-anchor": "middle" }, number));

@@ -3,13 +3,14 @@
 import { $, make, setText } from "/live.js";
 import { ask, logOut, whoAmI } from "/session.js";
 import { plotOf } from "/plot.js";
+import { translated, word, wordOf } from "/words.js";
 
 let kinds = {};
 let asked = 0;
 
-function fill(select, names, chosen) {
+function fill(select, group, names, chosen) {
   select.replaceChildren(...names.map((name) => {
-    const option = make("option", "", name);
+    const option = make("option", "", wordOf(group, name));
     option.value = name;
     option.selected = name === chosen;
     return option;
@@ -34,31 +35,42 @@ async function show() {
   history.replaceState(null, "", `#${kind}?${fields}`);
   $("csv").href = `/api/report/${kind}?${fields}${fields.size ? "&" : ""}format=csv`;
   setText("why", why);
-  if (body) draw(body);
+  if (body) draw(kind, body);
 }
 
-function draw(answer) {
+// Names among the values: of faults, hands and the like; a deck or a table is as the house calls it.
+function valueWords(value) {
+  if (typeof value !== "string") return value;
+  return translated(value, ["value", "fault"]).replace(/\b(punto|banco|egalite)\b/g, (side) => word(`side.${side}`));
+}
+
+// The first note of the frequencies has numbers, where the whole archive was asked.
+const noteKey = (kind, { facts }, i) => (kind === "odds" && i === 0 && !facts.tests ? "note.odds.part" : `note.${kind}.${i}`);
+
+function draw(kind, said) {
+  const by = wordOf("by", $("by").value);
+  const answer = { ...said, title: word(`title.${kind}`, { by }), rows: said.rows.map((row) => ({ ...row, [said.columns[0]]: valueWords(row[said.columns[0]]) })) };
   setText("title", answer.title);
   const heading = make("tr");
   const isNumber = Object.fromEntries(answer.columns.map((name) => [name, answer.rows.some((row) => typeof row[name] === "number")]));
   heading.append(...answer.columns.map((name) => {
-    const cell = make("th", isNumber[name] ? "number" : "", name.replaceAll("_", " "));
+    const cell = make("th", isNumber[name] ? "number" : "", wordOf("col", name));
     cell.scope = "col";
     return cell;
   }));
   const rows = answer.rows.map((row) => {
     const line = make("tr");
-    line.append(...answer.columns.map((name) => make("td", isNumber[name] ? "number" : name === "alarm" ? "alarm" : "", row[name] ?? "–")));
+    line.append(...answer.columns.map((name) => make("td", isNumber[name] ? "number" : name === "alarm" ? "alarm" : "", valueWords(row[name]) ?? "–")));
     return line;
   });
   $("figures").replaceChildren(heading, ...rows);
   $("plot").replaceChildren(...plotOf(answer));
-  $("notes").replaceChildren(...answer.notes.map((note) => make("li", "", note)));
+  $("notes").replaceChildren(...answer.notes.map((_, i) => make("li", "", word(noteKey(kind, answer, i), answer.facts))));
 }
 
 async function begin() {
   const me = await whoAmI();
-  setText("who", `${me.name}, ${me.role}`);
+  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
   const { body, why } = await ask("/api/reports");
   if (!body) {
@@ -68,10 +80,10 @@ async function begin() {
   kinds = body;
   const [kind, words] = location.hash.slice(1).split("?");
   const given = new URLSearchParams(words);
-  fill($("kind"), Object.keys(kinds), kind in kinds ? kind : "misdeals");
-  fill($("by"), kinds[$("kind").value], given.get("by"));
+  fill($("kind"), "kind", Object.keys(kinds), kind in kinds ? kind : "misdeals");
+  fill($("by"), "by", kinds[$("kind").value], given.get("by"));
   for (const name of ["table", "since", "until"]) $(name).value = given.get(name) ?? "";
-  $("kind").addEventListener("change", () => { fill($("by"), kinds[$("kind").value]); show(); });
+  $("kind").addEventListener("change", () => { fill($("by"), "by", kinds[$("kind").value]); show(); });
   $("by").addEventListener("change", show);
   $("form").addEventListener("submit", (event) => { event.preventDefault(); show(); });
   show();

@@ -1,6 +1,7 @@
 // The second person: asks for one who vouches for an order that cannot be undone by one person alone.
 
 import { make } from "/live.js";
+import { translated, word } from "/words.js";
 
 let box = null;
 
@@ -15,16 +16,16 @@ function field(text, attributes) {
 function build() {
   const dialog = make("dialog", "second");
   const form = make("form");
-  const title = make("h2", "", "A second person");
+  const title = make("h2", "", word("second.title"));
   const why = make("p", "why");
   why.setAttribute("role", "alert");
-  const [nameBox, name] = field("Name", { required: true, maxLength: 64, autocomplete: "off" });
-  const [passwordBox, password] = field("Password", { required: true, maxLength: 200, type: "password", autocomplete: "off" });
-  const [codeBox, code] = field("Code of the telephone", { maxLength: 40, autocomplete: "off" });
+  const [nameBox, name] = field(word("login.name"), { required: true, maxLength: 64, autocomplete: "off" });
+  const [passwordBox, password] = field(word("login.password"), { required: true, maxLength: 200, type: "password", autocomplete: "off" });
+  const [codeBox, code] = field(word("second.code"), { maxLength: 40, autocomplete: "off" });
   const row = make("div", "row");
-  const cancel = make("button", "", "Cancel");
+  const cancel = make("button", "", word("dealer.cancel"));
   cancel.type = "button";
-  row.append(make("button", "first", "Vouch for it"), cancel);
+  row.append(make("button", "first", word("second.vouch")), cancel);
   form.append(title, why, nameBox, passwordBox, codeBox, row);
   dialog.append(form);
   title.id = "second-title";
@@ -36,7 +37,7 @@ function build() {
 // Returns name, password and code of the second person, or null where nobody vouches.
 export function secondPerson(why, asks) {
   box ??= build();
-  box.why.textContent = why;
+  box.why.textContent = translated(why);
   box.codeBox.hidden = asks !== "code";
   box.code.value = "";
   if (asks !== "code") box.password.value = "";

@@ -1,6 +1,7 @@
 // The session of who is logged in, and requests to the server; every change carries the session's token.
 
 import { forgetSecond, secondPerson } from "/second.js";
+import { speakAsBoards, spoken, translated, word } from "/words.js";
 
 let me = null;
 
@@ -8,7 +9,9 @@ function leave(why) {
   location.assign(`/login?why=${why}&next=${encodeURIComponent(location.pathname)}`);
 }
 
+// Who is logged in; the words of the page are there then too.
 export async function whoAmI() {
+  if (!spoken()) await speakAsBoards();
   const answer = await fetch("/me");
   if (answer.status === 401) leave("ended");
   me = await answer.json();
@@ -27,9 +30,9 @@ export async function ask(path, fields) {
     const answer = await (fields ? send(path, fields) : fetch(path));
     if (answer.status === 401) leave("ended");
     const body = await answer.json();
-    return answer.ok ? { body, why: "" } : { body: null, why: body.why };
+    return answer.ok ? { body, why: "" } : { body: null, why: translated(body.why) };
   } catch {
-    return { body: null, why: "the board does not answer" };
+    return { body: null, why: word("said.no_answer") };
   }
 }
 
@@ -38,9 +41,9 @@ export async function picture(path) {
   try {
     const answer = await fetch(path);
     if (answer.status === 401) leave("ended");
-    return answer.ok ? { blob: await answer.blob(), why: "" } : { blob: null, why: (await answer.json()).why };
+    return answer.ok ? { blob: await answer.blob(), why: "" } : { blob: null, why: translated((await answer.json()).why) };
   } catch {
-    return { blob: null, why: "the board does not answer" };
+    return { blob: null, why: word("said.no_answer") };
   }
 }
 
@@ -48,7 +51,7 @@ export async function picture(path) {
 export async function download(path, name) {
   const answer = await fetch(path);
   if (answer.status === 401) leave("ended");
-  if (!answer.ok) return (await answer.json()).why;
+  if (!answer.ok) return translated((await answer.json()).why);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await answer.blob());
   link.download = name;
@@ -78,13 +81,13 @@ export async function order(table, name, fields = {}) {
     let said = await post(path, fields);
     while (said.ask) {
       const second = await secondPerson(said.why, said.ask);
-      if (!second) return "nobody vouched for it";
+      if (!second) return word("said.nobody");
       said = await post(path, { ...fields, second });
     }
     forgetSecond();
-    return said.accepted ? "" : said.why || "refused";
+    return said.accepted ? "" : translated(said.why) || word("said.refused");
   } catch {
-    return "the board does not answer";
+    return word("said.no_answer");
   }
 }
 

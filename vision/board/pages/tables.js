@@ -1,9 +1,9 @@
 // Links to the board of each table, where a server has several.
 
 import { $, make } from "/live.js";
-import { speak, wanted, word } from "/words.js";
+import { speakAsBoards, word } from "/words.js";
 
-await speak(wanted || "en");
+await speakAsBoards();
 const tables = await (await fetch("/tables")).json();
 $("tables").replaceChildren(...tables.map(({ table, title }) => {
   const item = make("li");

@@ -14,7 +14,7 @@ async function fetched(language) {
   return answer.ok ? answer.json() : {};
 }
 
-// Load a language once, and put its words on the page.
+// Load a language once, and put its words on the page: as text, as a label, as a hint in a field.
 export async function speak(language) {
   if (asked === language) return;
   asked = language;
@@ -22,16 +22,53 @@ export async function speak(language) {
   words = { ...english, ...(language === FALLBACK ? {} : await fetched(language)) };
   document.documentElement.lang = known = language;
   for (const node of document.querySelectorAll("[data-word]")) node.textContent = word(node.dataset.word);
+  for (const node of document.querySelectorAll("[data-label]")) node.setAttribute(node.alt ? "alt" : "aria-label", word(node.dataset.label));
+  for (const node of document.querySelectorAll("[data-hint]")) node.placeholder = word(node.dataset.hint);
+  // A language that was asked for stays while people go from page to page.
+  if (wanted) for (const link of document.querySelectorAll("nav a[href^='/'], header > a[href^='/']")) link.search = `?lang=${wanted}`;
+}
+
+// For pages that hear of no table: the language of the first board.
+export async function speakAsBoards() {
+  const language = wanted || (await (await fetch("/words/house.json")).json()).language;
+  return speak(language);
 }
 
 // The language that is on the page now.
 export const spoken = () => known;
 
-// The name of a fault in the language of the page; people never see its code.
-export const faultName = (code, language = "") => (language === FALLBACK ? english : words)[`fault.${code}`] ?? "";
-export const faultNames = () => Object.entries(words).filter(([key]) => key.startsWith("fault.")).map(([key, name]) => [key.slice(6), name]);
-
 export function word(key, values = {}) {
   const text = words[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
+
+const has = (key) => key in words;
+// A word of a group (`state`, `result`), or what was said where the group does not know it.
+export const wordOf = (group, name) => (has(`${group}.${name}`) ? word(`${group}.${name}`) : name ?? "");
+
+// The name of a fault in the language of the page; people never see its code.
+export const faultName = (code) => words[`fault.${code}`] ?? "";
+export const faultNames = () => Object.entries(words).filter(([key]) => key.startsWith("fault.")).map(([key, name]) => [key.slice(6), name]);
+export const namesFault = (text, code) => text.startsWith(english[`fault.${code}`] ?? "\n");
+
+// What a server says in English, where it is one of the fixed texts; otherwise as it came.
+export function translated(text, groups = ["said"]) {
+  const found = Object.keys(english).find((key) => english[key] === text && groups.includes(key.split(".")[0]));
+  return found ? word(found) : text;
+}
+
+// Readers write alerts in English: in another language the fault is named, and where it is.
+export function alertWords(alert) {
+  if (known === FALLBACK || !faultName(alert.code)) return alert.text || faultName(alert.code);
+  return [faultName(alert.code), alert.slot ? slotName(alert.slot) : ""].filter(Boolean).join(" · ");
+}
+
+export function slotName(slot) {
+  const [side, n] = String(slot ?? "").split("_");
+  return n && has(`side.${side.toLowerCase()}`) ? word("dealer.place", { side: word(`side.${side.toLowerCase()}`), n }) : slot || "–";
+}
+
+const SIGNS = { s: "♠", h: "♥", d: "♦", c: "♣" };
+
+// A card in a line of text, such as 10♦.
+export const cardText = (card) => (SIGNS[card?.[1]] ? (card[0] === "T" ? "10" : card[0]) + SIGNS[card[1]] : card ?? "");

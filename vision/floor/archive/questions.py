@@ -127,11 +127,12 @@ class Answer:
     rows: list[tuple[Any, ...]]
     notes: list[str] = field(default_factory=list)
     plot: tuple[str, ...] = ()  # label, value, and low and high of its interval where there is one
+    facts: Mapping[str, object] = field(default_factory=dict)  # numbers in the first note
 
     def json(self) -> dict[str, Any]:
         """Return the answer as an object for JSON."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        told = {"notes": self.notes, "plot": list(self.plot)}
+        told = {"notes": self.notes, "plot": list(self.plot), "facts": self.facts}
         return {"title": self.title, "columns": list(self.columns), "rows": rows, **told}
 
 
@@ -321,16 +322,22 @@ def odds(connection: Connection, asked: Asked) -> Answer:
     columns = (
         "table", "profile", "what", "coups", "counts", "expected", "chi_square", "p", "alarm",
     )  # fmt: skip
-    again = (
-        f"{tests} tests a day, of whole days (UTC), on {days} days of play; an alarm is p below "
-        f"{ALARM:g} / {tests * days}, so that right shoes are suspected once in {1 / ALARM:.0f} "
-        "archives however often one looks"
-    )
-    if not is_whole:
-        again = "a part of the archive raises no alarm: ask of all tables and all time"
-    return Answer("Results against the exact odds", columns, rows, [again, NO_BACK, NO_BETS])
+    facts = {
+        "tests": tests,
+        "days": days,
+        "limit": f"{ALARM:g} / {tests * days}",
+        "archives": f"{1 / ALARM:.0f}",
+    }
+    notes = [AGAIN.format(**facts) if is_whole else PART, NO_BACK, NO_BETS]
+    title = "Results against the exact odds"
+    return Answer(title, columns, rows, notes, facts=facts if is_whole else {})
 
 
+AGAIN = (
+    "{tests} tests a day, of whole days (UTC), on {days} days of play; an alarm is p below "
+    "{limit}, so that right shoes are suspected once in {archives} archives however often one looks"
+)
+PART = "a part of the archive raises no alarm: ask of all tables and all time"
 NO_BACK = (
     "rank: all thirteen are as likely; cards are not put back, so right shoes scatter less than p "
     "has it (it errs on the side of silence); a reader that declines or misreads one rank shows too"

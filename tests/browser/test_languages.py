@@ -1,0 +1,166 @@
+"""Every page in the language of the house: what a person sees comes from the table of words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Screen
+from tests.browser.people import PASSWORD, house_of_people, with_desk
+from tests.browser.test_desk import faulty
+from tests.browser.voice import Reader, table_config, wait_for
+from tests.floor.archive.month import PlayedTable
+from vision.board.host.boards import Boards, address_of
+from vision.clock import now_ms
+from vision.commands.board import reports_of
+from vision.floor.archive.database import open_archive
+from vision.floor.archive.questions import QUESTIONS, Asked, ask
+from vision.floor.archive.writer import Writer
+from vision.mqtt.embedded_broker import EmbeddedBroker
+
+VISION = Path(__file__).parents[2] / "vision"
+WORDS = json.loads((VISION / "board/pages/words/en.json").read_text("utf-8"))
+# Written alike in every language: names, units, formats and what a house calls its own things.
+ALIKE = {"Ann", "Bo", "Cy", "CSV", "SHA", "UTC", "Garwood", "archive", "address"}
+# What a page shows and reads out: text, labels and hints. What the reader wrote in English and a
+# page quotes says that it is English; the archive's names of tables and rules are the house's.
+SEEN = """() => {
+  const parts = [document.title];
+  for (const node of document.querySelectorAll('body *')) {
+    if (node.closest('[lang=en], code, script') || node.closest('[hidden]')) continue;
+    for (const name of ['aria-label', 'placeholder', 'alt', 'title'])
+      if (node.getAttribute(name)) parts.push(node.getAttribute(name));
+    for (const text of node.childNodes) if (text.nodeType === 3) parts.push(text.data);
+  }
+  return parts;
+}"""
+PAGES = {
+    "desk": ("Ann", "desk", "#facts dl"),
+    "desk, a table": ("Ann", "desk#table/7", "#facts dl"),
+    "history": ("Ann", "desk#history", "#history table"),
+    "shoe": ("Ann", "desk#history/7/s1", "#history summary"),
+    "search": ("Cy", "desk#search", "#search td"),
+    "strip": ("Bo", "dealer/7", "#alert .one"),
+    "floor": ("Ann", "floor", "#floor .tile b"),
+    "reports": ("Ann", "reports", "#figures td"),
+    "board": ("", "table/7", "#verdict"),
+    "log-in": ("", "login", "#enter"),
+}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> Iterator[dict[str, Any]]:
+    """Run the boards of a Chinese house, with an open alert and an archive; log people in."""
+    folder = tmp_path_factory.mktemp("languages")
+    address = str(folder / "archive.sqlite")
+    writer = Writer(open_archive(address))
+    writer.take(PlayedTable("7", 60, 2).messages())
+    users, key = house_of_people(folder)
+    with EmbeddedBroker(0, 0) as broker:
+        config = with_desk(table_config(broker.port), users, key)
+        board = config.board.model_copy(update={"language": "zh"})
+        archive = config.archive.model_copy(update={"address": address})
+        config = config.model_copy(update={"board": board, "archive": archive})
+        reader = Reader(broker.port, "7", users)
+        with Boards([config], address_of(config), reports=reports_of(address)) as boards:
+            wait_for(lambda: boards.feed.connected)
+            play = faulty(at=now_ms()).clear(5).coup("P1:9c B1:3s P2:Kd B2:4h")
+            reader.play(play.events)
+            with reader.beating():
+                yield {"url": boards.server.url, "address": address, "browser": chromium}
+        reader.hang_up()
+
+
+def entered(house: dict[str, Any], who: str, path: str, ready: str) -> Screen:
+    """Open a page of the house, as somebody, and wait until it shows something."""
+    screen = Screen(house["browser"].new_context().new_page())
+    page = screen.page
+    if who:
+        page.goto(f"{house['url']}login")
+        page.fill("#name", who)
+        page.fill("#password", PASSWORD)
+        page.click("#enter")
+        page.wait_for_url(lambda there: "login" not in there, timeout=30000)
+    page.goto(house["url"] + path)
+    page.wait_for_selector(ready, timeout=30000)
+    page.wait_for_timeout(1500)
+    return screen
+
+
+def foreign(page: Any) -> set[str]:
+    """Return the words of the page in Latin letters that are no names; Chinese has none."""
+    words = {word for part in page.evaluate(SEEN) for word in re.findall(r"[A-Za-zÀ-ÿ]{3,}", part)}
+    return words - ALIKE
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_has_no_text_outside_the_table_of_words(name: str, house: dict[str, Any]) -> None:
+    """In a Chinese house no page shows, labels or hints at anything in Latin letters but names."""
+    screen = entered(house, *PAGES[name])
+    page = screen.page
+    if name == "shoe":
+        for coup in page.locator("#history summary").all():
+            coup.click()
+        page.wait_for_timeout(1500)
+    assert page.get_attribute("html", "lang") == "zh"
+    assert foreign(page) == set()
+    assert screen.complaints == []
+    page.context.close()
+
+
+def test_reports_of_every_kind_are_in_the_language_of_the_house(house: dict[str, Any]) -> None:
+    """Titles, columns, values and notes; a table and its rules keep the names of the house."""
+    page = entered(house, *PAGES["reports"]).page
+    for kind, (_, ways) in QUESTIONS.items():
+        page.select_option("#kind", kind)
+        for way in ways or ("",):
+            if way:
+                page.select_option("#by", way)
+            page.wait_for_function("() => !document.querySelector('#answer.waits')")
+            page.wait_for_timeout(200)
+            assert foreign(page) <= {"macau", "mini", "punto", "banco"}, (kind, way)
+    page.context.close()
+
+
+def test_words_of_reports_are_those_of_the_archive(house: dict[str, Any]) -> None:
+    """Every kind, way, column and note of the archive has its words, in English the archive's."""
+    engine = open_archive(house["address"])
+    for kind, (_, ways) in QUESTIONS.items():
+        assert {f"kind.{kind}", f"title.{kind}", *(f"by.{way}" for way in ways)} <= WORDS.keys()
+        for way in ways or ("",):
+            answer = ask(engine, kind, Asked(by=way))
+            assert {f"col.{column}" for column in answer.columns} <= WORDS.keys()
+            notes = [WORDS[f"note.{kind}.{i}"] for i, _ in enumerate(answer.notes)]
+            filled = [_filled(note, answer.facts) for note in notes]
+            assert filled == answer.notes
+            assert WORDS[f"title.{kind}"].format(by=WORDS.get(f"by.{way}", "")) == answer.title
+
+
+def _filled(note: str, facts: Any) -> str:
+    return note.format(**facts) if facts else note
+
+
+def test_words_of_refusals_are_those_of_the_program() -> None:
+    """A refusal that has words in other languages is a text of the program, letter by letter."""
+    program = re.sub(r'"\s+"', "", "\n".join(p.read_text("utf-8") for p in VISION.rglob("*.py")))
+    own = {"said.no_answer", "said.nobody", "said.refused"}
+    lost = [key for key, text in WORDS.items()
+            if key.startswith("said.") and key not in own and text not in program]  # fmt: skip
+    assert lost == []
+
+
+def test_every_word_is_used_on_a_page() -> None:
+    """No word is kept for nothing: each stands in a page or script, by its name or its group."""
+    texts = [p.read_text("utf-8") for p in (VISION / "board/pages").glob("*.*")]
+    source = "\n".join(texts)
+    groups = set(re.findall(r"[\"`](\w+)\.\$\{", source))
+    groups |= set(re.findall(r"(?:wordOf|fill)\([^\n]*?\"(\w+)\"", source))
+    groups |= {"said", "value", "bet"}
+    unused = [key for key in WORDS
+              if f'"{key}"' not in source and key.split(".")[0] not in groups]  # fmt: skip
+    assert unused == []

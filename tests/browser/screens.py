@@ -163,11 +163,14 @@ def _settled(page: Any) -> None:
 
 
 def _alert(page: Any) -> None:
-    page.wait_for_function("document.querySelector('#facts img')?.naturalWidth > 0", timeout=60_000)
+    page.wait_for_function(
+        "() => document.querySelector('#facts img')?.naturalWidth > 0", timeout=60_000
+    )
     _settled(page)
 
 
 def _history(page: Any) -> None:
+    _settled(page)
     page.locator("#history details[open]").scroll_into_view_if_needed(timeout=60_000)
     _settled(page)
 

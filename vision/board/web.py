@@ -165,7 +165,7 @@ def page(name: str) -> Answer:
     return answer
 
 
-def asset_routes(language: str = "en") -> list[Route]:
+def asset_routes(language: str) -> list[Route]:
     """Return a route for each style, script and list of words, and for the pages' `language`."""
 
     async def house(_request: Request) -> Response:

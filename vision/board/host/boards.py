@@ -156,7 +156,7 @@ class Boards:
             desk = _Desk(prefixes, editors or {}, reports)
             self.desk = _DeskServer(configs, address, desk)
         if only is not None:
-            routes = [*asset_routes(), *self._desk_server.only(only)]
+            routes = [*asset_routes(first.board.language), *self._desk_server.only(only)]
         else:
             routes = public_routes(self.feed, facts, lambda: self.server.stopping)
             if self.desk is not None:

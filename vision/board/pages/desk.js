@@ -171,7 +171,7 @@ function followerOf(name, alert) {
 // In English the reader has said what was not put right; in another language it is named here.
 function followerWords(name, alert) {
   const cause = causeOf(name, alert);
-  return spoken() === "en" || !cause ? alertWords(alert) : `${alertWords(alert)}: ${alertWords(cause)}`;
+  return spoken() === "en" || !cause ? alertWords(alert) : word("desk.cause", { what: alertWords(alert), of: alertWords(cause) });
 }
 
 function dueWords(alert) {

@@ -3,13 +3,15 @@
 import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { clockTime, make, titleOf } from "/live.js";
-import { alertWords, faultName, slotName, spoken, word, wordOf } from "/words.js";
+import { alertWords, faultName, inSigns, slotName, spoken, word, wordOf } from "/words.js";
 
 export function faces(cards) {
   const box = make("span", "hands");
   box.append(...cards.map(cardFace));
   return box;
 }
+
+const SUREST = 0.99999; // of a confidence: more is not told apart here
 
 function facts(rows) {
   const list = make("dl", "facts");
@@ -30,20 +32,25 @@ function recorded(text) {
   return shown;
 }
 
-const percent = (share) => typeof share === "number" ? `${(100 * share).toFixed(share > 0.999 ? 3 : 1)} %` : null;
+// Never 100 %: the reader is as sure as its figures go.
+function percent(share) {
+  if (typeof share !== "number") return null;
+  const style = { style: "percent", maximumFractionDigits: share > 0.999 ? 3 : 1 };
+  return share > SUREST ? `> ${SUREST.toLocaleString(spoken(), style)}` : share.toLocaleString(spoken(), style);
+}
 
 export function alertFacts(name, table, alert) {
   const severity = make("span", `severity ${alert.severity}`, wordOf("severity", alert.severity));
-  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${faultName(alert.code)} · ${alert.id}`;
+  const where = `${titleOf(table, name)} · ${word("shoe")} ${alert.shoe} · ${word("coup")} ${alert.coup} · ${spoken() === "en" ? `${faultName(alert.code)} · ` : ""}${alert.id}`;
   return [
     severity, make("p", "title", alertWords(alert)), make("p", "where", where),
     facts([
-      [word("desk.recorded"), spoken() === "en" ? null : recorded(alert.text)],
+      [word("desk.recorded"), spoken() === "en" ? null : recorded(inSigns(alert.text))],
       [word("desk.state"), wordOf("state", alert.state)], [word("desk.raised"), clockTime(alert.raised_at)],
       [word("desk.acknowledged_by"), alert.acknowledged_by ? `${alert.acknowledged_by}, ${clockTime(alert.acknowledged_at)}` : null],
       [word("desk.expected"), (alert.expected ?? []).map(slotName).join(" / ") || word("desk.no_card")], [word("desk.observed"), alert.observed ? slotName(alert.observed) : null],
       [word("desk.card"), alert.card ? faces([alert.card]) : null], [word("desk.confidence"), percent(alert.confidence)],
-      [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString() }) : null],
+      [word("desk.odds"), typeof alert.odds === "number" ? word("desk.times", { n: Number(alert.odds.toPrecision(3)).toLocaleString(spoken()) }) : null],
       [word("desk.second"), alert.second ? faces([alert.second]) : null],
       [word("desk.face"), alert.exposed === null || alert.exposed === undefined ? null : word(alert.exposed ? "desk.exposed" : "desk.face_down")],
       [word("desk.check_card"), alert.check_card ? word("desk.second_fits") : null],
@@ -80,8 +87,13 @@ function still(address) {
   const image = make("img");
   image.src = address;
   image.alt = word("desk.picture");
-  image.addEventListener("error", () => image.replaceWith(make("p", "empty", word("desk.no_picture"))));
-  return image;
+  // In full size by a click or Enter.
+  const link = make("a");
+  link.href = address;
+  link.target = "_blank";
+  link.append(image);
+  image.addEventListener("error", () => link.replaceWith(make("p", "empty", word("desk.no_picture"))));
+  return link;
 }
 
 function clip(address) {

@@ -4,10 +4,7 @@ import { $ } from "/live.js";
 import { speakAsBoards, translated, word } from "/words.js";
 
 const PAGES = /^\/(desk|floor|reports|dealer|setup|accept)(\/[A-Za-z0-9._-]+)?$/;
-await speakAsBoards();
 const query = new URLSearchParams(location.search);
-if (query.get("why") === "role") $("why").textContent = word("login.role");
-if (query.get("why") === "ended") $("why").textContent = word("login.ended");
 
 $("form").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -30,3 +27,8 @@ $("form").addEventListener("submit", async (event) => {
   $("enter").disabled = false;
   $(asksCode ? "code" : "password").focus();
 });
+
+// After the form works: whoever is quick would send it past this script.
+await speakAsBoards();
+if (query.get("why") === "role") $("why").textContent = word("login.role");
+if (query.get("why") === "ended") $("why").textContent = word("login.ended");

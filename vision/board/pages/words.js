@@ -59,7 +59,7 @@ export function translated(text, groups = ["said"]) {
 
 // Readers write alerts in English: in another language the fault is named, and where it is.
 export function alertWords(alert) {
-  if (known === FALLBACK || !faultName(alert.code)) return alert.text || faultName(alert.code);
+  if (known === FALLBACK || !faultName(alert.code)) return inSigns(alert.text) || faultName(alert.code);
   return [faultName(alert.code), alert.slot ? slotName(alert.slot) : ""].filter(Boolean).join(" · ");
 }
 
@@ -70,5 +70,7 @@ export function slotName(slot) {
 
 const SIGNS = { s: "♠", h: "♥", d: "♦", c: "♣" };
 
-// A card in a line of text, such as 10♦.
+// The cards that a text of the reader names, as people know them: "Td" is 10♦.
+export const inSigns = (text) => String(text ?? "").replace(/\b[A2-9TJQK][cdhs]\b/g, cardText);
+// A card in a line of text.
 export const cardText = (card) => (SIGNS[card?.[1]] ? (card[0] === "T" ? "10" : card[0]) + SIGNS[card[1]] : card ?? "");

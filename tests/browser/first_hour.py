@@ -156,7 +156,7 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
         _press(page, "sheet")
         page.wait_for_selector("#measured li >> nth=5", timeout=WAIT_MS)
         page.wait_for_timeout(500)
-        trip.save(page.locator(".runs"), "step-6")
+        trip.save(_step(page, 2), "step-6")
         _ended(page)
         print(page.inner_text("#measured"))
     with trip.step("7 areas"):
@@ -172,9 +172,9 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
         _ended(page)
         print(page.inner_text("#check"))
         _press(page, "run")
-        page.wait_for_selector("#coups li:text-matches('^coup ')", timeout=WAIT_MS)
+        page.wait_for_selector("#coups span:text-matches('^coup ')", timeout=WAIT_MS)
         page.wait_for_timeout(500)
-        trip.save(page.locator(".runs"), "step-8")
+        trip.save(_step(page, 4), "step-8")
         page.click("[data-job=stop]")
         _ended(page)
         print(page.inner_text("#coups"))
@@ -185,9 +185,13 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
             "() => !/seen 0 of/.test(document.getElementById('progress').textContent)",
             timeout=WAIT_MS,
         )
-        trip.save(page.locator(".runs"), "step-9")
+        trip.save(_step(page, 5), "step-9")
         page.click("[data-job=stop]")
         _ended(page)
+
+
+def _step(page: Any, number: int) -> Any:
+    return page.locator(f"#steps > li:nth-child({number})")
 
 
 def _drag_all(page: Any) -> None:
@@ -214,9 +218,14 @@ def _drag_all(page: Any) -> None:
 
 
 def _house(trip: Walk) -> None:
-    with trip.step("10 people and keys"):
-        said = trip.ask("users", "--help")
-    trip.terminal("step-10", said)
+    add = ("users", "add", "Ann", "--role", "inspector", "--through-desk")
+    with trip.step("10 people, keys, check"):
+        said = trip.ask(*add, "--file", "people/users.json") + trip.ask(
+            "log", "keys", "make", "7.key"
+        )
+        checked = trip.ask("check", "7.toml").splitlines()
+    lines = [line[:100] for line in checked if not line.startswith("note")]
+    trip.terminal("step-10", said + "\n".join(lines))
 
 
 def _press(page: Any, job: str) -> None:

@@ -92,8 +92,10 @@ def test_table_file_of_another_camera_is_not_changed(
         (["check", "kitchen.toml"], "FAULT  view: kitchen.toml: view.template"),
         (["setup", "new.toml", "--source", "film.mp4"], "film.mp4: no such file"),
         (["setup", "camera/1.png"], "shoe-reader setup NAME.toml"),
+        (["setup", "nowhere/new.toml", "--source", "camera"], "there is no folder nowhere"),
+        (["calibrate", "kitchen.toml"], "shoe-reader setup leads through it"),
     ],
-    ids=["no file", "run", "check", "no source", "a picture for the table file"],
+    ids=["no file", "run", "check", "no source", "a picture", "no folder", "nothing to measure"],
 )
 def test_each_refusal_names_the_next_command(
     folder: Path,

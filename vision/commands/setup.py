@@ -10,7 +10,7 @@ import argparse
 import os
 import secrets
 import signal
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -21,7 +21,7 @@ from vision.board.login.passwords import save_password
 from vision.camera.source import Shot, is_live, open_source
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.editor import TableFile
-from vision.config.table import CameraSection, TableConfig, load
+from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.secrets import shown
 from vision.setup.calibration.places import template
@@ -48,52 +48,39 @@ def run(args: argparse.Namespace) -> int:
             f"{args.table}: is not the name of a table file; shoe-reader setup NAME.toml --source "
             f"{args.table}, if that is the camera"
         )
+    if not args.table.parent.is_dir():
+        raise ConfigurationError(f"{args.table}: there is no folder {args.table.parent}; make it")
     file = TableFile(args.table)
     _add_camera(file, args.source)
-    password = _add_people(file)
+    has_desk = bool(file.section("desk").get("key"))
+    if not has_desk:
+        file.change("orders", {"users": f"{PEOPLE}/users.json"})
+        file.change("desk", {"key": f"{PEOPLE}/desk.key"})
     if file.is_changed:
         file.write()
+    password = "" if has_desk else _make_people(args.table.parent / PEOPLE)
     config = load(args.table)
-    with ExitStack() as closing:
-        boards = _boards(config, args.table, args.http_port, closing)
-        users = config.orders.users
-        cure = f"the password that you know, or: shoe-reader users password engineer --file {users}"
+    editors = {config.table: TableEditor(config, args.table, live_drawing)}
+    cure = f"yours, or: shoe-reader users password engineer --file {config.orders.users}"
+    with Boards([config], address_of(config, port=args.http_port), editors) as boards:
         print(f"set-up page: {boards.server.url}setup/{config.table}")
-        print(f"log in as:   engineer, {f'password {password}' if password else cure}")
-        print("Ctrl-C ends", flush=True)
+        print(f"log in as:   engineer, password {password or cure}\nCtrl-C ends", flush=True)
         with suppress(KeyboardInterrupt):
             signal.pause()
     return 0
 
 
-def _add_people(file: TableFile) -> str:
+def _make_people(folder: Path) -> str:
     """Let an engineer log in where nobody can yet; return the password, "" for a known one."""
-    if file.section("desk").get("key"):
+    if (folder / "users.json").exists():
         return ""
-    folder, password = file.path.parent / PEOPLE, ""
-    file.change("orders", {"users": f"{PEOPLE}/users.json"})
-    file.change("desk", {"key": f"{PEOPLE}/desk.key"})
-    if not (folder / "users.json").exists():
-        folder.mkdir(mode=0o700, exist_ok=True)
-        desk, password = Credential.new("desk"), secrets.token_hex(6)
-        users = Users(
-            users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)}
-        )
-        save_users(folder / "users.json", users.with_user("engineer", User(roles=("engineer",))))
-        save_password(folder / "passwords.json", "engineer", password)
-        desk.save(folder / "desk.key")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    desk, password = Credential.new("desk"), secrets.token_hex(6)
+    users = Users(users={"desk": User(roles=get_args(RoleName), key=desk.public, may_act_for=True)})
+    save_users(folder / "users.json", users.with_user("engineer", User(roles=("engineer",))))
+    save_password(folder / "passwords.json", "engineer", password)
+    desk.save(folder / "desk.key")
     return password
-
-
-def _boards(config: TableConfig, path: Path, port: int | None, closing: ExitStack) -> Boards:
-    """Serve the boards of the table, at another port where the usual one is taken."""
-    editors = {config.table: TableEditor(config, path, live_drawing)}
-    try:
-        return closing.enter_context(Boards([config], address_of(config, port=port), editors))
-    except OutsideError:
-        if port is not None:
-            raise
-        return closing.enter_context(Boards([config], address_of(config, port=0), editors))
 
 
 def _add_camera(file: TableFile, source: str | None) -> None:
@@ -109,16 +96,11 @@ def _add_camera(file: TableFile, source: str | None) -> None:
     if file.section("view"):
         return
     camera = file.camera(source=source or "0")
-    width, height = _size(camera)
+    shot = next(open_source(camera, speed=0), None)
+    if not isinstance(shot, Shot):
+        raise OutsideError(f"{shown(camera.source)}: no picture comes; check that one is sent")
+    width, height = shot.frame.size
     named = named or source or "0"
     file.change("camera", {"source": named, "width": width, "height": height})
     file.change("view", template((width, height)))
     print(f"{file.path}: the camera {shown(named)} gives {width} x {height} pixels")
-
-
-def _size(camera: CameraSection) -> tuple[int, int]:
-    for shot in open_source(camera, speed=0):
-        if isinstance(shot, Shot):
-            return shot.frame.size
-        break
-    raise OutsideError(f"{shown(camera.source)}: no picture comes; check that the camera sends one")

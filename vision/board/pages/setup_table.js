@@ -141,7 +141,7 @@ function showJob(now) {
   const seen = job.lines.findLast((line) => line.startsWith("seen "));
   const lines = job.lines.filter((line) => !line.startsWith("seen "));
   if (!job.running && job.code && job.name !== "check") lines.push(`FAULT ended with exit code ${job.code}`);
-  renderOnce($(OUT[job.name]), JSON.stringify(lines), () => (job.name === "check" ? sorted(lines) : lines.slice(-8)).map(checkLine));
+  renderOnce($(OUT[job.name]), JSON.stringify(lines), () => (job.name === "check" ? checked(lines) : lines.slice(-8).map(checkLine)));
   if (job.name === "check") done.check = !job.running && job.code === 0;
   if (job.name === "run") done.run = job.lines.some((line) => /^coup .*(Punto|Banco|Egalite) /.test(line));
   if (job.name === "enrol") showDeck(seen);
@@ -157,8 +157,15 @@ function showDeck(seen) {
   renderOnce($("deck"), missing.join(), () => missing.map(cardFace));
 }
 
-// Faults first, notes last, so that what must be done is seen without scrolling.
-const sorted = (lines) => ["FAULT", "", "note"].flatMap((kind) => lines.filter((line) => (line.match(/^(FAULT|note)/)?.[0] ?? "") === kind));
+// Faults first, notes folded, so that what must be done is seen without scrolling.
+function checked(lines) {
+  const of = (kind) => lines.filter((line) => (line.match(/^(FAULT|note)/)?.[0] ?? "") === kind).map(checkLine);
+  const [last, folded, list, notes] = [make("li"), make("details"), make("ul"), of("note")];
+  list.append(...notes);
+  folded.append(make("summary", "", `${notes.length} notes`), list);
+  last.append(folded);
+  return [...of("FAULT"), ...of(""), ...(notes.length ? [last] : [])];
+}
 
 function checkLine(line) {
   const [, kind, rest] = line.match(/^(ok|FAULT|note) +(.*)$/) ?? [null, "", line];

@@ -39,7 +39,7 @@ from vision.setup.calibration.places import (
     places_of,
     view_section,
 )
-from vision.sight.geometry.frame import Image, Points
+from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
 
@@ -168,7 +168,7 @@ class Calibration:
         if sum(ways) > 1 or not (any(ways) or request.play is not None):
             raise ConfigurationError(
                 "calibrate: give one of these to find the plane from: pictures of the sheet, "
-                "--source, --points, or --from-play alone"
+                "--source, --points, or --from-play alone; shoe-reader setup leads through it"
             )
         if request.play is None:
             return self._plane(), None
@@ -217,18 +217,18 @@ class Calibration:
             plane = fresh(plane, (width, height))
         marks = marked(self._request.marks, plane, self._card_mm())
         if proposed is not None:
-            kept = {} if self._old is None else {"MOUTH": self._old_mouth(self._old, plane)}
-            places = from_marks({**kept, **proposed.known, **marks})
+            old = self._old  # a mouth that was not seen stays where it was in the picture
+            mouth = {} if old is None else {"MOUTH": plane.to_mm(old.plane().to_px(old.mouth_mm))}
+            places = from_marks({**mouth, **proposed.known, **marks})
         else:
             places = from_marks(marks) if places is None else places | marks
         return places.view(plane, self._card_mm())
 
-    def _old_mouth(self, old: ViewSection, plane: Homography) -> Points:
-        """Return the mouth of the table file where it was in the picture, in mm of a new plane."""
-        return plane.to_mm(old.plane().to_px(old.mouth_mm))
-
     def _in_old_frame(self, found: FoundPlane, old: ViewSection) -> Homography:
         plane, apart = aligned(found.plane, old, self._shift(found.layout, old))
+        if old.template:
+            self._report("areas: not measured yet: drag them into place on the set-up page")
+            return plane
         self._report(
             f"slots: kept from {self._file.path}; the view there differs by up to {apart:.1f} mm"
         )

@@ -53,20 +53,12 @@ def gauges(image: Image, view: TableView) -> tuple[Gauge, ...]:
     """Return light, focus and size of a card in a picture (H x W x 3, BGR) of a table."""
     green = image[::4, :, 1]
     level = float(np.median(green[:, ::4]))
-    short_px = min(
-        float(np.linalg.norm(quad[1] - quad[0]))
-        for quad in (view.quad_px(_middle(area)) for area in view.slots.values())
-    )
+    middles = (area.mean(axis=0).tolist() for area in view.slots.values())
+    cards = [view.quad_px(Pose(x, y, 90.0)) for x, y in middles]
+    wide = min(float(np.linalg.norm(card[1] - card[0])) for card in cards)
     dark = "give more light" if level < LEVELS[0] else "give less light, or shorten the exposure"
     return (
         Gauge("light", level, *LEVELS, 255.0, dark),
         Gauge("focus", focus(green), SHARP_SHARE, 2.0, 1.0, "focus the lens"),
-        Gauge(
-            "card width in pixels", short_px, CARD_PX, 1e4, 3 * CARD_PX, "hang the camera nearer"
-        ),
+        Gauge("card width in pixels", wide, CARD_PX, 1e4, 3 * CARD_PX, "hang the camera nearer"),
     )
-
-
-def _middle(area: NDArray[np.float32]) -> Pose:
-    x, y = area.mean(axis=0).tolist()
-    return Pose(x, y, 90.0)

@@ -8,6 +8,7 @@ P is the `shoe-reader` of the environment to be tried. Minutes of each step are 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
@@ -82,6 +83,7 @@ class Walk:
     out: Path
     program: list[str]
     browser: Any
+    env: dict[str, str]
     minutes: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -95,7 +97,12 @@ class Walk:
     def ask(self, *words: str) -> str:
         """Run a command to its end; return it as a terminal shows it."""
         done = subprocess.run(
-            [*self.program, *words], cwd=self.folder, capture_output=True, text=True, check=False
+            [*self.program, *words],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return f"$ shoe-reader {' '.join(words)}\n{done.stdout}{done.stderr}"
 
@@ -132,7 +139,9 @@ def walk(trip: Walk) -> None:
     setup = [*trip.program, "setup", "7.toml", "--source", "camera.mp4", "--http-port", "0"]
     with ExitStack() as closing:
         with trip.step("4 table file"):
-            process = subprocess.Popen(setup, cwd=trip.folder, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                setup, cwd=trip.folder, env=trip.env, stdout=subprocess.PIPE, text=True
+            )
             closing.callback(process.wait)
             closing.callback(process.send_signal, signal.SIGINT)
             assert process.stdout is not None
@@ -155,8 +164,10 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
     with trip.step("6 measure the table"):
         _press(page, "sheet")
         page.wait_for_selector("#measured li >> nth=5", timeout=WAIT_MS)
-        page.wait_for_timeout(500)
         trip.save(_step(page, 2), "step-6")
+        # The sheet is taken away while the command still has the film with it open.
+        shutil.copy(FILM / "deal.mp4", trip.folder / "next.mp4")
+        (trip.folder / "next.mp4").replace(trip.folder / "camera.mp4")
         _ended(page)
         print(page.inner_text("#measured"))
     with trip.step("7 areas"):
@@ -166,7 +177,6 @@ def _page(trip: Walk, page: Any, url: str, password: str) -> None:
         trip.save(page, "step-7")
         page.click("#save")
         _says(page, "said", "Saved")
-    shutil.copy(FILM / "deal.mp4", trip.folder / "camera.mp4")
     with trip.step("8 check and first coup"):
         _press(page, "check")
         _ended(page)
@@ -259,7 +269,9 @@ def main() -> None:
         play = closing.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
         closing.callback(browser.close)
-        walk(Walk(folder, args.out, program, browser))
+        # A program of another environment must not find this tree.
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or not args.program}
+        walk(Walk(folder, args.out, program, browser, env))
 
 
 if __name__ == "__main__":

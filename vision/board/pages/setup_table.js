@@ -89,8 +89,9 @@ async function load() {
   const { body, why } = await ask(`${base}/places`);
   if (why) return say("said", why, true);
   places = new Places($("places"), body, changed);
-  const how = { true: "Print the sheet (shoe-reader calibrate --sheet sheet.pdf) and measure with it, or deal three coups. Or lay a card on each slot, and drag the corners of the dashed frame until each area lies on its card; then save.", false: "Measured. Measure again when camera or lens was touched. Each area must lie on the print: drag it there." };
-  setText("how", how[body.template]);
+  setText("how", !body.template ? "Measured. Measure again when camera or lens was touched."
+    : "LAYOUT" in body.places ? "Print the sheet (shoe-reader calibrate --sheet sheet.pdf) and measure with it, or deal three coups. Or lay a card on each slot, and drag the corners of the dashed frame until each area lies on its card; then save."
+    : "The table is measured. Drag each area onto its print, then save.");
   changed();
   guide();
 }
@@ -106,7 +107,7 @@ function changed() {
 
 function guide() {
   const ready = [gauges.length > 0 && gauges.every((one) => one.good), !places.template, done.check, done.run, done.enrol];
-  const words = ["Adjust camera, light and lens until every bar is green", "Measure the table, or drag the frame into place and save", "Check the table", "Read the first coup", "Enrol the house deck"];
+  const words = ["Adjust camera, light and lens until every bar is green", "Measure the table, put the areas into place and save", "Check the table", "Read the first coup", "Enrol the house deck"];
   const next = ready.indexOf(false);
   [...$("steps").children].forEach((step, i) => {
     step.classList.toggle("done", ready[i]);

@@ -256,23 +256,25 @@ def _says(page: Any, name: str, words: str) -> None:
     )
 
 
-def main() -> None:
-    """Walk, and print the minutes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path, nargs="?", default=OUT)
-    parser.add_argument("--program", default="")
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    program = [args.program] if args.program else [sys.executable, "-m", "vision.cli"]
+def take(out: Path, program: str = "") -> dict[str, float]:
+    """Walk, write the pictures into a folder, and return the minutes of each step."""
+    out.mkdir(parents=True, exist_ok=True)
+    words = [program] if program else [sys.executable, "-m", "vision.cli"]
+    # A program of another environment must not find this tree.
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or not program}
     with ExitStack() as closing:
         folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="first-hour-")))
         play = closing.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
         closing.callback(browser.close)
-        # A program of another environment must not find this tree.
-        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or not args.program}
-        walk(Walk(folder, args.out, program, browser, env))
+        trip = Walk(folder, out, words, browser, env)
+        walk(trip)
+    return trip.minutes
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, nargs="?", default=OUT)
+    parser.add_argument("--program", default="")
+    args = parser.parse_args()
+    take(args.out, args.program)

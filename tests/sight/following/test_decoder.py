@@ -8,7 +8,7 @@ from tests.sight.following.play import Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing
 from vision.sight.following.decoder import BEAM, is_lawful
-from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, UNDER
+from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
 from vision.sight.following.world import Lip, slot_of
 
 P1, B1, P2, B2, P3, B3 = Slot
@@ -81,6 +81,24 @@ def test_card_pushed_back_into_the_shoe_is_told() -> None:
     account = play.decided()
     assert account.layout == (P1, B1, P2, B2)
     assert account.odds[RETURNED] > ALLEGED
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_two_cards_that_leave_the_shoe_as_one_are_told(number: int) -> None:
+    """Two cards at once are alleged, also as the first of a coup."""
+    play = Play()
+    play.deal(*NATURAL[:number])
+    play.wait(0.15, Lip.EMERGING, Lip.PARTLY)
+    play.wait(0.2, Lip.TWO, Lip.TWO_CLEAR)
+    play.wait(0.3)
+    for slot, points in NATURAL[number : number + 2]:
+        play.lay(slot, points)
+    play.deal(*NATURAL[number + 2 :])
+    play.wait(1.0)
+    play.sweep()
+    account = play.decided()
+    assert account.layout == (P1, B1, P2, B2)
+    assert account.odds[TWO_OUT] > ALLEGED
 
 
 def test_card_taken_off_while_the_coup_goes_on_is_told() -> None:
@@ -190,14 +208,15 @@ def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
     assert any(is_lawful(world) for world in play.decoder.worlds)
 
 
-def test_card_that_a_player_holds_up_beside_an_empty_slot_is_no_third_card() -> None:
-    """A squeezed hand seems to lie in the slot next to it."""
+@pytest.mark.parametrize("seconds", [0.3, 3.0])
+def test_card_that_a_player_holds_up_beside_an_empty_slot_is_no_third_card(seconds: float) -> None:
+    """A squeezed hand seems to lie in the slot next to it, however long it is squeezed."""
     play = Play(Dealing.PUNTO_FIRST)
     play.deal(*NATURAL, face_up=False)
     del play.lying[int(P1)], play.lying[int(P2)]
     play.wait(0.5)
     play.lying[int(P3)] = (1, 0)
-    play.wait(0.3)
+    play.wait(seconds)
     del play.lying[int(P3)]
     for slot, points in NATURAL:
         play.lay(slot, points)

@@ -15,7 +15,18 @@ import numpy as np
 from vision.game.rules import Rules
 from vision.sight.following.evidence import Values
 from vision.sight.following.procedure import Procedure, swept
-from vision.sight.following.world import ASIDE, AWAY, FACE, HAND, UNSEEN, Cards, State, World
+from vision.sight.following.world import (
+    ASIDE,
+    FACE,
+    HAND,
+    NOWHERE,
+    UNSEEN,
+    Cards,
+    State,
+    World,
+    is_held,
+    seen_over,
+)
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
@@ -25,9 +36,6 @@ PRUNE, BEAM, IGNORED = 3e-7, 128, 1e-8
 LONGEST_S, SHORTEST_MS = 0.05, 24
 # The least weight of the lawful world against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
-# How likely (0 to 1) a card that a player holds up is seen over another slot of its hand, as if it
-# lay there.
-OVER_SLOT = 0.2
 # No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone
 # any coup would be over.
 MOST_STEPS = 40
@@ -123,14 +131,17 @@ class Decoder:
         if shown is None:
             return p, state
         cards = state.cards
+        seen_in: dict[int, int] = {}
         for place, side, _ in cards:
-            if place < HAND:
-                p *= shown.ratios[side % UNSEEN][place]
+            if is_held(place):
+                seen_in[seen_over(place)] = side
             elif place == ASIDE:
                 p *= shown.aside
-        held = {place % 2 for place, _, _ in cards if AWAY <= place < AWAY + HAND}
-        if held:
-            p *= _held_over(cards, held, shown)
+        # What lies in a slot or is held over it is seen there once, however many cards that are.
+        seen_in.update((place, side) for place, side, _ in cards if place < HAND)
+        seen_in.pop(NOWHERE, None)
+        for slot, side in seen_in.items():
+            p *= shown.ratios[side % UNSEEN][slot]
         seen = shown.into(cards)
         if seen is cards:
             return p, state
@@ -169,20 +180,6 @@ class Decoder:
 def is_lawful(world: World) -> bool:
     """Whether nobody departed from procedure in the running coup and in the one before."""
     return not world.state.codes and (world.before is None or not world.before.codes)
-
-
-def _held_over(cards: Cards, hands: set[int], shown: Shown) -> float:
-    """Return how likely the bare slots of hands (0, 1) look so while a player holds their cards.
-
-    These may be seen over any slot of their hand, as if they lay there. A slot that looks empty
-    costs nothing: it is the usual case, and counted over many looks a small price would add up.
-    """
-    p, lying = 1.0, {place for place, _, _ in cards}
-    for slot in range(HAND):
-        if slot % 2 in hands and slot not in lying:
-            seen = (shown.ratios[0][slot] + shown.ratios[1][slot]) / 2
-            p *= max(1.0, OVER_SLOT * seen)
-    return p
 
 
 class Shown(NamedTuple):

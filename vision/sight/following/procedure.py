@@ -18,12 +18,12 @@ from vision.game.rules import Dealing, Rules
 from vision.game.tableau import expected
 from vision.sight.following.world import (
     ASIDE,
-    AWAY,
     BACK,
     FACE,
     GONE,
     GONE_ASIDE,
     HAND,
+    NOWHERE,
     SHOE,
     UNSEEN,
     Cards,
@@ -32,7 +32,10 @@ from vision.sight.following.world import (
     Move,
     Moves,
     State,
+    held,
+    is_held,
     put,
+    seen_over,
     slot_of,
 )
 
@@ -46,6 +49,7 @@ FIRST_CARDS = 4
 COMPLETE = -1
 _DRAWN = (HAND, BACK + UNSEEN, None)
 _FIRST: Cards = (_DRAWN,)
+_BOTH: Cards = (_DRAWN, _DRAWN)
 # States kept; a coup has some thousands. More only take memory.
 MOST_STATES = 50_000
 
@@ -80,6 +84,8 @@ ACTIONS: dict[str, Action] = {
     "bring on": Action(0.7, 0.7, 0.1),  # from where it lay aside
     "turn": Action(1.5, 1e-3, 0.05),
     "lift": Action(3e-2, 3e-2, 1.0),  # a card that lies face down is taken to a player
+    "hold over": Action(0.1, 0.1, 1.0),  # it is seen over another slot of its hand, as if it lay
+    "turn in hand": Action(0.3, 0.3, 1.0),
     "bring back": Action(0.5, 0.5, 0.05),
     "take": Action(1.0, 2e-3, 0.1),  # the first card of a clearing; not due: under-draw, removal
     "take more": Action(4.0, 4.0, 0.1),  # the others
@@ -95,6 +101,8 @@ HALF_OUT = 0.1
 # The same of a card that is taken from the hand, from a player, or before anybody could see it lie:
 # cards are dealt to be seen, and are brought back before they are cleared.
 UNSEEN_TAKEN = 0.01
+# The share of lifted cards that are held over another slot of their hand, for each bare one.
+SEEN_OVER = 0.1
 # The share of cards that are laid face up, by the way of dealing.
 LAID_FACE_UP = {Dealing.FACE_UP: 0.9, Dealing.FACE_DOWN: 0.03, Dealing.PUNTO_FIRST: 0.03}
 
@@ -268,7 +276,10 @@ class Procedure:
         if _begins(cards):
             left, laid = swept(cards), sum(_counts(place) for place, _, _ in cards)
             due = out.due * (1.0 if laid >= FIRST_CARDS else CUT_SHORT)
-            yield Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
+            first = Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
+            yield first
+            rate = ACTIONS["two"].due * due
+            yield replace(first, rate=rate, cost=0.0, cards=_BOTH, codes=(TWO_OUT,), lip=Lip.TWO)
             if TAKEN not in codes:
                 return
         if len(cards) >= MOST_CARDS:
@@ -279,7 +290,7 @@ class Procedure:
             yield Move(out.due, cost, more, codes, Lip.WHOLLY)
             both = _with(codes, TWO_OUT)
             if both is not None:
-                two = (*more, _DRAWN)
+                two = (*cards, *_BOTH)
                 yield Move(ACTIONS["two"].due * out.due, 0.0, two, both, Lip.TWO)
         over = _with(codes, OVER)
         if share < 1 and over is not None:
@@ -291,7 +302,7 @@ class Procedure:
     # --- on the table ----------------------------------------------------------------------------
 
     def _laying(self, cards: Cards, codes: Codes, *, at_lip: bool) -> Iterator[Move]:
-        taken = {place for place, _, _ in cards}
+        taken = {slot_of(place) for place, _, _ in cards if is_held(place) or place < HAND}
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
         due = self.due(tuple(c for c in cards if c[0] != HAND)) if hand else {}
         slow = AT_LIP if at_lip else 1.0
@@ -299,7 +310,7 @@ class Procedure:
             usual = slow * (SECOND_FIRST if number else 1.0)
             for slot in range(HAND):
                 # What was lifted from a slot comes back to it.
-                if slot in taken or AWAY + slot in taken:
+                if slot in taken:
                     continue
                 action, rate, after = self._lay_rate(slot, due, codes)
                 if after is None:
@@ -308,7 +319,7 @@ class Procedure:
                     each = rate * usual * share
                     laid = put(cards, index, slot, side + UNSEEN)
                     yield Move(each, each * ACTIONS[action].survival, laid, after)
-            full = OVER in codes and {4, 5} <= {slot_of(place) for place in taken}
+            full = OVER in codes and {4, 5} <= {slot_of(place) for place, _, _ in cards}
             aside = ACTIONS["lay"].due if full else ACTIONS["lay aside"].due
             aside *= usual
             yield Move(aside, aside, put(cards, index, ASIDE, BACK + UNSEEN), codes)
@@ -338,19 +349,31 @@ class Procedure:
                 in_turn = self._rules.dealing is not Dealing.PUNTO_FIRST or laid >= FIRST_CARDS
                 back = side % UNSEEN == BACK
                 rate = turn.due if in_turn and back else turn.undue
-                turned = put(cards, index, place, side + 1 if back else side - 1)
+                turned = put(cards, index, place, side ^ 1)
                 yield Move(rate, rate * turn.survival, turned, codes)
                 lift = ACTIONS["lift"]
                 if back:
-                    away = put(cards, index, AWAY + place)
-                    yield Move(lift.due, lift.due * lift.survival, away, codes)
-            elif AWAY <= place < AWAY + HAND:
-                action = ACTIONS["bring back"]
-                for shown in (BACK, FACE):
-                    brought = put(cards, index, place - AWAY, shown)
-                    yield Move(action.due / 2, action.due / 2 * action.survival, brought, codes)
+                    for over, share in _over(cards, place):
+                        rate = lift.due * share
+                        away = put(cards, index, held(place, over))
+                        yield Move(rate, rate * lift.survival, away, codes)
+            elif is_held(place):
+                yield from self._held(cards, index, codes)
             elif place == ASIDE:
                 yield from self._brought_on(cards, index, codes)
+
+    def _held(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
+        """Yield what may happen to a held card: it is turned, held elsewhere, or comes back."""
+        place, side, _ = cards[index]
+        slot = slot_of(place) or 0
+        yield _move("turn in hand", put(cards, index, place, side ^ 1), None, codes)
+        for over, _ in _over(cards, slot):
+            if over != seen_over(place):
+                yield _move("hold over", put(cards, index, held(slot, over)), None, codes)
+        back = ACTIONS["bring back"]
+        for shown in (BACK, FACE):
+            brought = put(cards, index, slot, shown)
+            yield Move(back.due / 2, back.due / 2 * back.survival, brought, codes)
 
     def _brought_on(self, cards: Cards, index: int, codes: Codes) -> Iterator[Move]:
         taken, action = {place for place, _, _ in cards}, ACTIONS["bring on"]
@@ -396,8 +419,8 @@ class Procedure:
         # One card alone was taken off: the coup goes on, and the others are not on their way.
         usual = more.due * (1e-2 if TAKEN in codes else 1.0)
         for index, (place, side, _) in enumerate(cards):
-            if place < HAND or place in {HAND, ASIDE} or AWAY <= place < AWAY + HAND:
-                hidden = place == HAND or place in range(AWAY, GONE) or side >= UNSEEN
+            if place <= HAND or place == ASIDE or is_held(place):
+                hidden = place == HAND or is_held(place) or side >= UNSEEN
                 rate = usual * (UNSEEN_TAKEN if hidden else 1.0)
                 yield Move(rate, rate * more.survival, put(cards, index, taken_from(place)), codes)
 
@@ -436,6 +459,14 @@ def _pushed_back(cards: Cards, codes: Codes, hand: list[int], rate: float) -> It
     after = _with(codes, RETURNED)
     if hand and after is not None:
         yield Move(rate, rate, put(cards, hand[-1], SHOE), after, Lip.RETURNING)
+
+
+def _over(cards: Cards, slot: int) -> Iterator[tuple[int, float]]:
+    """Yield over which bare slots a card may be seen that was lifted from one, and how likely."""
+    lying = {place for place, _, _ in cards}
+    bare = [other for other in range(slot % 2, HAND, 2) if other != slot and other not in lying]
+    yield NOWHERE, 1 - SEEN_OVER * len(bare)
+    yield from ((other, SEEN_OVER) for other in bare)
 
 
 def _with(codes: Codes, code: str) -> Codes | None:

@@ -2,7 +2,8 @@
 
 Worlds that agree in everything are one. A card is a tuple `(place, side, points)` and its index is
 its place in the order of leaving, which is its identity. A place is one of the six slots (0 to 5,
-by `Slot`), or one of the constants below.
+by `Slot`), or one of the constants below. A card that was lifted from its slot is `HELD`: with a
+player, or being turned, and it may be seen over another slot of its hand.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ UNSEEN = 2  # added to the side of a card that has not been seen since it was la
 HAND = 6  # it left the shoe, and a hand has it
 SHOE = 7  # it went back into the shoe
 ASIDE = 8  # it lies outside the slots
-AWAY = 10  # + slot: lifted from that slot: with a player, or being turned
-GONE = 20  # + slot: taken from that slot for good
-GONE_ASIDE = 28  # taken away from where it lay aside, or from the hand
+HELD = 10  # + 7 x the slot it was lifted from + the slot over which it is seen, or NOWHERE
+NOWHERE = 6
+GONE = 60  # + slot: taken from that slot for good
+GONE_ASIDE = 68  # taken away from where it lay aside, or from the hand
 
 Card = tuple[int, int, int | None]
 Cards = tuple[Card, ...]
@@ -100,11 +102,26 @@ def slot_of(place: int) -> int | None:
     """Return the slot in which a card lies or lay, `None` for one that lay in none."""
     if place < HAND:
         return place
-    if AWAY <= place < AWAY + HAND:
-        return place - AWAY
+    if is_held(place):
+        return (place - HELD) // 7
     if GONE <= place < GONE + HAND:
         return place - GONE
     return None
+
+
+def is_held(place: int) -> bool:
+    """Whether a card was lifted from its slot, and somebody has it."""
+    return HELD <= place < GONE
+
+
+def seen_over(place: int) -> int:
+    """Return the slot over which a held card is seen, or NOWHERE."""
+    return (place - HELD) % 7
+
+
+def held(slot: int, over: int = NOWHERE) -> int:
+    """Return the place of a card that was lifted from a slot and is seen over another."""
+    return HELD + 7 * slot + over
 
 
 def is_gone(place: int) -> bool:

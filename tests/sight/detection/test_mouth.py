@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vision.sight.detection.mouth import LEAST_CARDS, Cells, KnownColours, changed_cells
+from vision.game.events import Slot
+from vision.sight.detection.mouth import (
+    LEAST_CARDS,
+    Cells,
+    KnownColours,
+    MouthMeter,
+    MouthPatch,
+    Tensor,
+    changed_cells,
+)
+from vision.sight.geometry.plane import Homography, TableView
 
 SHAPE = (3, 56, 80)
 CLOTH, BACK, YELLOW = (0.1, 0.35, 0.15), (0.6, 0.15, 0.2), (0.9, 0.8, 0.15)
@@ -68,3 +78,27 @@ def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
     """Noise is no change."""
     noise = 0.02 * np.random.default_rng(1).standard_normal(SHAPE)
     assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0
+
+
+@pytest.mark.parametrize(("x", "shows"), [(90, False), (20, True)], ids=["in a slot", "before it"])
+def test_card_in_a_slot_beside_the_shoe_is_not_at_its_mouth(x: int, shows: bool) -> None:
+    """What lies in a slot that the mouth's patch shows is as it was at rest; what comes out is not."""
+    corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
+    mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
+    slot = np.array([[85, 50], [160, 50], [160, 150], [85, 150]], np.float32)
+    given: list[Tensor] = []
+
+    def infer(pictures: Tensor) -> Tensor:
+        given.append(pictures[0])
+        return np.zeros((1, 10), np.float32)
+
+    view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
+    meter = MouthMeter(MouthPatch(view), infer)
+    cloth = np.full((200, 400, 3), 40, np.uint8)
+    for at in range(0, 600, 100):
+        meter(cloth, at)
+    laid = cloth.copy()
+    laid[60:140, x : x + 55] = 220
+    meter(laid, 600)
+    rest, now = given[-1][:3], given[-1][6:]
+    assert bool(np.abs(now - rest).max() > 0.1) is shows

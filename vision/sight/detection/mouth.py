@@ -25,7 +25,6 @@ from vision.sight.geometry.plane import Homography, Overhead, TableView
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]
-Patch = Callable[[Image], Image]
 Cells = NDArray[np.intp]
 
 # --- the patch ------------------------------------------------------------------------------------
@@ -36,13 +35,18 @@ WIDTH, HEIGHT = 80, 56
 CELL_MM = 2.5
 # The patch begins this far behind the middle of the mouth, mm: the rest lies where cards come out.
 BACK_MM = 60.0
+# What lies in a slot, and so far round it, mm, is not at the mouth: cards lie askew.
+SLOT_MARGIN_MM = 10.0
 # The picture is sampled this much finer than a cell and averaged; at 1, the white rim of a card
 # falls between two samples of a large picture.
 _FINER = 2
 
 
 class MouthPatch:
-    """The same patch of every picture of one camera; computed once where it lies."""
+    """The same patch of every picture of one camera; computed once where it lies.
+
+    `slots` (HEIGHT x WIDTH) says which cells belong to a slot of the layout.
+    """
 
     def __init__(self, view: TableView) -> None:
         self.way = exit_way(view)
@@ -55,6 +59,12 @@ class MouthPatch:
         origin = np.array([-BACK_MM, -HEIGHT * CELL_MM / 2], np.float32)
         fine = (WIDTH * _FINER, HEIGHT * _FINER)
         self._overhead = Overhead(plane, origin, CELL_MM / _FINER, fine)
+        drawn = np.zeros((HEIGHT, WIDTH), np.uint8)
+        margin = 2 * round(SLOT_MARGIN_MM / CELL_MM) + 1
+        for area in view.slots.values():
+            cells = ((area - middle) @ turned[:2, :2].T - origin) / CELL_MM
+            cv2.fillPoly(drawn, [np.round(cells).astype(np.int32)], 1)
+        self.slots = cv2.dilate(drawn, np.ones((margin, margin), np.uint8)) > 0
 
     def __call__(self, image: Image) -> Image:
         """Return the patch (HEIGHT x WIDTH x 3, BGR); cards leave to the right."""
@@ -219,7 +229,7 @@ class Measurement:
 class MouthMeter:
     """Measures picture after picture, and learns meanwhile what the mouth looks like at rest."""
 
-    def __init__(self, patch: Patch, infer: Infer) -> None:
+    def __init__(self, patch: MouthPatch, infer: Infer) -> None:
         self._patch = patch
         self._infer = infer
         self._rest: Tensor | None = None
@@ -231,6 +241,8 @@ class MouthMeter:
         """Measure the mouth in a picture taken at a time (ms, not before the last one)."""
         now = as_tensor(self._patch(image))
         rest = now if self._rest is None else self._rest
+        # A card in a slot near the shoe looks like one that is just out.
+        now = np.where(self._patch.slots, rest, now)
         before = self._earlier(at, BEFORE_MS, now)
         values = self._infer(np.concatenate([rest, before, now])[None])[0]
         found = measurement(values)

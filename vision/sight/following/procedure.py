@@ -1,9 +1,6 @@
-"""What a dealer does next: one table of actions with their rates, and the worlds that they lead to.
+"""What a dealer may do next in each state of a coup, and the worlds that it leads to.
 
-An action has a rate a second where procedure asks for it, one where it does not, which carries a
-code, and a share by which its not coming counts as evidence: dealers wait, and waits have long
-tails, so that a due action that does not come says little. The rules are a prior on where a card
-goes and whether one comes, never on its face.
+The rules are a prior on where a card goes and whether one comes, never on its face.
 """
 
 from __future__ import annotations
@@ -11,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import expected
+from vision.sight.following.actions import ACTIONS, LAID_FACE_UP, LESS_USUAL, UNUSUAL
 from vision.sight.following.world import (
     ASIDE,
     BACK,
@@ -52,59 +49,6 @@ _FIRST: Cards = (_DRAWN,)
 _BOTH: Cards = (_DRAWN, _DRAWN)
 # States kept; a coup has some thousands. More only take memory.
 MOST_STATES = 50_000
-
-
-class Action(NamedTuple):
-    """Rates a second where due and not due; `survival` is the share (0 to 1) of not coming."""
-
-    due: float
-    undue: float
-    survival: float
-
-
-ACTIONS: dict[str, Action] = {
-    # --- at the lip
-    "edge": Action(1.5, 2e-3, 0.1),  # an edge emerges; not due: an over-draw
-    "step": Action(15.0, 15.0, 1.0),  # the first step of each way; its shortest time is 1/15 s
-    "slide": Action(
-        15.0, 15.0, 0.02
-    ),  # the edge comes further; where cards wait half out, it waits
-    "out": Action(8.0, 8.0, 0.05),  # the edge is drawn wholly out
-    "edge back": Action(0.5, 0.5, 0.3),  # a hand lets the edge go
-    "leave": Action(8.0, 8.0, 0.3),  # the card leaves the mouth's picture
-    "push back": Action(0.02, 2e-3, 1.0),  # from the lip; from further away
-    "cut": Action(0.02, 0.02, 1.0),  # the cut card comes
-    "cut out": Action(8.0, 8.0, 0.3),
-    "two": Action(1e-3, 1e-3, 1.0),  # two cards are drawn as one
-    "unseen": Action(1e-4, 1e-6, 1.0),  # a draw that the mouth did not see
-    # --- on the table
-    "lay": Action(2.0, 1e-2, 0.5),  # from the hand to the slot; not due: with the other hand
-    "lay in order": Action(2e-2, 2e-2, 0.5),  # another slot of the right hand
-    "lay aside": Action(2e-3, 2e-3, 1.0),
-    "bring on": Action(0.7, 0.7, 0.1),  # from where it lay aside
-    "turn": Action(1.5, 1e-3, 0.05),
-    "lift": Action(3e-2, 3e-2, 1.0),  # a card that lies face down is taken to a player
-    "hold over": Action(0.1, 0.1, 1.0),  # it is seen over another slot of its hand, as if it lay
-    "turn in hand": Action(0.3, 0.3, 1.0),
-    "bring back": Action(0.5, 0.5, 0.05),
-    "take": Action(1.0, 2e-3, 0.1),  # the first card of a clearing; not due: under-draw, removal
-    "take more": Action(4.0, 4.0, 0.1),  # the others
-    "lies still": Action(1e-4, 1e-4, 0.0),  # what seemed to be taken lies there
-    "no card": Action(1e-7, 1e-7, 1.0),  # what seemed to be in the hand is none
-}
-# Shares (0 to 1) by which an action is less usual: taking cards that lie face down; a coup begun
-# with cards left on the table, or after one of fewer than four cards; a second card of the hand
-# laid first; a card laid while the lip still shows it.
-FACE_DOWN_TAKEN, CARDS_LEFT, CUT_SHORT, SECOND_FIRST, AT_LIP = 0.02, 0.02, 0.02, 0.05, 0.3
-# The same of a clearing while the next card is half out of the shoe: in some houses it waits there.
-HALF_OUT = 0.1
-# The same of a card that is taken from the hand, from a player, or before anybody could see it lie:
-# cards are dealt to be seen, and are brought back before they are cleared.
-UNSEEN_TAKEN = 0.01
-# The share of lifted cards that are held over another slot of their hand, for each bare one.
-SEEN_OVER = 0.1
-# The share of cards that are laid face up, by the way of dealing.
-LAID_FACE_UP = {Dealing.FACE_UP: 0.9, Dealing.FACE_DOWN: 0.03, Dealing.PUNTO_FIRST: 0.03}
 
 
 class Procedure:
@@ -251,7 +195,7 @@ class Procedure:
         goes_on = TAKEN in codes and self.due(cards).get(COMPLETE, 0.0) < 1
         if _begins(cards) and not goes_on:
             live = any(not _is_over(place) for place, _, _ in cards)
-            return CARDS_LEFT if live else 1.0
+            return UNUSUAL if live else 1.0
         return 1 - self.due(cards).get(COMPLETE, 0.0)
 
     def _unseen(self, cards: Cards, codes: Codes) -> Iterator[Move]:
@@ -275,7 +219,7 @@ class Procedure:
         cost = out.due * out.survival
         if _begins(cards):
             left, laid = swept(cards), sum(_counts(place) for place, _, _ in cards)
-            due = out.due * (1.0 if laid >= FIRST_CARDS else CUT_SHORT)
+            due = out.due * (1.0 if laid >= FIRST_CARDS else UNUSUAL)
             first = Move(due, cost, _FIRST, (), Lip.WHOLLY, begins=True, left=left, before=codes)
             yield first
             rate = ACTIONS["two"].due * due
@@ -305,9 +249,9 @@ class Procedure:
         taken = {slot_of(place) for place, _, _ in cards if is_held(place) or place < HAND}
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
         due = self.due(tuple(c for c in cards if c[0] != HAND)) if hand else {}
-        slow = AT_LIP if at_lip else 1.0
+        slow = LESS_USUAL if at_lip else 1.0
         for number, index in enumerate(hand[:2]):
-            usual = slow * (SECOND_FIRST if number else 1.0)
+            usual = slow * (UNUSUAL if number else 1.0)
             for slot in range(HAND):
                 # What was lifted from a slot comes back to it.
                 if slot in taken:
@@ -399,14 +343,14 @@ class Procedure:
         if not lying or (gone and TAKEN not in codes):
             return
         take, share = ACTIONS["take"], self.due(cards).get(COMPLETE, 0.0)
-        share *= HALF_OUT if drawn else 1.0
+        share *= LESS_USUAL if drawn else 1.0
         if any(place == HAND for place, _, _ in cards):
             share = 0.0
         backs = any(cards[i][1] % UNSEEN == BACK for i in lying)
         for index in lying:
             left = put(cards, index, GONE + cards[index][0])
-            hidden = UNSEEN_TAKEN if cards[index][1] >= UNSEEN else 1.0
-            rate = take.due * share * (FACE_DOWN_TAKEN if backs else 1.0) * hidden
+            hidden = UNUSUAL if cards[index][1] >= UNSEEN else 1.0
+            rate = take.due * share * (UNUSUAL if backs else 1.0) * hidden
             if rate:
                 yield Move(rate, rate * take.survival, left, codes)
             for code in {UNDER, TAKEN} if len(cards) >= FIRST_CARDS else {TAKEN}:
@@ -421,7 +365,7 @@ class Procedure:
         for index, (place, side, _) in enumerate(cards):
             if place <= HAND or place == ASIDE or is_held(place):
                 hidden = place == HAND or is_held(place) or side >= UNSEEN
-                rate = usual * (UNSEEN_TAKEN if hidden else 1.0)
+                rate = usual * (UNUSUAL if hidden else 1.0)
                 yield Move(rate, rate * more.survival, put(cards, index, taken_from(place)), codes)
 
 
@@ -465,8 +409,8 @@ def _over(cards: Cards, slot: int) -> Iterator[tuple[int, float]]:
     """Yield over which bare slots a card may be seen that was lifted from one, and how likely."""
     lying = {place for place, _, _ in cards}
     bare = [other for other in range(slot % 2, HAND, 2) if other != slot and other not in lying]
-    yield NOWHERE, 1 - SEEN_OVER * len(bare)
-    yield from ((other, SEEN_OVER) for other in bare)
+    yield NOWHERE, 1 - LESS_USUAL * len(bare)
+    yield from ((other, LESS_USUAL) for other in bare)
 
 
 def _with(codes: Codes, code: str) -> Codes | None:

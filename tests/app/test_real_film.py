@@ -84,11 +84,10 @@ def test_two_cards_laid_by_a_hand_are_placed_and_read(tmp_path: Path, card_px: i
     messages = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
     cards = [m["payload"] for m in messages if m["topic"].endswith("/card")]
     # No shoe is in the film: a card may be seen to leave one, or is found where it lies.
-    told = [(card["event"], card["slot"], card["card"]) for card in cards]
+    told = [(card["event"], card["slot"]) for card in cards]
     assert [each for each in told if each[0] not in ("out", "found")] == [
-        (event, slot, "6s" if event == "read" else None)
-        for slot in ("PUNTO_1", "BANCO_1")
-        for event in ("placed", "read")
+        (event, slot) for slot in ("PUNTO_1", "BANCO_1") for event in ("placed", "read")
     ]
+    assert {card["card"] for card in cards if card["event"] == "read"} == {"6s"}
     assert len(told) == 6
     assert not any("/alert" in m["topic"] for m in messages)

@@ -82,7 +82,7 @@ def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
 
 @pytest.mark.parametrize(("x", "shows"), [(90, False), (20, True)], ids=["in a slot", "before it"])
 def test_card_in_a_slot_beside_the_shoe_is_not_at_its_mouth(x: int, shows: bool) -> None:
-    """What lies in a slot that the mouth's patch shows is as it was at rest; what comes out is not."""
+    """What lies in a slot in the patch is as it was at rest; what comes out before it is not."""
     corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
     mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
     slot = np.array([[85, 50], [160, 50], [160, 150], [85, 150]], np.float32)

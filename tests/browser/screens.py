@@ -21,7 +21,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 from datasets.dealing.film_settings import look_for
-from datasets.dealing.scenario import Scenario
+from datasets.dealing.scenario import Plan, Scenario, Slip
 from datasets.dealing.simulate import Show, rehearse
 from datasets.dealing.table_places import Camera
 from tests.browser.conftest import CHROMIUM, Screen
@@ -37,6 +37,7 @@ from vision.commands.printing.drawn_film import live_drawing
 from vision.config.table import load
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Writer
+from vision.game.cards import parse_cards
 from vision.mqtt.embedded_broker import EmbeddedBroker
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +48,8 @@ LANGUAGES = ("en", "fr")
 # Dealt before the pictures are taken: the roads have some length. Every seventh coup is a mis-deal,
 # and so is the one after these, whose alert is left open; at the first table till it has lapsed.
 COUPS = 27
+# The coup of the open alert, as it is filmed: both hands have 7 and stand, Banco gets a card.
+FAULTY = Plan(Slip.OVER_DRAW_BANCO, parse_cards("4c Kd 3h 7s 5d"))
 BEFORE_MS = 6 * 60_000  # that the dealing takes: the last alert is some seconds old
 SHOWN_MS = 300  # before the first card is taken away: all cards of the coup lie on the table
 SIZE = {"width": 1600, "height": 900}
@@ -57,7 +60,9 @@ SMALL = {"width": 900, "height": 540}  # of the strip before the dealer
 def house(folder: Path) -> Iterator[tuple[str, Reader]]:
     """Give the address of a house's pages, and the reader of the table that they show."""
     users, key = house_of_people(folder)
-    show = rehearse(Scenario(coups=1, seed=11), look_for("test", 1, Camera((1920, 1080))))
+    show = rehearse(
+        Scenario(coups=1, seed=11, plans={1: FAULTY}), look_for("test", 1, Camera((1920, 1080)))
+    )
     table = _table(show, folder)
     address = str(folder / "archive.sqlite")
     Writer(open_archive(address)).take(PlayedTable("1", 400, 5).messages())
@@ -83,7 +88,7 @@ def house(folder: Path) -> Iterator[tuple[str, Reader]]:
             shoe = Shoe(reader, seed=seed, at=now_ms() - BEFORE_MS)
             for _ in range(COUPS):
                 shoe.deal()
-            shoe.deal(ruled=False)
+            shoe.deal(ruled=False, cards=FAULTY.cards if seed == 0 else ())
             if seed == 0:
                 shoe.deal()
         _show_picture(readers[0], (folder / "pictures" / "1.jpg").read_bytes())

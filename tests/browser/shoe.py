@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
+from itertools import chain
 
 from tests.browser.voice import Reader
 from tests.table_log import NOON, Play
-from vision.game.cards import DECK
+from vision.game.cards import DECK, Card
 from vision.game.commands import ResultStands
 from vision.game.events import Role
 
@@ -27,8 +29,9 @@ class Shoe:
         self._coup = 0
         self._tell()
 
-    def deal(self, *, ruled: bool = True) -> None:
-        """Deal one coup and clear it; an inspector lets a faulty one stand if it is `ruled`."""
+    def deal(self, *, ruled: bool = True, cards: Iterable[Card] = ()) -> None:
+        """Deal one coup, `cards` first; an inspector lets a faulty one stand if it is `ruled`."""
+        self._cards = chain(cards, self._cards)
         self._coup += 1
         first = self._play.order + 1
         while (slot := self._due()) is not None:
@@ -37,7 +40,9 @@ class Shoe:
         if faulty:
             self._card("BANCO_3")
         if faulty and ruled:
-            order = ResultStands(self._play.at, "Ann", Role.INSPECTOR, self._coup, reason="told")
+            order = ResultStands(
+                self._play.at, "Ann", Role.INSPECTOR, self._coup, reason="coup stands"
+            )
             self._play.then(order)
         self._play.at += 3000
         for order in range(first, self._play.order + 1):

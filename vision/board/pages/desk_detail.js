@@ -24,7 +24,7 @@ function facts(rows) {
   return list;
 }
 
-export const remedyWords = (code) => [code, wordOf("remedy", code)].join(": ");
+export const remedyWords = (code) => [code, wordOf("remedy", code)].join(" – ");
 
 function recorded(text) {
   const shown = make("span", "", text);

@@ -151,7 +151,7 @@ export function openSearch(box, live) {
     const rows = (await get(`/api/search?${wanted}`)) ?? [];
     found.replaceChildren(make("p", "empty", rows.length ? word("search.found", { n: rows.length }) : word("search.nothing")),
       listTable(["time", "table", "shoe", "coup", "what", "state", "by", "remedy"], rows.map((one) => [
-        day(one.at), titleOf(live.tables.get(one.table), one.table), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
+        day(one.at), titleOf(live.tables.get(one.table), one.table).replaceAll(" ", "\u00a0"), one.shoe, link(one.coup, "history", one.table, one.shoe, String(one.coup)),
         one.kind === "alert" ? foundWords(one) : `${slotName(one.slot)}: ${one.card ? cardText(one.card) : word("card.unread")}`, one.kind === "alert" ? wordOf("state", one.state) : "", one.by, one.remedy ? remedyWords(one.remedy) : "",
       ])));
   });

@@ -117,7 +117,7 @@ function renderCounts(states) {
   const key = `${spoken()} ${words.join()}`;
   if (list.dataset.key === key) return;
   list.dataset.key = key;
-  list.replaceChildren(...words.map(([grade, n]) => make("li", grade, `${n} ${gradeWord(grade)}`)));
+  list.replaceChildren(...words.map(([grade, n]) => make("li", grade, `${gradeWord(grade)} ${n}`)));
 }
 
 async function begin() {

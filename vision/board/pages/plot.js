@@ -5,7 +5,8 @@ import { word } from "/words.js";
 const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 900; // of the drawing, in its own units; the page scales it
 const ROW = 22;
-const LEFT = 190;
+const LEFT = [190, 420]; // least and most room for the names of the rows
+const LETTER = 7.4; // width of a letter of a name, on average
 const RIGHT = 80;
 const TOP = 24;
 const MOST = 60; // rows drawn: more are read in the table
@@ -30,7 +31,8 @@ export function plotOf({ title, rows, plot }) {
   const drawn = rows.filter((row) => typeof row[value] === "number").slice(0, MOST);
   if (drawn.length < 2) return [];
   const top = Math.max(...drawn.map((row) => Math.max(row[value], row[high] ?? 0)), 0.001);
-  const x = (number) => LEFT + (number / top) * (WIDTH - LEFT - RIGHT);
+  const left = Math.min(LEFT[1], Math.max(LEFT[0], 16 + LETTER * Math.max(...drawn.map((row) => String(row[label]).length))));
+  const x = (number) => left + (number / top) * (WIDTH - left - RIGHT);
   const height = TOP + ROW * drawn.length + 8;
   const picture = node("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": word("reports.plot", { title }) });
   for (const number of steps(top)) {
@@ -39,8 +41,8 @@ export function plotOf({ title, rows, plot }) {
   }
   drawn.forEach((row, place) => {
     const y = TOP + ROW * place;
-    picture.append(node("text", { x: LEFT - 8, y: y + 15, "text-anchor": "end" }, row[label]));
-    picture.append(node("rect", { x: LEFT, y: y + 4, width: Math.max(0, x(row[value]) - LEFT), height: ROW - 8 }));
+    picture.append(node("text", { x: left - 8, y: y + 15, "text-anchor": "end" }, row[label]));
+    picture.append(node("rect", { x: left, y: y + 4, width: Math.max(0, x(row[value]) - left), height: ROW - 8 }));
     const end = typeof row[high] === "number" ? row[high] : row[value];
     if (typeof row[high] === "number") {
       picture.append(node("line", { class: "whisker", x1: x(row[low]), x2: x(row[high]), y1: y + ROW / 2, y2: y + ROW / 2 }));

@@ -3,23 +3,29 @@
 import { drawing, shape } from "/cards.js";
 import { $, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, order, watchSession, whoAmI } from "/session.js";
-import { speak, word } from "/words.js";
+import { alertWords, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 // Health messages kept of each reader: one a second, so ten minutes.
 const KEPT = 600;
 const PLOTS = [
-  ["Frames per second", (health) => health.fps],
-  ["Frame to message, p99 (ms)", (health) => health.event_ms?.p99],
-  ["Frame, p99 (ms)", (health) => health.frame_ms?.p99],
-  ["Share of one core", (health) => health.cpu_share],
-  ["Messages unsent", (health) => health.outbox],
-  ["Cards unread", (health) => health.cards_unread],
-  ["Camera outages", (health) => health.outages],
+  ["fps", (health) => health.fps],
+  ["event", (health) => health.event_ms?.p99],
+  ["frame", (health) => health.frame_ms?.p99],
+  ["cpu", (health) => health.cpu_share],
+  ["unsent", (health) => health.outbox],
+  ["unread", (health) => health.cards_unread],
+  ["outages", (health) => health.outages],
 ];
 const past = new Map();
 let live = null;
 
 function render() {
+  const [any] = live.tables.values();
+  const language = wanted || any?.house.language || spoken();
+  if (language !== spoken()) {
+    speak(language).then(() => live.plan());
+    return;
+  }
   const [offline] = live.trouble("") ?? [""];
   const lost = ["trouble.page", "trouble.broker", "trouble.connecting"].includes(offline);
   document.body.classList.toggle("stale", lost);
@@ -27,6 +33,13 @@ function render() {
   for (const [name, table] of live.tables) remember(name, table.topics.health);
   const key = [...live.tables].map(([name, table]) => [name, live.trouble(name), table.status, [...table.alerts.values()], past.get(name)?.length, table.topics.health?.at]);
   renderOnce($("readers"), JSON.stringify(key), () => [...live.tables].map(([name, table]) => reader(name, table)));
+}
+
+// Names of rules and models with their hashes, as the house has them.
+function own(text) {
+  const line = make("p", "", text);
+  line.lang = "en";
+  return line;
 }
 
 function remember(name, health) {
@@ -41,26 +54,26 @@ function reader(name, table) {
   const trouble = live.trouble(name);
   const box = make("section", `reader ${trouble ? "trouble" : ""}`);
   const title = make("h2", "", titleOf(table, name));
-  const link = make("a", "", "Set up");
-  link.href = `/setup/${encodeURIComponent(name)}`;
+  const link = make("a", "", word("setup.link"));
+  link.href = `/setup/${encodeURIComponent(name)}${location.search}`;
   title.append(make("span", "", trouble ? word(...trouble) : word("live")));
   title.append(link);
   const { status } = table;
-  box.append(title, make("p", "", [status?.state, status?.why, status?.version && `version ${status.version}`, status?.profile].filter(Boolean).join(" · ")),
-    make("p", "", (status?.models ?? []).join(" · ")));
+  box.append(title, make("p", "", [wordOf("status", status?.state), status?.why, status?.version && word("setup.version", { version: status.version })].filter(Boolean).join(" · ")),
+    own([status?.profile, ...(status?.models ?? [])].filter(Boolean).join(" · ")));
   const alerts = [...table.alerts.values()].filter((alert) => ["raised", "acknowledged", "lapsed"].includes(alert.state));
   const list = make("ul");
   for (const alert of alerts) {
-    const item = make("li", "", alert.text);
+    const item = make("li", "", alertWords(alert));
     if (!alert.acknowledged_by) {
-      const button = make("button", "", "Seen");
+      const button = make("button", "", word("dealer.seen"));
       button.addEventListener("click", async () => { item.title = await order(name, "ack_alert", { alert: alert.id }); });
       item.append(button);
     }
     list.append(item);
   }
   const plots = make("div", "plots");
-  plots.append(...PLOTS.map(([label, value]) => plot(label, (past.get(name) ?? []).map(value).filter((one) => typeof one === "number"))));
+  plots.append(...PLOTS.map(([label, value]) => plot(word(`plot.${label}`), (past.get(name) ?? []).map(value).filter((one) => typeof one === "number"))));
   if (alerts.length) box.append(list);
   box.append(plots);
   return box;
@@ -75,7 +88,7 @@ function plot(label, values) {
   const caption = make("figcaption", "", label);
   const last = values.at(-1);
   caption.append(make("b", "", last === undefined ? "–" : figures(last)));
-  const svg = drawing(100, 30, `${label}: ${last ?? "nothing"} now, over the last ${values.length} seconds`);
+  const svg = drawing(100, 30, word("setup.plot", { label, value: last ?? "–", n: values.length }));
   svg.setAttribute("preserveAspectRatio", "none");
   const top = Math.max(...values, 1e-9) * 1.1;
   const points = values.map((value, i) => `${values.length < 2 ? 100 : (100 * i) / (values.length - 1)},${30 - (30 * value) / top}`);
@@ -86,8 +99,7 @@ function plot(label, values) {
 
 async function begin() {
   const me = await whoAmI();
-  await speak("en");
-  setText("who", `${me.name}, ${me.role}`);
+  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
   $("leave").addEventListener("click", logOut);
   live = new Live("/api/events", render);
   watchSession(live);

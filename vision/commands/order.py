@@ -32,16 +32,18 @@ ANSWER_S = 10.0  # seconds until a table counts as silent; it looks for orders a
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="a table file: which broker")
-    parser.add_argument("order", choices=sorted(COMMANDS), metavar="ORDER", help="as void_coup")
-    parser.add_argument("fields", nargs="*", metavar="FIELD=VALUE", help="as coup=12")
+    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="names the broker")
+    parser.add_argument(
+        "order", choices=sorted(COMMANDS), metavar="ORDER", help="such as void_coup"
+    )
+    parser.add_argument("fields", nargs="*", metavar="FIELD=VALUE", help="such as coup=12")
     parser.add_argument("--key", type=Path, required=True, metavar="F", help="the secret key")
     parser.add_argument("--role", help="in which of the user's roles")
     parser.add_argument(
         "--second", type=Path, metavar="F", help="the key of a second person who vouches for it"
     )
     parser.add_argument("--second-role", default="inspector", metavar="R", help="in which role")
-    parser.add_argument("--by", metavar="NAME", help="for whom, where the key is a desk's")
+    parser.add_argument("--by", metavar="NAME", help="who gives it, where the key is a desk's")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -87,6 +87,7 @@ function renderTables() {
   renderOnce($("tables"), JSON.stringify(rows), () => rows.map((row) => {
     const box = make("button", `table ${row.trouble ? "trouble" : ""}`);
     box.type = "button";
+    box.dataset.key = row.name;
     box.setAttribute("aria-pressed", row.chosen);
     box.append(make("b", "", row.title), make("span", "state", row.trouble ? word("stale") : word("live")));
     if (row.trouble) box.append(make("small", "", word(...row.trouble)));
@@ -145,6 +146,7 @@ function fill(list, alerts, none) {
 function alertItem(name, alert) {
   const item = make("li");
   const box = make("button", "alert");
+  box.dataset.key = `${name}/${alert.id}`;
   box.type = "button";
   box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
   const since = make("span", "age");
@@ -162,6 +164,7 @@ function alertItem(name, alert) {
 
 function followerOf(name, alert) {
   const box = make("button", "alert follows", followerWords(name, alert));
+  box.dataset.key = `${name}/${alert.id}`;
   box.type = "button";
   box.setAttribute("aria-pressed", chosen.alert === alert.id && chosen.table === name);
   box.addEventListener("click", () => choose(name, alert.id));

@@ -121,7 +121,11 @@ const shown = new WeakMap();
 export function renderOnce(box, key, build) {
   if (shown.get(box) === key) return;
   shown.set(box, key);
+  // Whoever is at it by keyboard stays at what it is about; where that is gone, in the same box.
+  const had = box.contains(document.activeElement) ? document.activeElement.dataset : null;
   box.replaceChildren(...build());
+  const again = had && [...box.querySelectorAll("[data-key], [data-order]")].find((node) => node.dataset.key === had.key && node.dataset.order === had.order);
+  if (had) (again ?? box.querySelector("button, input, select, a"))?.focus();
 }
 
 export const titleOf = (table, name) => table?.house.title || word("table", { name });

@@ -43,7 +43,8 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "out" / "screens"
 IMAGES = ROOT / "deploy" / "img"
-QUALITY = 82  # of a JPEG in deploy/img: text stays sharp, a picture below 150 kB
+# Of a JPEG in deploy/img: text stays sharp, and a picture is below 150 kB.
+QUALITY, SCALE = 82, 0.75
 LANGUAGES = ("en", "fr")
 # Dealt before the pictures are taken: the roads have some length. Every seventh coup is a mis-deal,
 # and so is the one after these, whose alert is left open; at the first table till it has lapsed.
@@ -140,10 +141,16 @@ def take(out: Path, *, documents: bool = False) -> list[str]:
                 complaints += [f"{file.stem}: {what}" for what in (*grave, *screen.complaints)]
                 screen.page.context.close()
                 if documents and language == "en" and name in DOCUMENTS:
-                    image = cv2.imread(str(file))
-                    setting = [cv2.IMWRITE_JPEG_QUALITY, QUALITY]
-                    cv2.imwrite(str(IMAGES / DOCUMENTS[name]), image, setting)
+                    _keep(file, IMAGES / DOCUMENTS[name])
     return complaints
+
+
+def _keep(picture: Path, kept: Path) -> None:
+    """Write a picture as a document shows it."""
+    image = cv2.resize(
+        cv2.imread(str(picture)), None, fx=SCALE, fy=SCALE, interpolation=cv2.INTER_AREA
+    )
+    cv2.imwrite(str(kept), image, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
 
 
 def _in(language: str, path: str) -> str:
@@ -176,7 +183,7 @@ def _alert(page: Any) -> None:
 
 def _history(page: Any) -> None:
     _settled(page)
-    page.locator("#history details[open]").scroll_into_view_if_needed(timeout=60_000)
+    page.locator("#history details[open] > summary").evaluate("coup => coup.scrollIntoView()")
     _settled(page)
 
 

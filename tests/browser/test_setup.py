@@ -17,6 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
+from tests.browser.test_languages import foreign
 from tests.browser.voice import EXAMPLE, table_config
 from vision.board.desk.table_editor import TableEditor
 from vision.board.host.boards import Boards, address_of
@@ -103,7 +104,7 @@ def test_places_are_dragged_on_the_live_picture_and_written(
     page.mouse.move(x + 30, y + 20, steps=4)
     page.mouse.up()
     page.locator(".MOUTH polygon").press("Shift+ArrowLeft")
-    screen.says("said", "Not saved yet: PUNTO_1, MOUTH")
+    screen.says("said", "Not saved yet: Punto 1, Mouth")
     page.click("#save")
     screen.says("said", "table.toml.bak")
     after = workshop.view
@@ -258,3 +259,15 @@ def test_page_leads_from_the_template_to_the_check_by_keyboard(
     finally:
         page.close()
         workshop.file.write_bytes(text)
+
+
+def test_set_up_speaks_the_language_that_is_asked_for(screen: Screen, workshop: Workshop) -> None:
+    """In Chinese nothing on the page is in Latin letters but keys, commands and people's names."""
+    page = screen.page
+    page.goto(f"{workshop.url}setup/7?lang=zh")
+    page.wait_for_selector("#gauges dd", timeout=30000)
+    page.wait_for_selector(".PUNTO_1 polygon", timeout=30000)
+    keys_and_commands = {"Tab", "Shift", "shoe", "reader", "calibrate", "sheet", "pdf"}
+    assert foreign(page) <= keys_and_commands
+    assert page.get_attribute("html", "lang") == "zh"
+    assert screen.complaints == []

@@ -1,10 +1,11 @@
 // Areas as polygons over a picture: dragged whole or by a corner, or moved by keys.
 
 import { shape } from "/cards.js";
+import { slotName, word, wordOf } from "/words.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const FRAME = "LAYOUT"; // the corners of a template: they carry all other areas along
-const title = (name) => name[0] + name.slice(1).toLowerCase().replace("_", " ");
+export const areaName = (name) => (name.includes("_") ? slotName(name) : wordOf("area", name));
 
 // The perspective (3 x 3) that takes the unit square to four points.
 function ofSquare([[x0, y0], [x1, y1], [x2, y2], [x3, y3]]) {
@@ -43,12 +44,12 @@ export class Places {
 
   build(name) {
     const group = shape("g", { class: name });
-    const area = shape("polygon", { tabindex: 0, role: "button", "aria-label": `${title(name)}: drag, or move with the arrow keys` });
+    const area = shape("polygon", { tabindex: 0, role: "button", "aria-label": word("setup.drag", { area: areaName(name) }) });
     area.addEventListener("pointerdown", (event) => this.drag(event, name, this.now[name].keys()));
     area.addEventListener("keydown", (event) => this.key(event, name));
-    group.append(area, shape("text", { "font-size": 1.5 * this.unit }, title(name)));
+    group.append(area, shape("text", { "font-size": 1.5 * this.unit }, areaName(name)));
     this.now[name].forEach((_, corner) => {
-      const handle = shape("circle", { r: 0.55 * this.unit, tabindex: 0, role: "button", "aria-label": `${title(name)}, corner ${corner + 1}` });
+      const handle = shape("circle", { r: 0.55 * this.unit, tabindex: 0, role: "button", "aria-label": word("setup.corner", { area: areaName(name), n: corner + 1 }) });
       handle.addEventListener("keydown", (event) => this.key(event, name, [corner]));
       handle.addEventListener("pointerdown", (event) => this.drag(event, name, [corner]));
       group.append(handle);

@@ -3,7 +3,8 @@
 import { cardFace } from "/cards.js";
 import { $, make, renderOnce, setText } from "/live.js";
 import { ask, get, logOut, picture, whoAmI } from "/session.js";
-import { Places } from "/setup_places.js";
+import { Places, areaName } from "/setup_places.js";
+import { spoken, translated, word, wordOf } from "/words.js";
 
 // Milliseconds between two live pictures, and between two questions how the command is doing.
 const LIVE_MS = 700;
@@ -18,14 +19,7 @@ let gauges = [];
 const done = { check: false, run: false, enrol: false };
 // Where the lines of a command go, and what the page says while it has the camera.
 const OUT = { sheet: "measured", play: "measured", check: "check", run: "coups", enrol: "enrol" };
-const BUSY = {
-  sheet: "Move the sheet to ten positions; let it lie for a second and take your hand away",
-  play: "Deal three coups: two hands of two cards, third cards, then clear the table",
-  check: "Checking …",
-  run: "Deal a coup; press Stop when its result is shown",
-  enrol: "Show the faces and the back",
-};
-const WORDS = { live: "Live from the camera", drawn: "Live, with what the reader makes of it", kept: "The empty layout at the calibration" };
+const KINDS = ["live", "drawn", "kept"];
 
 function say(id, text, bad = false) {
   setText(id, text);
@@ -37,7 +31,7 @@ function say(id, text, bad = false) {
 async function look() {
   // A camera on a cable serves one program at a time.
   if (job.running && kind !== "kept") {
-    say("seen", "The camera is with the command that runs");
+    say("seen", word("setup.camera_busy"));
     return setTimeout(look, LIVE_MS);
   }
   const asked = kind;
@@ -55,11 +49,12 @@ async function measure() {
   guide();
 }
 
-function gauge({ name, value, least, most, full, good, cure }) {
+function gauge({ name: measured, value, least, most, full, good, cure }) {
+  const name = translated(measured, ["gauge"]);
   const bar = make("meter");
   Object.assign(bar, { min: 0, max: full, low: least, high: Math.min(most, full), optimum: (least + Math.min(most, full)) / 2, value, title: name });
   bar.setAttribute("aria-label", name);
-  const words = make("dd", good ? "" : "bad", `${Number(value.toPrecision(2))}${good ? "" : `; ${cure}`}`);
+  const words = make("dd", good ? "" : "bad", `${Number(value.toPrecision(2)).toLocaleString(spoken())}${good ? "" : `; ${translated(cure, ["gauge"])}`}`);
   words.prepend(bar);
   return [make("dt", "", name), words];
 }
@@ -71,15 +66,15 @@ function showPicture(blob, why) {
   shown = URL.createObjectURL(blob);
   $("picture").src = shown;
   if (old) URL.revokeObjectURL(old);
-  say("seen", WORDS[kind]);
+  say("seen", word(`view.${kind}`));
 }
 
 function choose(wanted) {
   kind = wanted;
-  for (const name in WORDS) $(name).setAttribute("aria-pressed", name === kind);
+  for (const name of KINDS) $(name).setAttribute("aria-pressed", name === kind);
   // The drawing has a strip below the picture, and the areas drawn in: none can be dragged there.
   $("places").toggleAttribute("hidden", kind === "drawn");
-  say("seen", "Loading …");
+  say("seen", word("setup.loading"));
   if (kind === "kept") picture(`${base}/picture/kept`).then(({ blob, why }) => kind === "kept" && showPicture(blob, why));
 }
 
@@ -89,9 +84,7 @@ async function load() {
   const { body, why } = await ask(`${base}/places`);
   if (why) return say("said", why, true);
   places = new Places($("places"), body, changed);
-  setText("how", !body.template ? "Measured. Measure again when camera or lens was touched."
-    : "LAYOUT" in body.places ? "Print the sheet (shoe-reader calibrate --sheet sheet.pdf) and measure with it, or deal three coups. Or lay a card on each slot, and drag the corners of the dashed frame until each area lies on its card; then save."
-    : "The table is measured. Drag each area onto its print, then save.");
+  setText("how", word(!body.template ? "setup.measured" : "LAYOUT" in body.places ? "setup.measure" : "setup.drag_each"));
   changed();
   guide();
 }
@@ -100,22 +93,21 @@ function changed() {
   const any = Object.keys(places.moved()).length > 0;
   $("save").disabled = !any && !places.template;
   $("undo").disabled = !any;
-  if (any) say("said", `Not saved yet: ${Object.keys(places.moved()).join(", ")}`);
+  if (any) say("said", word("setup.not_saved", { names: Object.keys(places.moved()).map(areaName).join(", ") }));
 }
 
 // --- the next step -----------------------------------------------------------------------------
 
 function guide() {
   const ready = [gauges.length > 0 && gauges.every((one) => one.good), !places.template, done.check, done.run, done.enrol];
-  const words = ["Adjust camera, light and lens until every bar is green", "Measure the table, put the areas into place and save", "Check the table", "Read the first coup", "Enrol the house deck"];
   const next = ready.indexOf(false);
   [...$("steps").children].forEach((step, i) => {
     step.classList.toggle("done", ready[i]);
     if (i === next) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
   });
-  const busy = job.running ? BUSY[job.name] : "";
-  setText("next", busy || (next < 0 ? `Ready: shoe-reader run ${places.file}` : `Next: ${words[next]}`));
+  const busy = job.running ? wordOf("busy", job.name) : "";
+  setText("next", busy || (next < 0 ? word("setup.ready", { command: `shoe-reader run ${places.file}` }) : word("setup.next", { step: word(`step.${next}`) })));
 }
 
 async function save() {
@@ -123,7 +115,7 @@ async function save() {
   const { body, why } = await ask(`${base}/places`, { places: places.template ? places.now : places.moved(), version: places.version });
   if (why) { $("save").disabled = false; return say("said", why, true); }
   await load();
-  say("said", `Saved; the old file is kept as ${body.kept}. The reader uses the new file from its next start.`);
+  say("said", word("setup.saved", { file: body.kept }));
 }
 
 // --- what runs -------------------------------------------------------------------------------
@@ -152,7 +144,8 @@ function showJob(now) {
 
 function showDeck(seen) {
   done.enrol = !job.running && job.code === 0;
-  setText("progress", seen ?? (job.running ? "Loading the models …" : ""));
+  $("progress").lang = seen ? "en" : spoken(); // a command's own line
+  setText("progress", seen ?? (job.running ? word("setup.models") : ""));
   const missing = (seen?.match(/missing: ([^;]*)/)?.[1] ?? "").split(" ").filter((face) => /^[2-9TJQKA][shdc]$/.test(face));
   $("deck").hidden = !missing.length;
   renderOnce($("deck"), missing.join(), () => missing.map(cardFace));
@@ -163,7 +156,7 @@ function checked(lines) {
   const of = (kind) => lines.filter((line) => (line.match(/^(FAULT|note)/)?.[0] ?? "") === kind).map(checkLine);
   const [last, folded, list, notes] = [make("li"), make("details"), make("ul"), of("note")];
   list.append(...notes);
-  folded.append(make("summary", "", `${notes.length} notes`), list);
+  folded.append(make("summary", "", word("setup.notes", { n: notes.length })), list);
   last.append(folded);
   return [...of("FAULT"), ...of(""), ...(notes.length ? [last] : [])];
 }
@@ -171,7 +164,8 @@ function checked(lines) {
 function checkLine(line) {
   const [, kind, rest] = line.match(/^(ok|FAULT|note) +(.*)$/) ?? [null, "", line];
   const item = make("li", kind);
-  item.append(...(kind ? [make("b", "", kind)] : []), make("span", "", rest));
+  item.lang = "en";
+  item.append(...(kind ? [make("b", "", word(`outcome.${kind}`))] : []), make("span", "", rest));
   return item;
 }
 
@@ -183,12 +177,12 @@ async function follow() {
 
 async function begin() {
   const me = await whoAmI();
-  setText("who", `${me.name}, ${me.role}`);
-  setText("table", `Set up table ${table}`);
-  document.title = `Set up table ${table}`;
+  setText("who", `${me.name}, ${wordOf("role", me.role)}`);
+  setText("table", word("setup.title", { name: table }));
+  document.title = word("setup.title", { name: table });
   $("leave").addEventListener("click", logOut);
   $("board").href = `/table/${encodeURIComponent(table)}`;
-  for (const name in WORDS) $(name).addEventListener("click", () => choose(name));
+  for (const name of KINDS) $(name).addEventListener("click", () => choose(name));
   for (const button of document.querySelectorAll("[data-job]")) button.addEventListener("click", () => run(button.dataset.job));
   $("save").addEventListener("click", save);
   $("undo").addEventListener("click", async () => { await load(); say("said", ""); });

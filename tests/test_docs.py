@@ -173,5 +173,17 @@ def _write_faults() -> None:
     path.write_text(head + "\n".join(fault_rows()) + "\n", "utf-8")
 
 
+# Bytes of all pages that people write; a buyer or an installer reads no more. The indexes that are
+# made from the program are looked up, not read.
+PAGES_LIMIT = 180_000
+INDEXES = ("messages.md", "states.md", "odds.md")
+
+
+def test_pages_are_short_enough_to_be_read() -> None:
+    """All pages together stay below the limit, without the indexes made from the program."""
+    pages = [page for page in (*DOCS, ROOT / "CONTRIBUTING.md") if page.name not in INDEXES]
+    assert sum(page.stat().st_size for page in pages) <= PAGES_LIMIT
+
+
 if __name__ == "__main__":
     _write_faults()

@@ -252,7 +252,8 @@ def test_page_leads_from_the_template_to_the_check_by_keyboard(
         page.wait_for_selector(".LAYOUT", state="detached")
         view = workshop.view
         assert "template" not in view
-        assert view["image_px"][0] == [183.0, 81.0]
+        plane = load(workshop.file).view.plane()
+        assert np.allclose(plane.to_px([[0, 0], [1200, 0]]), [[183, 81], [1747, 81]], atol=0.2)
         assert np.allclose(view["mouth_mm"], template((1920, 1080))["mouth_mm"], atol=0.2)
         assert page.locator("#steps li.done h3").inner_text() == "Table and areas"
         assert screen.complaints == []

@@ -28,6 +28,8 @@ MOST_POINTS = 32  # of a polygon that a page sends; a layout drawn by hand needs
 # A place may reach out of the picture, but not so far that it is a slip.
 OUTSIDE = 0.5
 LAYOUT = "LAYOUT"  # what a page calls the corners of a template
+# Where the four points of a plane are written, shares of the picture: as `calibrate` writes them.
+PICTURE_CORNERS = np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]])
 
 # Gives what draws on the frames of a table, in order of time, what a reader makes of them.
 Draw = Callable[[TableConfig], Callable[[Frame], Image]]
@@ -109,9 +111,12 @@ class TableEditor:
         moved = {name: _pixels(name, points, size) for name, points in given.items()}
         section: dict[str, Any] = {"template": None}
         if _is_loose(config.view) and LAYOUT in moved:
-            corners = moved.pop(LAYOUT)
-            section["image_px"] = corners.astype(float).round(1).tolist()
-            view = replace(view, homography=Homography.fit(corners, config.view.table_mm))
+            plane = Homography.fit(moved.pop(LAYOUT), config.view.table_mm)
+            view = replace(view, homography=plane)
+            # Corners of a layout may lie outside the picture; the points of a table file may not.
+            pixels = np.round(PICTURE_CORNERS * size)
+            section["image_px"] = pixels.tolist()
+            section["table_mm"] = plane.to_mm(pixels).astype(float).round(2).tolist()
         strange = moved.keys() - _areas(view).keys()
         if strange:
             raise ConfigurationError(

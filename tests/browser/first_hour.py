@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +146,11 @@ def walk(trip: Walk) -> None:
             closing.callback(process.wait)
             closing.callback(process.send_signal, signal.SIGINT)
             assert process.stdout is not None
-            lines = [next(process.stdout) for _ in range(4)]
+            lines = list(takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
         words = ["shoe-reader", *setup[len(trip.program) : -2]]
         trip.terminal("step-4", f"$ {' '.join(words)}\n{''.join(lines)}")
         page = trip.browser.new_page(viewport=SIZE)
-        _page(trip, page, lines[1].split()[-1], lines[2].split()[-1])
+        _page(trip, page, lines[-2].split()[-1], lines[-1].split()[-1])
         _house(trip)
 
 

@@ -243,7 +243,7 @@ def test_page_leads_from_the_template_to_the_check_by_keyboard(
         page.locator(".LAYOUT circle").first.press("Shift+ArrowRight")
         assert page.get_attribute(".DISCARD polygon", "points") != was
         assert page.get_attribute(".BANCO_2 polygon", "points") != far
-        assert page.locator("[aria-current=step] h3").inner_text() == "Light and focus"
+        assert page.locator("[aria-current=step] h2").inner_text() == "Light and focus"
         found = Axe().run(page).response["violations"]
         assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
         page.focus("#save")
@@ -255,7 +255,7 @@ def test_page_leads_from_the_template_to_the_check_by_keyboard(
         plane = load(workshop.file).view.plane()
         assert np.allclose(plane.to_px([[0, 0], [1200, 0]]), [[183, 81], [1747, 81]], atol=0.2)
         assert np.allclose(view["mouth_mm"], template((1920, 1080))["mouth_mm"], atol=0.2)
-        assert page.locator("#steps li.done h3").inner_text() == "Table and areas"
+        assert page.locator("#steps li.done h2").inner_text() == "Table and areas"
         assert screen.complaints == []
     finally:
         page.close()

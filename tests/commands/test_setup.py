@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import stat
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 
 from vision.cli import main
-from vision.config.table import load
+from vision.commands import setup
+from vision.config.table import BrokerSection, load
 
 
 @pytest.fixture
@@ -111,3 +113,16 @@ def test_each_refusal_names_the_next_command(
     said = capsys.readouterr()
     assert told in said.out + said.err
     assert not Path("new.toml").exists()
+
+
+def test_taken_port_of_the_broker_is_avoided_in_a_new_table_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second table, or a broker that runs here already, does not stop the first coup."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        usual = BrokerSection(port=taken.getsockname()[1])
+        monkeypatch.setattr(setup, "BrokerSection", lambda: usual)
+        set_up(monkeypatch, "kitchen.toml", "--source", "camera")
+    broker = load(Path("kitchen.toml")).broker
+    assert broker.port not in {usual.port, 1883}
+    assert f"port {usual.port} or 9001 is taken; [broker] has others" in capsys.readouterr().out

@@ -21,8 +21,9 @@ from vision.board.login.passwords import save_password
 from vision.camera.source import Shot, is_live, open_source
 from vision.commands.printing.drawn_film import live_drawing
 from vision.config.editor import TableFile
-from vision.config.table import load
+from vision.config.table import BrokerSection, load
 from vision.errors import ConfigurationError, OutsideError
+from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.secrets import shown
 from vision.setup.calibration.places import template
 
@@ -103,4 +104,19 @@ def _add_camera(file: TableFile, source: str | None) -> None:
     named = named or source or "0"
     file.change("camera", {"source": named, "width": width, "height": height})
     file.change("view", template((width, height)))
+    if not file.section("broker"):
+        _find_ports(file)
     print(f"{file.path}: the camera {shown(named)} gives {width} x {height} pixels")
+
+
+def _find_ports(file: TableFile) -> None:
+    """Name free ports for the embedded broker, where a program has the usual ones."""
+    usual = BrokerSection()
+    try:
+        with EmbeddedBroker(usual.port, usual.websocket_port):
+            return
+    except OutsideError:
+        with EmbeddedBroker(0, 0) as broker:
+            ports = {"port": broker.port, "websocket_port": broker.websocket_port}
+    file.change("broker", ports)
+    print(f"{file.path}: port {usual.port} or {usual.websocket_port} is taken; [broker] has others")

@@ -1,7 +1,8 @@
 """Streams that fail on purpose, as sight does: in bursts of looks, not in single ones.
 
 Clean films do not tell a good decoder from a bad one; these do. Each kind is drawn anew for a film
-from its name, so that two runs are the same.
+from its name, so that two runs are the same. The kinds that begin with `no-` lack one witness all
+the time: what it is worth.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluate.streams import Film
-from vision.sight.following.places import BOXES, EDGES, PlaceLook
+from models.evaluate.streams import Film, without_hands
+from vision.sight.following.places import BOXES, EDGES, SYMBOLS, PlaceLook
 
 # Shares (0 to 1) and lengths (ms) of each kind, and how many a film of those that are counted.
 SHARE_UNSEEN, SHARE_HALF_SECONDS, SHARE_UNDER_HAND = 0.05, 0.1, 0.25
@@ -133,6 +134,39 @@ class UnderHand(Failing):
         ]
 
 
+class NoMouth(Failing):
+    """The mouth never says anything."""
+
+    def mouth(self) -> NDArray[np.float32]:
+        """Return values that say nothing."""
+        values = np.zeros_like(self.film.stream.mouth)
+        values[:, 10] = np.nan
+        return values
+
+
+class NoSlots(Failing):
+    """All slots are hidden all the time."""
+
+    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:  # noqa: ARG002
+        """Return the looks, all hidden."""
+        return [replace(look, symbol=HIDDEN, box=None) for look in looks]
+
+
+class NoBoxes(Failing):
+    """No card is detected in a slot: its patch alone says what is there."""
+
+    def slots(self, looks: Sequence[PlaceLook], at: int) -> Sequence[PlaceLook]:  # noqa: ARG002
+        """Return the looks with the symbols of no box."""
+        return [replace(look, symbol=look.symbol % (SYMBOLS // BOXES), box=None) for look in looks]
+
+
+class NoHands(Failing):
+    """No hand is detected."""
+
+    def __init__(self, film: Film) -> None:
+        super().__init__(replace(film, stream=without_hands(film.stream)))
+
+
 BROKEN: dict[str, type[Failing]] = {
     "not": Failing,
     "blind": BlindMouth,
@@ -141,4 +175,8 @@ BROKEN: dict[str, type[Failing]] = {
     "bare": BareSlots,
     "hidden": HiddenSlots,
     "hand": UnderHand,
+    "no-mouth": NoMouth,
+    "no-slots": NoSlots,
+    "no-boxes": NoBoxes,
+    "no-hands": NoHands,
 }

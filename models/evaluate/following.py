@@ -25,7 +25,7 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import Account, Accounts, lies
-from vision.sight.following.decoder import Decoder, Shown
+from vision.sight.following.decoder import BEAM, Decoder, Shown
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
@@ -112,16 +112,18 @@ def is_burn(account: Account) -> bool:
     return bool(account.likeliest) and account.likeliest[0][0].burning
 
 
-def decode(film: Film, table: PlaceTable, *, tally: Tally, broken: str) -> Decoded:
+def decode(
+    film: Film, table: PlaceTable, *, tally: Tally, broken: str, beam: int = BEAM
+) -> Decoded:
     """Run the decoder over a film."""
-    stream = film.stream
+    failing = BROKEN[broken](film)
+    stream = failing.film.stream
     rules = Rules(dealing=Dealing(stream.dealing))
-    decoder = Decoder(rules, burn=BURN_SEEN)
+    decoder = Decoder(rules, burn=BURN_SEEN, beam=beam)
     lip, slots, watch = LipEvidence(), SlotEvidence(table), PlaceWatch(stream.view)
     outside, elsewhere = AsideEvidence(), ElsewhereWatch(stream.view)
     reads, accounts, decoded = reads_of(film.truth, stream.looks), Accounts(decoder), Decoded()
     looks = {at: index for index, at in enumerate(stream.looks)}
-    failing = BROKEN[broken](film)
     begun = time.perf_counter()
     for values, at in zip(failing.mouth(), stream.frames, strict=True):
         index, shown = looks.get(at), None
@@ -277,6 +279,7 @@ def main() -> int:
     parser.add_argument(
         "--broken", choices=sorted(BROKEN), default="not", help="fail so on purpose"
     )
+    parser.add_argument("--beam", type=int, default=BEAM, help="worlds kept at most")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     table, everything = (
@@ -285,7 +288,7 @@ def main() -> int:
     )
     for film in films_of(arguments.films, arguments.cache):
         tally = Tally()
-        decoded = decode(film, table, tally=tally, broken=arguments.broken)
+        decoded = decode(film, table, tally=tally, broken=arguments.broken, beam=arguments.beam)
         judge(film, decoded, arguments.odds, tally, verbose=arguments.verbose)
         print(f"{film.stream.name}: {tally}", flush=True)
         merge(everything, tally)

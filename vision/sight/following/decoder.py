@@ -47,8 +47,9 @@ Reads = Mapping[int, int]
 class Decoder:
     """The worlds of one table, with their probabilities, `worlds`."""
 
-    def __init__(self, rules: Rules, *, burn: float = 0.0) -> None:
+    def __init__(self, rules: Rules, *, burn: float = 0.0, beam: int = BEAM) -> None:
         """Begin with an empty table; `burn` (0 to 1): how likely the first cards are burned."""
+        self._beam = beam
         self.procedure = Procedure(rules)
         self.worlds: Weights = {}
         for burning, p in ((True, burn), (False, 1 - burn)):
@@ -155,8 +156,8 @@ class Decoder:
             return  # nothing fits at all: what was believed before is believed still
         least = best * PRUNE
         kept = [pair for pair in weighed.items() if pair[1] > least]
-        if len(kept) > BEAM:
-            kept = sorted(kept, key=lambda pair: -pair[1])[:BEAM]
+        if len(kept) > self._beam:
+            kept = sorted(kept, key=lambda pair: -pair[1])[: self._beam]
         worlds = dict(kept)
         if not any(is_lawful(world) for world in worlds):
             lawful = [pair for pair in weighed.items() if is_lawful(pair[0])]

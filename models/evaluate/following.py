@@ -25,7 +25,7 @@ from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.game.tableau import STANDARD, ExtraCard, check_draws, total
 from vision.sight.following.decisions import Account, Accounts, lies
-from vision.sight.following.decoder import BEAM, Decoder, Shown
+from vision.sight.following.decoder import BEAM, Decoder, TableLook
 from vision.sight.following.evidence import AsideEvidence, LipEvidence, PlaceTable, SlotEvidence
 from vision.sight.following.follower import BURN_SEEN
 from vision.sight.following.places import ElsewhereWatch, PlaceLook, PlaceWatch
@@ -132,7 +132,7 @@ def decode(
             seen = failing.slots(seen, at)
             aside = outside.take(seen=bool(elsewhere.look(stream.boxes[index], at)), at=at)
             places = slots.take(seen, at)
-            shown = Shown.of(places, slots.holds, reads[index], aside)
+            shown = TableLook.of(places, slots.holds, reads[index], aside)
         if not decoder.step(at, lip.take(values, at), shown):
             continue
         tally.worlds.append(len(decoder.worlds))

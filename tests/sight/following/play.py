@@ -7,7 +7,7 @@ import numpy as np
 from vision.game.events import Slot
 from vision.game.rules import Dealing, Rules
 from vision.sight.following.decisions import Account, Accounts
-from vision.sight.following.decoder import Decoder, Shown
+from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import Values
 from vision.sight.following.world import Lip
 
@@ -40,7 +40,7 @@ class Play:
             self.decoder.step(self.at, lip if mouth else 0 * lip, self._shown())
             self.over += self.accounts.take(self.at, looked=True)
 
-    def _shown(self) -> Shown:
+    def _shown(self) -> TableLook:
         slots: Values = np.full((3, len(Slot)), -SURE)
         for slot in range(len(Slot)):
             state = self.lying.get(slot, (0, 0))[0]
@@ -49,7 +49,7 @@ class Play:
                 slots[:, slot] = 0.0
         reads = {slot: points for slot, (side, points) in self.lying.items() if side == 2}
         holds = (slots[1:].max(axis=0) > slots[0]).tolist()
-        return Shown.of(slots, holds, reads, 10.0 if self.aside else 0.5)
+        return TableLook.of(slots, holds, reads, 10.0 if self.aside else 0.5)
 
     def draw(self, *, seen: bool = True) -> None:
         """Draw a card from the shoe into the hand."""

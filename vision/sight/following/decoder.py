@@ -66,7 +66,7 @@ class Decoder:
         self.worlds[taken] = self.worlds.get(taken, 0.0) + gone
 
     def step(
-        self, at: int, lip: Values, shown: Shown | None = None, *, still: bool = False
+        self, at: int, lip: Values, shown: TableLook | None = None, *, still: bool = False
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
@@ -111,7 +111,7 @@ class Decoder:
                 moved[key] = get(key, 0.0) + share
         self.worlds = moved
 
-    def _weigh(self, lip: Values, shown: Shown | None) -> None:
+    def _weigh(self, lip: Values, shown: TableLook | None) -> None:
         lips = np.exp(lip - lip.max()).tolist()
         seen: dict[State, tuple[float, State]] = {}
         weighed: Weights = {}
@@ -126,7 +126,9 @@ class Decoder:
             weighed[world] = weighed.get(world, 0.0) + weight * p
         self._keep(weighed)
 
-    def _seen(self, state: State, lips: list[float], shown: Shown | None) -> tuple[float, State]:
+    def _seen(
+        self, state: State, lips: list[float], shown: TableLook | None
+    ) -> tuple[float, State]:
         """Return how likely what is seen is in a state, and the state with what was seen in it."""
         p = float(lips[state.lip])
         if shown is None:
@@ -183,7 +185,7 @@ def is_lawful(world: World) -> bool:
     return not world.state.codes and (world.before is None or not world.before.codes)
 
 
-class Shown(NamedTuple):
+class TableLook(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
     `ratios` is 2 x 6; `holds` says which slots were seen to hold a card; `reads` has the points of
@@ -196,7 +198,7 @@ class Shown(NamedTuple):
     aside: float
 
     @classmethod
-    def of(cls, slots: Values, holds: list[bool], reads: Reads, aside: float) -> Shown:
+    def of(cls, slots: Values, holds: list[bool], reads: Reads, aside: float) -> TableLook:
         """Return what log-likelihoods (3 x 6) of empty, back and face show."""
         return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, aside)
 

@@ -30,7 +30,7 @@ from vision.sight.detection.classifier import Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.following.allegations import ALL_FIRST, Allegations, Restart, rounded
 from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
-from vision.sight.following.decoder import Decoder, Shown
+from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import (
     AsideEvidence,
     LipEvidence,
@@ -249,7 +249,7 @@ class Follower:
                 self._next = told.first + len(account.cards)
         return events + self._cut_card(at)
 
-    def _look(self, at: int, sight: Sight) -> Shown:
+    def _look(self, at: int, sight: Sight) -> TableLook:
         looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
         outside = self._elsewhere.look(sight.boxes, at)
         self._note_flashed(at, sight)
@@ -264,7 +264,7 @@ class Follower:
         self._note_early(at, values)
         self._note_begun(at, looks)
         aside = self._aside.take(seen=bool(outside), at=at)
-        return Shown.of(values, self._slots.holds, reads, aside)
+        return TableLook.of(values, self._slots.holds, reads, aside)
 
     def _note_begun(self, at: int, looks: Sequence[PlaceLook]) -> None:
         """Take cards that lie there from the first look on for a coup that began before it."""

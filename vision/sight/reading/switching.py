@@ -28,7 +28,7 @@ HIDDEN_MS = 200
 SURE_LOOKS, SURE_MS = 4, 1000
 
 
-class Seen(NamedTuple):
+class FaceLook(NamedTuple):
     """A readable look at a card: its log-probabilities, how readable, and whether pose changed."""
 
     log_p: NDArray[np.float32]
@@ -48,7 +48,7 @@ class SwitchCheck:
     looks_before: int = 0
     hidden_since: int | None = None
     since: int | None = None  # since when the card has been open again; `None`: no check is on
-    looks: list[Seen] = field(default_factory=list)
+    looks: list[FaceLook] = field(default_factory=list)
 
     @property
     def is_on(self) -> bool:
@@ -72,7 +72,7 @@ class SwitchCheck:
     def take(self, at: int, look: Look, *, changed: bool) -> bool:
         """Take a look during the check; return whether it was the last that is needed."""
         if look.readable >= LEAST_READABLE:
-            self.looks.append(Seen(look.log_p, look.readable, changed or not self.looks))
+            self.looks.append(FaceLook(look.log_p, look.readable, changed or not self.looks))
         enough = len(self.looks) >= SURE_LOOKS
         return enough and self.since is not None and at - self.since >= SURE_MS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from vision.commands.board import reports_of
 from vision.config.table import TableConfig
 from vision.floor.archive.database import open_archive
 from vision.floor.archive.writer import Writer
+from vision.game.coup.fault_table import KINDS
 from vision.game.outputs import Alert, AlertState, Deadline, Severity
 from vision.wire.messages import alert_payload, iso
 
@@ -210,6 +212,7 @@ def test_reports_are_answered_with_figures_and_a_plot(
             page.wait_for_function("() => !document.querySelector('#answer.waits')")
             assert page.locator("#figures tr").count() > 1, (kind, way)
             assert page.locator("#why").text_content() == ""
+            assert not set(re.findall(r"\w+", page.inner_text("main"))) & set(KINDS)
             assert page.locator("#notes li").count() >= 1
     page.select_option("#kind", "misdeals")
     page.select_option("#by", "table")

@@ -106,7 +106,7 @@ def _write_film(path: Path, film: Film, pictures: Pictures) -> None:
             frame = av.VideoFrame.from_ndarray(pictures.crop.covered(image), format="bgr24")
             out.mux(stream.encode(frame))
         if stream is None:
-            raise OutsideError(f"{film.path}: no frame in it, so it is no film; name a recording")
+            raise OutsideError(f"{film.path}: the film contains no picture; give a recording")
         out.mux(stream.encode())
 
 

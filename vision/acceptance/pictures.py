@@ -65,7 +65,7 @@ class Film:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, FFmpegError) as error:
             raise OutsideError(
-                f"{path}: is no film that can be read: {error}; name a recording"
+                f"{path}: cannot be read as a film: {error}; give a recording"
             ) from error
         found = NAMED.search(path.stem)
         if found is not None:

@@ -127,8 +127,8 @@ def compare_pair(first: Iterable[Record], second: Iterable[Record]) -> OneHistor
         if one is not None and other is not None:
             if (one.number, one.hash) != (other.number, other.hash):
                 raise OutsideError(
-                    f"record {one.number} is another in each log: they are two histories. Keep "
-                    "both as evidence; the boards show the one whose messages they "
+                    f"record {one.number} differs between the two logs; keep "
+                    "both as evidence: the boards show the one whose messages they "
                     "have"
                 )
             found.common += 1

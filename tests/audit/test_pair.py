@@ -51,7 +51,7 @@ def test_two_histories_are_told_apart_at_the_first_record(logs: tuple[Path, Path
     """A reader that went on by itself is found."""
     records = list(read_log(logs[1]))
     other = [*records[:5], *(r for r in read_log(logs[0]) if r.number > 5)]
-    with pytest.raises(OutsideError, match="record 5 is another"):
+    with pytest.raises(OutsideError, match="record 5 differs between the two logs"):
         compare_pair(records, other)
 
 

@@ -23,7 +23,7 @@ LONGEST = (
     "datasets/dealing/test_style.py",
     "app/test_retention.py",
     "house/test_trace.py",
-    "floor/reread/test_rereading.py",
+    "floor/reread/test_job.py",
     "floor/reread/test_cluster.py",
 )
 HERE = Path(__file__).parent

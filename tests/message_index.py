@@ -377,12 +377,8 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "there is a log where the backup is to go",
         "move it away, and keep it as evidence",
     ),
-    "its messages cannot be compared with": (
-        "another version of the program wrote the log",
-        "run shoe-reader audit with that version, if in doubt",
-    ),
     "messages that are published again could not be compared": (
-        "their records were pruned, or another version wrote them",
+        "their records were pruned",
         "none needed; shoe-reader audit says how many",
     ),
     "is already in the ring": (

@@ -52,7 +52,7 @@ ROOMS = {
     ),
     "vision/camera": Room(("sight.geometry", "config"), ("av", "cv2", "numpy")),
     "vision/inference": Room(("game", "sight"), ("onnxruntime", "cv2", "numpy")),
-    "vision/metrics": Room((), ("numpy", "prometheus_client")),
+    "vision/metrics": Room((), ("numpy", "prometheus_client", "scipy")),
     "vision/storage": Room(("game.events", "record", "wire", "config.profiles"), ("cryptography",)),
     "vision/mqtt": Room(("wire", "config"), ("amqtt", "paho", "websockets")),
     "vision/access": Room(
@@ -99,12 +99,13 @@ ROOMS = {
             "audit",
             "config",
             "game",
+            "metrics",
             "record",
             "sight.geometry",
             "storage",
             "wire",
         ),
-        ("av", "cv2", "numpy", "scipy", "tomlkit"),
+        ("av", "cv2", "numpy", "tomlkit"),
     ),
     "vision/floor": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"),

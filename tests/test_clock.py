@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ class House:
         fields = {"by": "Ann", "role": "inspector", "coup": 1}
         signed = self._ann.sign(PREFIX + "void_coup", fields, NOON + self.passed + signed_by)
         try:
-            self.gate.admit("void_coup", json.dumps(signed).encode())
+            self.gate.admit("void_coup", signed)
         except RefusedError:
             return False
         return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def _desk(tmp_path: Path) -> Iterator[tuple[Replays, Clock, tuple[Message, ...]]
 def ask(replays: Replays, **fields: Any) -> tuple[bool, str]:
     """Ask for messages; return whether that was accepted, and why not."""
     newest = fields.pop("newest", 10_000)
-    reply = replays.ask(json.dumps(fields).encode(), newest, 0)
+    reply = replays.ask(dict(fields), newest, 0)
     return reply.accepted, reply.why
 
 
@@ -110,13 +109,6 @@ def test_request_that_cannot_be_served_is_refused_with_the_reason(
     assert not accepted
     assert why in words
     assert drain(desk[0], desk[1]) == []
-
-
-def test_request_that_is_no_json_is_refused(
-    desk: tuple[Replays, Clock, tuple[Message, ...]],
-) -> None:
-    """Bytes that mean nothing do no harm."""
-    assert not desk[0].ask(b"\xff{", 9, 0).accepted
 
 
 def test_many_requests_neither_pile_up_nor_hurry(

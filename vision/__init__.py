@@ -112,14 +112,6 @@ def house_edges(profile: str = "") -> tuple[Edge, ...]:
 
 def fold_log(log: str | PathLike[str]) -> TableSession:
     """Return the table as its log leaves it; BrokenChainError where the log was changed."""
-    from vision.config.profiles import logged_profile
-    from vision.record.chain import verified
-    from vision.storage.log_reader import read_log
-    from vision.wire.session import LogFold, new_session
+    from vision.storage.log_walk import folded
 
-    contents = (content for _, content in verified(read_log(Path(log))))
-    header = next(contents)["log"]
-    fold = LogFold(new_session(header, logged_profile(header)))
-    for content in contents:
-        fold.take(content)
-    return fold.session
+    return folded(Path(log))

@@ -20,12 +20,12 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from datasets.training.crops import NO_CARD, crops
 from datasets.training.signs import Sight
 from models.networks.model_card import SHIPPED
 from vision.inference.load import load_model
+from vision.metrics.intervals import share
 from vision.sight.detection.classifier import Classifier
 
 # Seed of these crops: another one than any training's or other evaluation's.
@@ -87,13 +87,6 @@ def read_anew(seed: int, path: Path) -> NDArray[np.float64]:
     return np.array(rows)
 
 
-def interval(hits: int, of: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a share of which `hits` of `of` were seen."""
-    low = beta.ppf(0.025, hits, of - hits + 1) if hits else 0.0
-    high = beta.ppf(0.975, hits + 1, of - hits) if hits < of else 1.0
-    return float(low), float(high)
-
-
 def lines(rows: NDArray[np.float64]) -> list[str]:
     """Return the tables in Markdown."""
     error, best, card, rank, suit = rows[:, :5].T
@@ -104,7 +97,7 @@ def lines(rows: NDArray[np.float64]) -> list[str]:
     for bound in BOUNDS:
         named = error <= bound
         wrong = int((named & (best != card)).sum())
-        low, high = interval(wrong, int(named.sum()))
+        low, high = share(wrong, int(named.sum()))[2:]
         found.append(
             f"| {bound:g} | {named[clear].mean():.1%} | {int(named.sum())} "
             f"| {wrong} ({wrong / max(named.sum(), 1):.4%}) | {low:.4%} to {high:.4%} |"

@@ -34,10 +34,10 @@ from datasets.training.crops import NO_CARD, crops
 from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
 from vision.floor.reread.cluster import Cluster, Here, Pool, Results, own_workers
+from vision.floor.reread.job import PieceReading, Progress, Reread, Rereading
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.recordings import recordings
 from vision.floor.reread.report import summary, write_report
-from vision.floor.reread.rereading import PieceReading, Progress, Reread, Rereading
 from vision.inference.load import packaged
 from vision.sight.geometry.frame import Image
 

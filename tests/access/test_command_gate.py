@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,7 +75,7 @@ class House:
 
     def admit(self, fields: Mapping[str, object], name: str = "void_coup") -> None:
         """Bring an order to the gate."""
-        self.gate.admit(name, json.dumps(fields).encode())
+        self.gate.admit(name, dict(fields))
 
     def refuses(self, words: str, fields: Mapping[str, object], name: str = "void_coup") -> None:
         """Assert that the gate refuses an order with these words."""
@@ -94,9 +93,9 @@ ANN = {"by": "Ann", "role": "inspector", "coup": 3}
 
 
 def test_signed_order_of_a_named_person_is_admitted(house: House) -> None:
-    """Who is in the users file and signs is let in, with all fields as they were signed."""
-    fields = house.signed("Ann", **ANN)
-    assert house.gate.admit("void_coup", json.dumps(fields).encode()).fields == fields
+    """Who is in the users file and signs is let in; nothing is counted as refused."""
+    house.admit(house.signed("Ann", **ANN))
+    assert house.gate.refused == 0
 
 
 def test_desk_speaks_for_a_person_in_the_roles_of_both(house: House) -> None:
@@ -169,10 +168,10 @@ def test_order_that_is_not_fresh_is_refused(house: House, late: int) -> None:
 def test_order_given_again_is_refused_also_after_a_restart(house: House) -> None:
     """A recorded order is worth nothing, whatever it is played to."""
     fields = house.signed("Ann", **ANN)
-    signed = house.gate.admit("void_coup", json.dumps(fields).encode())
+    house.admit(fields)
     house.refuses("given already", fields)
     house.gate = house.new_gate()
-    house.gate.remember([signed.record()], NOON)
+    house.gate.remember([{"name": "void_coup", "fields": fields}], NOON)
     house.refuses("given already", fields)
 
 

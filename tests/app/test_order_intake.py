@@ -11,12 +11,12 @@ from typing import cast
 import pytest
 
 from tests.mqtt.mqtt_tools import wait_for
-from vision.access.command_gate import Gate, Signed
+from vision.access.command_gate import Gate
 from vision.access.users import Credential, User, Users, save_users
 from vision.app.order_intake import EACH_PICTURE, OrderIntake
 from vision.clock import now_ms
 from vision.mqtt.publisher import INBOX_SIZE, OrderRequest, Publisher
-from vision.wire.commands import RefusedError
+from vision.wire.commands import REPLAY, Fields, RefusedError
 
 PREFIX = "casino/house/table/7/cmd/"
 
@@ -46,9 +46,9 @@ class House:
         gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: (now_ms(),))
         self.inbox = Inbox()
         self.refused: list[str] = []
-        self.served: list[bytes] = []
+        self.served: list[Fields] = []
 
-        def refuse(_request: OrderRequest, error: RefusedError) -> None:
+        def refuse(_name: str, error: RefusedError) -> None:
             self.refused.append(str(error))
 
         link = cast(Publisher, self.inbox)
@@ -136,13 +136,22 @@ def test_defect_met_in_one_order_does_not_end_the_taking_of_orders(
     """What nobody foresaw is logged, and the next order is admitted."""
     admit = Gate.admit
 
-    def admit_or_fail(gate: Gate, name: str, payload: bytes) -> Signed:
+    def admit_or_fail(gate: Gate, name: str, fields: Fields) -> None:
         if name == "confirm":
             raise ZeroDivisionError
-        return admit(gate, name, payload)
+        admit(gate, name, fields)
 
     monkeypatch.setattr(Gate, "admit", admit_or_fail)
     house.inbox.waiting += [OrderRequest("confirm", b"{}"), house.order("Ann")]
     wait_for(lambda: [one.fields["by"] for one in house.intake.take()] == ["Ann"])
     house.intake.stop()
     assert "report this" in caplog.text
+
+
+def test_request_for_missed_messages_is_read_once_and_junk_is_refused(house: House) -> None:
+    """What is no JSON reaches no part that serves; what is, comes as fields, signed or not."""
+    house.inbox.waiting += [OrderRequest(REPLAY, b"\xff{"), OrderRequest(REPLAY, b'{"first": 1}')]
+    wait_for(lambda: house.served and house.refused)
+    house.intake.stop()
+    assert house.served == [{"first": 1}]
+    assert house.refused == ["the payload is not JSON in UTF-8"]

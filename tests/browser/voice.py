@@ -23,14 +23,14 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.table_log import header, session_of
-from vision.access.command_gate import Gate, Policy
+from vision.access.command_gate import Gate, Ordered, Policy
 from vision.app.journal import is_settled
 from vision.clock import now_ms
 from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
 from vision.game.outputs import Replied
-from vision.wire.commands import UNANSWERED, RefusedError, again, read_command
+from vision.wire.commands import UNANSWERED, RefusedError, again, order_fields, read_command
 from vision.wire.messages import Message, answer
 from vision.wire.session import advance
 
@@ -204,11 +204,12 @@ class Reader(Link):
         with self._mutex:
             at = max(now_ms(), self.desk.table.clock)
             try:
-                signed = self._gate.admit(name, payload)
-                fields = signed.fields
+                fields = order_fields(payload)
+                self._gate.admit(name, fields)
                 event = read_command(name, fields, at)[0]
                 settled = partial(is_settled, self.desk.table)
-                self._gate.check_second(event, signed, self._second_person, settled)
+                ordered = Ordered(event, name, fields)
+                self._gate.check_second(ordered, self._second_person, settled)
                 self.take(event)
                 if isinstance(event, UNANSWERED):
                     reply = Replied(at, fields["ref"], name, fields["key"], accepted=True, why="")

@@ -10,9 +10,7 @@ from tests.house import trace
 
 # Known debts, to be lowered and never raised; `python -m tests.house.trace` prints them.
 MOST_FOLDS_A_RECORD = 1.0
-# Medians, of the frames on which a card is read and of those on which nothing happens. On a machine
-# so slow that the reader looks after its disk, clock and link in every traced frame, they are 52.5
-# and 34, else less.
+# Medians, of the frames on which a card is read and of those on which nothing happens.
 MOST_MODULES_OF_A_READ = 53
 MOST_MODULES_WITHOUT_EVENTS = 35
 

@@ -14,6 +14,8 @@ thread (where a recording is read from end to end):
 - *records*: events in the log that the rules fold: all but evidence and signatures;
 - *folds*: calls of `step`, by which the rules fold one event into a table; *rule modules*: files
   entered within them;
+- what the reader does once a second (disk, clock, link, health) is left out, because it falls on
+  other frames on each machine;
 - *coup*: the frames from the result of the coup before to its own result. The first coup includes
   the start of the run.
 """
@@ -23,6 +25,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -126,6 +129,7 @@ def trace(root: Path, film: Path) -> list[Span]:
         outputs = found(DESTINATIONS)(Path(folder) / "log.sqlite", None, publish=False)
         config = found(LOADERS)(film / "table.toml")
         reader = found(READERS)(config, outputs, tracer, speed=0.0, new_shoe=True)
+        sys.modules[type(reader).__module__].TICK_S = math.inf  # type: ignore[attr-defined]
         sys.setprofile(tracer.profile)
         try:
             reader.run()

@@ -113,11 +113,6 @@ def test_order_becomes_its_event(name: str, values: dict[str, Any], event: Event
             "shoe: use",
         ),
         ("result_entered", b'{"winner":"egalite","egalite_points":"4"}', "egalite_points"),
-        (
-            "keep_evidence",
-            b'{"by":"A","role":"surveillance","shoe":"a","coup":1}',
-            "reason: missing",
-        ),
     ],
 )
 def test_order_that_is_none_is_refused_with_the_reason(

@@ -21,8 +21,8 @@ import tomlkit
 
 from vision.acceptance.answers import CUT_CARD, CUT_FIRST, Answer, Dealt
 from vision.acceptance.coups import LogBook, ReadCoup
-from vision.acceptance.keying import judged
 from vision.acceptance.pictures import CRF, Film, Pictures
+from vision.acceptance.tasks import judged
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing, write_json, write_whole

@@ -132,17 +132,13 @@ class LogBook:
     _since: int = 0
 
     def renew(self) -> None:
-        """Read on; OutsideError where the log is broken, or of a version that wrote otherwise."""
+        """Read on; OutsideError where the log is broken."""
         try:
             for record, content in self._new():
                 self._take(self._walk.take(record, content))
                 self.last = record
         except BrokenChainError as error:
             raise OutsideError(f"{self.path}: the chain is broken at {error}") from error
-        if self._walk.differs:
-            raise OutsideError(
-                f"{self.path}: {self._walk.differs}; use the version that wrote the log"
-            )
 
     @property
     def set(self) -> Terms:

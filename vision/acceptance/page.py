@@ -8,13 +8,13 @@ from html import escape
 from pathlib import Path
 
 from vision.acceptance.answers import MOST_PEOPLE, answer_text
-from vision.acceptance.intervals import Share
-from vision.acceptance.judging import FALSE, HELD, MISSED, RIGHT, UNSEEN, WRONG, Counts
-from vision.acceptance.keying import Judged
+from vision.acceptance.outcomes import FALSE, HELD, MISSED, RIGHT, UNSEEN, WRONG, Counts
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import SHARES, Report, shares
+from vision.acceptance.tasks import Judged
 from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing, write_whole
+from vision.metrics.intervals import Share
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0; }

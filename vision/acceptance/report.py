@@ -14,8 +14,7 @@ from typing import Any
 
 from vision.acceptance.answers import Settled, answer_text
 from vision.acceptance.coups import LogBook
-from vision.acceptance.intervals import CONFIDENCE, Hourly, Share, at_most, hourly, share
-from vision.acceptance.judging import (
+from vision.acceptance.outcomes import (
     FALSE,
     HELD,
     MISSED,
@@ -24,8 +23,9 @@ from vision.acceptance.judging import (
     WRONG,
     Counts,
 )  # fmt: skip
-from vision.acceptance.keying import Judged, judged
+from vision.acceptance.tasks import Judged, judged
 from vision.audit.verify import Found, Trust, words
+from vision.metrics.intervals import CONFIDENCE, Hourly, Share, at_most, hourly, share
 from vision.version import VERSION
 from vision.wire.messages import iso
 

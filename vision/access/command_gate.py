@@ -42,7 +42,6 @@ from vision.wire.commands import (
     SECOND,
     Fields,
     RefusedError,
-    order_fields,
     read_command,
     signed_text,
 )
@@ -66,14 +65,18 @@ NO_USERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """An order as it was signed: its name and all its fields; kept in the log as the proof."""
+class Ordered:
+    """An event that a person ordered, with name and fields of the order as it was signed.
 
+    The log keeps both: the order is the proof of the event.
+    """
+
+    event: Event
     name: str
     fields: Fields
 
     def record(self) -> Mapping[str, object]:
-        """Return it as it stands in the log."""
+        """Return the order as it stands in the log."""
         return {"name": self.name, "fields": self.fields}
 
 
@@ -110,15 +113,15 @@ class Gate:
         return self._users
 
     def check_second(
-        self, event: Event, signed: Signed, policy: Policy, is_settled: Callable[[int], bool]
+        self, ordered: Ordered, policy: Policy, is_settled: Callable[[int], bool]
     ) -> None:
         """Check that a second person vouches for an order that needs one; RefusedError.
 
         The signature of a second person was verified when the order was admitted.
         """
-        missing = not _text(signed.fields, "second")
-        if missing and is_wanted(policy, self._users) and needs_second(event, is_settled):
-            raise RefusedError(NEEDED, _text(signed.fields, "ref"))
+        missing = not _text(ordered.fields, "second")
+        if missing and is_wanted(policy, self._users) and needs_second(ordered.event, is_settled):
+            raise RefusedError(NEEDED, _text(ordered.fields, "ref"))
 
     def remember(self, records: Iterable[Mapping[str, object]], until: int) -> None:
         """Take note of orders of an earlier run, as the log has them: they are not taken again.
@@ -130,13 +133,12 @@ class Gate:
             if isinstance(fields, dict):
                 self._note(fields["key"], fields["nonce"], _moment(fields), until)
 
-    def signer(self, name: str, payload: bytes) -> str:
+    def signer(self, name: str, fields: Fields) -> str:
         """Return whose key signed an order that is fresh and new, "" where none did.
 
         Nothing is noted: what a request says of itself is not believed before.
         """
         try:
-            fields = order_fields(payload)
             key = self._check_proof(name, fields)[0]
             self._check_fresh(key, _text(fields, "nonce"), _moment(fields))
         except RefusedError:
@@ -149,23 +151,22 @@ class Gate:
             signer_name = self._check_proof(name, fields)[0]
             self._check_new(signer_name, _text(fields, "nonce"), _moment(fields))
         except RefusedError as error:
-            self._note_refusal(name, error)
-            raise RefusedError(str(error), error.ref or str(fields.get("ref", ""))) from error
+            self.note_refusal(name, error)
+            raise RefusedError(str(error), str(fields.get("ref", ""))) from error
         return signer_name
 
-    def admit(self, name: str, payload: bytes) -> Signed:
-        """Return the order, now known to be signed, fresh and new; RefusedError with the reason."""
-        ref = ""
+    def admit(self, name: str, fields: Fields) -> None:
+        """Admit an order that is signed, fresh and new; RefusedError with the reason."""
         try:
-            fields = order_fields(payload)
-            ref = str(fields.get("ref", ""))
-            self._check(name, fields)
+            key, signer = self._check_proof(name, fields)
+            self._check_speaker(name, fields, signer)
+            self._check_second(name, fields)
+            self._check_new(key, _text(fields, "nonce"), _moment(fields))
         except RefusedError as error:
-            self._note_refusal(name, error)
-            raise RefusedError(str(error), error.ref or ref) from error
-        return Signed(name, fields)
+            self.note_refusal(name, error)
+            raise RefusedError(str(error), str(fields.get("ref", ""))) from error
 
-    def _note_refusal(self, name: str, error: RefusedError) -> None:
+    def note_refusal(self, name: str, error: RefusedError) -> None:
         """Count it, and log the first, second, fourth, eighth: a flood must not fill the log."""
         self.refused += 1
         if self.refused & (self.refused - 1) == 0:
@@ -176,12 +177,6 @@ class Gate:
                 self.refused,
                 error,
             )
-
-    def _check(self, name: str, fields: Fields) -> None:
-        key, signer = self._check_proof(name, fields)
-        self._check_speaker(name, fields, signer)
-        self._check_second(name, fields)
-        self._check_new(key, _text(fields, "nonce"), _moment(fields))
 
     def _check_proof(self, name: str, fields: Fields) -> tuple[str, User]:
         """Return whose key signed the fields, and that user."""

@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 from vision.config.table import EvidenceSection, ViewSection
 from vision.errors import OutsideError
 from vision.files import WriteError
-from vision.game.conditions import Condition
-from vision.game.events import Event
+from vision.game.events import Condition, Event
 from vision.game.outputs import (
     Alert,
     AlertChanged,

@@ -13,15 +13,15 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from vision.access.command_gate import Gate, Signed
+from vision.access.command_gate import Gate, Ordered
 from vision.app.evidence import EvidenceRecorder
 from vision.app.machine import Burst, LinkWatch, SlowDisk
-from vision.app.order_intake import OrderIntake, StaffRecord, refuse_second_call
+from vision.app.order_intake import OrderIntake, StaffRecord
 from vision.app.replay_service import Replays
 from vision.app.restore import (
     CHECKPOINT_EVERY,
@@ -48,13 +48,13 @@ from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.mqtt.publisher import Bulk, OrderRequest, Publisher, as_it_is
+from vision.mqtt.publisher import Bulk, Publisher, as_it_is
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
-from vision.wire.commands import REPLAY, UNANSWERED, RefusedError, read_command
+from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import (
     END,
@@ -66,15 +66,6 @@ from vision.wire.session import (
     with_messages,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """An event that a person ordered, with the order as it was signed; the log keeps both."""
-
-    event: Event
-    signed: Signed
-
-
 Input = Event | Ordered
 
 
@@ -85,7 +76,7 @@ def event_of(item: Input) -> Event:
 
 def order_of(item: Input) -> Mapping[str, object] | None:
     """Return the order behind an input as the log keeps it, `None` where nobody ordered it."""
-    return item.signed.record() if isinstance(item, Ordered) else None
+    return item.record() if isinstance(item, Ordered) else None
 
 
 START = "time"  # why the signature is made with which a run begins: the contract has no other word
@@ -194,7 +185,7 @@ class Journal:
         self._refused = Burst("ORDERS", "orders refused")
         self._not_let_in = Burst("LOGINS", "failed log-ins")
         self._link: Publisher | None = None
-        self.inbox: deque[Signed] = deque()
+        self.inbox: deque[Ordered] = deque()
         self._intake: OrderIntake | None = None
 
     def _header(self, config: TableConfig, _log: Path) -> dict[str, Any]:
@@ -395,31 +386,30 @@ class Journal:
     def orders(self, at: int) -> tuple[Input, ...]:
         """Return the orders of people since the last call; what cannot be an order is refused."""
         found: list[Input] = []
-        for signed in self._intake.take() if self._intake is not None else ():
+        for given in self._intake.take() if self._intake is not None else ():
+            ordered = replace(given, event=replace(given.event, at=at))
+            found += self._staff.changes(self.gate.users, at)
             try:
-                found += self._staff.changes(self.gate.users, at)
-                event = read_command(signed.name, signed.fields, at)[0]
-                refuse_second_call(self.table, [event_of(item) for item in found], event)
                 self.gate.check_second(
-                    event, signed, self._second_person, partial(is_settled, self.table)
+                    ordered, self._second_person, partial(is_settled, self.table)
                 )
-                found.append(Ordered(event, signed))
+                found.append(ordered)
             except RefusedError as error:
-                self._refuse(signed.name, error, at)
+                self._refuse(ordered.name, error, at)
         self._not_let_in.note(sum(is_failed_log_in(event_of(item)) for item in found), at)
         return tuple(found)
 
     def _vouch(self, fields: Mapping[str, object]) -> str:
         return self.gate.vouch(REPLAY, dict(fields))
 
-    def _serve_replay(self, payload: bytes) -> None:
-        reply = self._replays.ask(payload, self._session.stream.seq, now_ms())
+    def _serve_replay(self, fields: Fields) -> None:
+        reply = self._replays.ask(fields, self._session.stream.seq, now_ms())
         self._publish(answer(self._session.stream, reply))
         if self._link is not None:
             self._link.wake()
 
-    def _refuse_request(self, request: OrderRequest, error: RefusedError) -> None:
-        self._refuse(request.name, error, now_ms())
+    def _refuse_request(self, name: str, error: RefusedError) -> None:
+        self._refuse(name, error, now_ms())
 
     def _publish(self, message: Message) -> None:
         if self._link is not None:
@@ -449,9 +439,8 @@ class Journal:
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's system and desks' reports, to which the rules give no reply."""
         if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED) and self._link:
-            fields = item.signed.fields
-            ref, who = fields.get("ref", ""), fields["key"]
-            reply = Replied(item.event.at, ref, item.signed.name, who, accepted=True, why="")
+            ref, who = item.fields.get("ref", ""), item.fields["key"]
+            reply = Replied(item.event.at, ref, item.name, who, accepted=True, why="")
             self._link.say(answer(self._session.stream, reply))
 
     def _refuse(self, name: str, error: RefusedError, at: int) -> None:

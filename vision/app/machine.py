@@ -10,8 +10,7 @@ from statistics import median_high
 from typing import NamedTuple
 
 from vision.clock import AGREED_MS, DOUBTED_MS, SteadyClock, time_sync
-from vision.game.conditions import Condition
-from vision.game.events import Event
+from vision.game.events import Condition, Event
 from vision.metrics.counters import Durations
 from vision.mqtt.lanes import SetAside
 

@@ -1,4 +1,4 @@
-"""Check orders as they arrive, in a thread of its own: nonsense costs no picture its time.
+"""Read and check orders as they arrive, in a thread of its own: no picture waits for nonsense.
 
 Orders wait by the key that signed them, and the keys take turns, so that a flood under one key, or
 of what nobody signed, keeps nobody else's order waiting, whatever key it names.
@@ -9,18 +9,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import NamedTuple
 
-from vision.access.command_gate import Gate, Signed
+from vision.access.command_gate import Gate, Ordered
 from vision.access.users import Users
-from vision.game.commands import CallInspector
-from vision.game.coup.alerts import OPEN
-from vision.game.coup.state import Table
-from vision.game.events import Event
-from vision.mqtt.publisher import OrderRequest, Publisher
+from vision.mqtt.publisher import Publisher
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded, Register
-from vision.wire.commands import REPLAY, TOO_MANY, RefusedError, order_fields
+from vision.wire.commands import (
+    REPLAY,
+    TOO_MANY,
+    Fields,
+    RefusedError,
+    order_fields,
+    read_command,
+)
 
 # Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
 # floods hold up the pictures, fewer delays honest orders.
@@ -38,8 +42,16 @@ log = logging.getLogger(__name__)
 
 NOBODY = ""  # the key of what none signed
 
-Refuse = Callable[[OrderRequest, RefusedError], None]
-Serve = Callable[[bytes], None]
+Refuse = Callable[[str, RefusedError], None]
+Serve = Callable[[Fields], None]
+
+
+class _Waiting(NamedTuple):
+    """A command that waits for its turn: its name and fields, or why it has none."""
+
+    name: str
+    fields: Fields
+    fault: RefusedError | None = None
 
 
 class OrderIntake:
@@ -49,20 +61,21 @@ class OrderIntake:
         self,
         link: Publisher,
         gate: Gate,
-        inbox: deque[Signed],
+        inbox: deque[Ordered],
         *,
         refuse: Refuse,
         serve: Serve,
     ) -> None:
         """Prepare; the `inbox` is filled, by the thread, with what the gate admits.
 
-        `refuse` is called for what it refuses, `serve` for replay requests; both from the thread.
+        `refuse` is called with the name of what it refuses and the reason, `serve` with the fields
+        of a replay request; both from the thread.
         """
         self._link = link
         self._gate = gate
         self._refuse = refuse
         self._serve = serve
-        self._waiting: OrderedDict[str, deque[OrderRequest]] = OrderedDict()
+        self._waiting: OrderedDict[str, deque[_Waiting]] = OrderedDict()
         self._inbox = inbox
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orders", daemon=True)
@@ -78,7 +91,7 @@ class OrderIntake:
         if self._thread.is_alive():
             self._thread.join()
 
-    def take(self) -> list[Signed]:
+    def take(self) -> list[Ordered]:
         """Return the orders admitted since the last call, at most EACH_PICTURE, oldest first."""
         count = min(EACH_PICTURE, len(self._inbox))
         return [self._inbox.popleft() for _ in range(count)]
@@ -102,41 +115,49 @@ class OrderIntake:
             if request is None:
                 return
             wait_s = 0.0
-            key = self._gate.signer(request.name, request.payload)
+            try:
+                waiting = _Waiting(request.name, order_fields(request.payload))
+                key = self._gate.signer(waiting.name, waiting.fields)
+            except RefusedError as error:
+                waiting, key = _Waiting(request.name, {}, error), NOBODY
             queue = self._waiting.setdefault(key, deque())
-            queue.append(request)
+            queue.append(waiting)
             if len(queue) > WAITING_EACH:
                 self._drop(key, queue.popleft())
 
-    def _drop(self, key: str, request: OrderRequest) -> None:
+    def _drop(self, key: str, oldest: _Waiting) -> None:
         """Leave out the oldest order of a key; who signed it hears of it."""
         self.dropped += 1
         if key != NOBODY:
-            self._refuse(request, RefusedError(TOO_MANY, _ref(request)))
+            self._refuse(oldest.name, _too_many(oldest))
 
     def _check_next(self) -> None:
         """Check one command of the key whose turn it is."""
         key, queue = self._waiting.popitem(last=False)
-        request = queue.popleft()
+        waiting = queue.popleft()
         if queue:
             self._waiting[key] = queue
-        if request.name == REPLAY:
-            self._serve(request.payload)
-            return
         try:
-            self._admit(request)
+            self._take(waiting)
         except RefusedError as error:
-            self._refuse(request, error)
+            self._refuse(waiting.name, error)
 
-    def _admit(self, request: OrderRequest) -> None:
+    def _take(self, waiting: _Waiting) -> None:
+        name, fields, fault = waiting
+        if fault is not None:
+            self._gate.note_refusal(name, fault)
+            raise fault
+        if name == REPLAY:
+            self._serve(fields)
+            return
         if len(self._inbox) >= WAITING_EACH:
-            raise RefusedError(TOO_MANY, _ref(request))
-        self._inbox.append(self._gate.admit(request.name, request.payload))
+            raise _too_many(waiting)
+        self._gate.admit(name, fields)
+        self._inbox.append(Ordered(read_command(name, fields, at=0)[0], name, fields))
 
 
-def _ref(request: OrderRequest) -> str:
-    """Return the reference of an order that is signed, by which its answer is known."""
-    return str(order_fields(request.payload).get("ref", ""))
+def _too_many(order: _Waiting) -> RefusedError:
+    return RefusedError(TOO_MANY, str(order.fields.get("ref", "")))
 
 
 class StaffRecord:
@@ -162,18 +183,3 @@ class StaffRecord:
             for name in sorted({*before, *now})
             if before.get(name) != now.get(name)
         )
-
-
-def refuse_second_call(table: Table, waiting: Sequence[object], event: Event) -> None:
-    """Refuse a call for the inspector while one is open or `waiting`; RefusedError.
-
-    Each call is filmed, so calls without end would push other evidence off the disk. Refused here,
-    before the log, and not by the rules: logs that have two calls at once replay as they were.
-    """
-    if not isinstance(event, CallInspector):
-        return
-    alerts = (table.alerts, table.earlier_alerts, *(coup.alerts for coup in table.coups))
-    kept = (tracked.alert for some in alerts for tracked in some)
-    is_open = any(alert.code == "CALLED" and alert.state in OPEN for alert in kept)
-    if is_open or any(isinstance(other, CallInspector) for other in waiting):
-        raise RefusedError("the inspector is called already; close that alert first", event.ref)

@@ -21,7 +21,6 @@ from vision.wire.commands import (
     Fields,
     RefusedError,
     again,
-    order_fields,
     read_range,
 )
 from vision.wire.messages import PICTURES, Message
@@ -68,10 +67,9 @@ class Replays:
         self._ready: deque[Message] = deque()
         self._paid_until = clock()
 
-    def ask(self, payload: bytes, newest: int, at: int) -> Replied:
+    def ask(self, fields: Fields, newest: int, at: int) -> Replied:
         """Take a request, or refuse it with the reason; `newest` is the last `seq` published."""
         try:
-            fields = order_fields(payload)
             first, last = read_range(fields, newest)
             ref, by = str(fields.get("ref", "")), str(fields.get("by", ""))
             sender = self._vouch(fields) if "sig" in fields else ""

@@ -14,7 +14,6 @@ from typing import Any
 
 from vision.access.command_gate import is_ordered, order_fault
 from vision.app.signing import newest_in_log, newest_signature
-from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.game.cards import Card
 from vision.game.coup.state import DealtCard, Table, lay_out
@@ -28,8 +27,8 @@ from vision.sight.following.follower import Resumed
 from vision.storage.anchors import LogSigner
 from vision.storage.log import Checkpoint, Store
 from vision.storage.log_reader import NEWEST, WHOLE, checkpoints, read_log
-from vision.storage.log_walk import Rows, compare
-from vision.wire.session import LogFold, TableSession, new_session, session_to_json
+from vision.storage.log_walk import Rows, compare, new_fold
+from vision.wire.session import TableSession, session_to_json
 
 ALWAYS_SIGNED = (Started.__name__, Stopped.__name__)  # in the transaction in which they are written
 # Records after which a checkpoint is due where no shoe is changed: about a thousand coups, which a
@@ -67,13 +66,12 @@ def unsigned_facts(standing: Standing, at: int) -> tuple[Event, ...]:
 def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) -> Standing:
     """Return how a log stands, folded from its last checkpoint under a signature.
 
-    Where nobody signs, from its last checkpoint. OutsideError where the log was changed, where what
-    no signature covers cannot be taken over, or where another version of this program wrote it.
+    Where nobody signs, from its last checkpoint. OutsideError where the log was changed, or where
+    what no signature covers cannot be taken over.
     """
-    start = new_session(header, logged_profile(header))
     signed = newest_signature(path, signer) if signer is not None else None
     try:
-        standing = _folded_from(path, start, signed)
+        standing = _folded_from(path, header, signed)
         key = standing.session.register.key
         if signer is not None and signed is None and key:
             raise BrokenChainError(
@@ -86,12 +84,6 @@ def restored(path: Path, header: Mapping[str, Any], signer: LogSigner | None) ->
             f"the log {path} was changed: {error}; keep it as evidence, run shoe-reader audit on "
             "it, and restore a backup or continue from it with shoe-reader log begin"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise OutsideError(
-            f"the log {path} holds what this version of shoe-reader does not know ({error}); start "
-            "it with the version that wrote it (its status messages name it), or continue in a new "
-            "log with shoe-reader log begin"
-        ) from error
     return standing
 
 
@@ -103,8 +95,7 @@ def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
     """
     try:
         header = header_of(read_log(path))
-        start = new_session(header, logged_profile(header))
-    except (BrokenChainError, ValueError, KeyError, TypeError) as error:
+    except BrokenChainError as error:
         raise OutsideError(f"the log {path} was changed: {error}") from error
     try:
         return restored(path, header, signer).session, NEWEST - 1
@@ -114,18 +105,18 @@ def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
             raise
         words = str(error)
     try:
-        session = _folded_from(path, start, signed, last=signed.number).session
-    except (BrokenChainError, ValueError, KeyError, TypeError) as error:
+        session = _folded_from(path, header, signed, last=signed.number).session
+    except BrokenChainError as error:
         raise OutsideError(words) from error
     log.warning("%s; what follows record %d is not taken over", words, signed.number)
     return session, signed.number
 
 
 def _folded_from(
-    path: Path, start: TableSession, signed: Anchored | None, *, last: int = NEWEST
+    path: Path, header: Mapping[str, Any], signed: Anchored | None, *, last: int = NEWEST
 ) -> Standing:
     begin = next(checkpoints(path, NEWEST if signed is None else signed.number), WHOLE)
-    fold = LogFold(start)
+    fold = new_fold(header)
     covered = NEWEST if signed is None else signed.number + 1  # its own record included
     number = 0
     for record, content in verified_from(begin.number, begin.before, read_log(path, begin.number)):
@@ -160,14 +151,10 @@ def compare_messages(store: Store, header: Mapping[str, Any]) -> None:
         compare(header, store.origins(), rows)
     except (OutsideError, BrokenChainError) as error:
         raise OutsideError(f"the log {store.path} was changed: {error}") from error
-    except (ValueError, KeyError) as error:
-        # What another version wrote; whether the log can be taken up was found out before.
-        log.warning("%s: its messages cannot be compared with the log: %s", store.path, error)
-        return
     if rows.unproven:
         log.warning(
             "%s: %d messages that are published again could not be compared with the log: their "
-            "records were pruned, or another version said them",
+            "records were pruned",
             store.path,
             rows.unproven,
         )

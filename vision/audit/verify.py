@@ -60,7 +60,6 @@ class Found:
     `begun` names the log that this one goes on from, if any.
     `gone` counts the anchors kept elsewhere that lie in a gap, `orders` those signed by the key
     that counted then, `orders_unproved` those of a time at which the log does not name the keys.
-    `differs` says what another version of this program wrote that this one cannot verify.
     `kept` is the evidence that the log names, `deleted` the files of it that it says were deleted.
     """
 
@@ -84,7 +83,6 @@ class Found:
     begun: LogBegun | None = None
     orders: int = 0
     orders_unproved: int = 0
-    differs: str = ""
     kept: list[EvidenceKept] = field(default_factory=list)
     deleted: set[str] = field(default_factory=set)
 
@@ -181,9 +179,8 @@ class Auditor:
         if self._pruning is not None:
             self._doubt_pruning(self._found, self._pruning)
         self._compare(self._found)
-        self._found.differs = self._walk.differs
         if self._rows is not None:
-            self._rows.end(ours=not self._walk.differs)
+            self._rows.end()
         return self._found
 
     def _doubt_pruning(self, found: Found, number: int) -> None:
@@ -198,8 +195,6 @@ class Auditor:
         found.unsealed.append(number)
 
     def _begin(self, head: Record, content: Mapping[str, Any]) -> None:
-        if not isinstance(content.get("log"), dict):
-            raise BrokenChainError(0, "is not the header of a log")
         self._found = Found(content["log"], head.hash, head, self._first)
         self._hashes[0] = head.hash
         self._before = self._before or head.hash
@@ -415,14 +410,12 @@ def words(found: Found, trust: Trust) -> Iterator[str]:
             f"{found.orders_unproved} orders were NOT verified: the log did not name the keys of "
             "people then"
         )
-    if found.differs:
-        yield (f"NOT PROVEN: {found.differs}; audit it with that version of shoe-reader as well")
     yield f"hash of the last record: {found.last.hash}"
 
 
 def is_proven(found: Found, trust: Trust) -> bool:
     """Whether all that the log has to prove it was verified; an unsigned log has nothing."""
-    return not (found.unsealed or found.differs or (found.anchors and not trust.keys))
+    return not (found.unsealed or (found.anchors and not trust.keys))
 
 
 def _gap_words(found: Found, trust: Trust) -> Iterator[str]:

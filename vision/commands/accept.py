@@ -13,13 +13,12 @@ from vision import logging_setup
 from vision.acceptance.bundle import write_bundle
 from vision.acceptance.clerk import Clerk
 from vision.acceptance.coups import LogBook, Terms
-from vision.acceptance.intervals import CONFIDENCE, at_most, needed
-from vision.acceptance.keying import Keying
 from vision.acceptance.page import write_report
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import Report
+from vision.acceptance.tasks import Keying
 from vision.audit.continuity import audit_from
-from vision.board.desk.keying import KeyingPages
+from vision.board.desk.acceptance import KeyingPages
 from vision.board.desk.records import Records
 from vision.board.host.boards import Boards, address_of
 from vision.board.host.process import with_broker
@@ -27,6 +26,7 @@ from vision.board.login.pages import LoginPages
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
+from vision.metrics.intervals import CONFIDENCE, at_most, needed
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.chain import BrokenChainError
 from vision.record.facts import Fact

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
-from vision.config.profiles import logged_profile
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import BrokenChainError, header_of, verified
-from vision.storage.log_reader import is_table, read_log, read_messages, standing_messages
-from vision.storage.log_walk import Rows, is_what_was_said
+from vision.record.chain import BrokenChainError
+from vision.storage.log_reader import is_table, read_messages, standing_messages
+from vision.storage.log_walk import Rows, walked
 from vision.storage.messages_file import MessagesFile
-from vision.wire.messages import Message, message_line
-from vision.wire.session import LogFold, TableSession, new_session
+from vision.wire.messages import message_line
 
 LOG_ITSELF = "-"
 
@@ -55,36 +52,15 @@ def run(args: argparse.Namespace) -> int:
         raise OutsideError(
             f"{args.log}: the chain is broken at {error}; shoe-reader audit says more"
         ) from error
-    except (KeyError, ValueError) as error:
-        raise OutsideError(
-            f"{args.log}: holds what this version of shoe-reader does not know: {error}; replay "
-            "it with the version that wrote it (its status messages name it)"
-        ) from error
     return 0
-
-
-Folded = tuple[Mapping[str, Any], TableSession, tuple[Message, ...]]
-
-
-def replayed(log: Path) -> Iterator[Folded]:
-    """Yield the content of every record of a log, the session after it and what it gives.
-
-    BrokenChainError where the log was changed; KeyError or ValueError where it holds what this
-    version does not know.
-    """
-    header = header_of(read_log(log))
-    fold = LogFold(new_session(header, logged_profile(header)))
-    for _, content in verified(read_log(log)):
-        step = fold.take(content)
-        yield content, fold.session, step.messages if step else ()
 
 
 def _lines(log: Path, boot: str | None) -> Iterator[str]:
     known = set()
-    for content, session, messages in replayed(log):
-        known |= {session.stream.boot} if "event" in content else set()
-        if boot in (None, session.stream.boot):
-            yield from map(message_line, messages)
+    for step in (taken.step for taken in walked(log) if taken.step):
+        known.add(step.session.stream.boot)
+        if boot in (None, step.session.stream.boot):
+            yield from map(message_line, step.messages)
     if boot is not None and boot not in known:
         names = ", ".join(sorted(known)) or "none"
         raise ConfigurationError(f"--boot {boot}: no such run in {log}; there are: {names}")
@@ -93,17 +69,13 @@ def _lines(log: Path, boot: str | None) -> Iterator[str]:
 def _agrees_with_itself(log: Path) -> str:
     count = 0
     rows = Rows(read_messages(log), standing_messages(log)) if is_table(log) else None
-    for content, session, messages in replayed(log):
-        if not is_what_was_said(messages, content):
-            raise OutsideError(
-                f"{log}: record {content['n']}: this version gives other messages than the log; "
-                "replay it with the version that wrote it"
-            )
+    for taken in walked(log):
+        messages = taken.step.messages if taken.step else ()
         count += len(messages)
-        if rows is not None:
-            rows.take(content, session, messages)
+        if rows is not None and taken.after is not None:
+            rows.take(taken.content, taken.after, messages)
     if rows is not None:
-        rows.end(ours=True)
+        rows.end()
     return f"{log}: {count} messages, every one as it was said"
 
 

@@ -12,10 +12,10 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive.database import ARCHIVE_HELP, open_named
 from vision.floor.reread.cluster import Cluster, Here, Pool, own_workers, scheduler_at
 from vision.floor.reread.evening import evening_of, said_in
+from vision.floor.reread.job import PieceReading, Progress, Rereading
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.recordings import Recording, recordings
 from vision.floor.reread.report import summary, write_report
-from vision.floor.reread.rereading import PieceReading, Progress, Rereading
 from vision.secrets import shown
 
 # Milliseconds of the longest recording, a week: so much of an archive is looked at. Shorter, and

@@ -222,16 +222,6 @@ class Publisher:
         self._last = message
         self._live.say(message)
 
-    def requests(self, most: int = INBOX_SIZE) -> list[OrderRequest]:
-        """Return at most so many of the commands received since the last call, oldest first."""
-        found: list[OrderRequest] = []
-        while len(found) < most:
-            try:
-                found.append(self._inbox.get_nowait())
-            except Empty:
-                break
-        return found
-
     def next_request(self, wait_s: float) -> OrderRequest | None:
         """Return the next command, `None` when none comes within `wait_s` seconds."""
         try:

@@ -60,10 +60,6 @@ class MotionGate:
         """The thumbnail of the frame taken last; an empty one before the first."""
         return np.zeros((0, 0), np.float32) if self._before is None else self._before
 
-    def changes_since(self, then: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return which cells of the frame taken last differ from an earlier thumbnail."""
-        return self._local(self._difference(self.thumbnail, then)) > self._least
-
     def differs(self, one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
         """Whether two pieces of thumbnails differ anywhere, be it by their light only."""
         return bool(self._local(np.abs(one - other)).max(initial=0.0) > self._least)

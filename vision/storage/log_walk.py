@@ -1,13 +1,15 @@
 """Walk through a log once: its records verified and folded, its messages held against them.
 
 The messages beside the log are not chained; the log has a digest of them at each event. So the log
-is folded again, and each row of the table of messages is compared with what comes of it.
+is folded again, and each row of the table of messages is compared with what comes of it. A log of
+one form (`LOG_VERSION`) comes to the same messages with every version of this program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from vision.config.profiles import logged_profile
@@ -20,11 +22,9 @@ from vision.record.chain import (
     verified,
     verified_from,
 )
-from vision.version import VERSION
+from vision.storage.log_reader import read_log
 from vision.wire.messages import Message, message_line
-from vision.wire.session import CheckpointError, LogFold, Step, TableSession, new_session
-
-OURS = ("", VERSION)  # versions of runs that this program folds to the same bytes
+from vision.wire.session import LogFold, Step, TableSession, new_session
 
 Opened = tuple[Record, dict[str, Any]]
 
@@ -39,7 +39,7 @@ def is_what_was_said(messages: tuple[Message, ...], content: Mapping[str, Any]) 
 class Taken:
     """A record of a walk: the session before it and after it, and what its event came to.
 
-    Both sessions are None where another version wrote what this one does not understand.
+    Both sessions are None in a part of a log up to its first checkpoint.
     """
 
     record: Record
@@ -63,16 +63,38 @@ def opened(records: Iterable[Record], first: int, previous: str) -> Iterator[Ope
     yield from verified_from(first, previous, records)
 
 
-class Walk:
-    """Folds records, one after another, as far as this version understands them.
+def new_fold(header: object) -> LogFold:
+    """Return the fold of a log with that header, before its first event; BrokenChainError."""
+    if not isinstance(header, dict):
+        raise BrokenChainError(0, "is not the header of a log")
+    try:
+        return LogFold(new_session(header, logged_profile(header)))
+    except (KeyError, ValueError) as error:
+        raise BrokenChainError(0, f"is not understood ({error})") from error
 
-    `differs` says what another version wrote that this one understands otherwise or not at all;
-    of its own version nothing can. A part that begins at no checkpoint is folded from its first on.
-    """
+
+def walked(path: Path) -> Iterator[Taken]:
+    """Yield every record of a log or of an export of one; BrokenChainError, OutsideError."""
+    walk = Walk()
+    for record, content in verified(read_log(path)):
+        yield walk.take(record, content)
+
+
+def folded(path: Path) -> TableSession:
+    """Return the table as a log, or an export of its records, leaves it; as `walked`."""
+    session = None
+    for taken in walked(path):
+        session = taken.after
+    if session is None:
+        raise BrokenChainError(0, "is not the header of a log")
+    return session
+
+
+class Walk:
+    """Folds records, one after another; a part that begins at no checkpoint from its first one."""
 
     def __init__(self, first: int = 0) -> None:
         """Begin with record 0, then record `first`."""
-        self.differs = ""
         self._first = first
         self._is_adrift = False
         self._fold: LogFold | None = None
@@ -80,49 +102,25 @@ class Walk:
     def take(self, record: Record, content: Mapping[str, Any]) -> Taken:
         """Take the next record, whose chain holds; BrokenChainError where it cannot stand there."""
         before, step = self._session, None
+        if self._fold is None:
+            self._fold = new_fold(content.get("log"))
         if self._is_adrift or record.number == self._first > 1:
             self._is_adrift = "desk" not in content
-        try:
-            if record.number == 0:
-                header = content["log"]
-                self._fold = LogFold(new_session(header, logged_profile(header)))
-            elif self._fold is not None and not self._is_adrift:
-                step = self._fold.take(content)
-                if step is not None and not is_what_was_said(step.messages, content):
-                    self._excuse(content, "gives other messages than it says")
-        except CheckpointError as error:
-            self._excuse(content, error.why)
-            self._adopt(content)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            self._excuse(content, f"is not understood ({error})")
-            self._fold = None
+        if not self._is_adrift:
+            step = self._fold.take(content)
+        if step is not None and not is_what_was_said(step.messages, content):
+            raise BrokenChainError(record.number, "gives other messages than it says")
         return Taken(record, content, before, self._session, step)
 
     @property
     def _session(self) -> TableSession | None:
         return None if self._fold is None or self._is_adrift else self._fold.session
 
-    def _adopt(self, content: Mapping[str, Any]) -> None:
-        try:
-            if self._fold is not None:
-                self._fold.adopt(content)
-        except ValueError:
-            self._fold = None
-
-    def _excuse(self, content: Mapping[str, Any], why: str) -> None:
-        """Take note of what another version wrote; refuse what none can have written."""
-        version = self._fold.session.stream.version if self._fold is not None else "unknown"
-        version = str(content.get("event", {}).get("version", version))
-        if version in OURS:
-            raise BrokenChainError(content["n"], why)
-        self.differs = self.differs or f"record {content['n']} of version {version} {why}"
-
 
 class Rows:
     """Rows in the order of their numbers, taken off as the records come that said them.
 
-    `unproven` counts those that cannot be compared: their records were pruned, or another version
-    said them.
+    `unproven` counts those that cannot be compared: their records were pruned.
     """
 
     def __init__(self, rows: Iterable[Message], standing: Mapping[str, int]) -> None:
@@ -137,26 +135,20 @@ class Rows:
     def take(
         self, content: Mapping[str, Any], session: TableSession, messages: tuple[Message, ...]
     ) -> None:
-        """Take the next record, the session after it and its messages; OutsideError.
-
-        Those of another version, which are not what the record says, prove nothing.
-        """
+        """Take the next record, the session after it and its messages; OutsideError."""
         last, self._last = self._last, content["n"]
         if "desk" in content and content["n"] != last + 1:
             # What was said before a gap cannot be known.
             self._retained = {}
             self._skip(session.stream.seq)
         self._skip(content.get("event", {}).get("after", 0))
-        is_known = is_what_was_said(messages, content)
         for message in messages:
-            self._hold(message, is_known=is_known)
+            self._hold(message)
 
-    def end(self, *, ours: bool) -> None:
-        """Hold what is left against the end of the log; `ours`: this version wrote it."""
-        if self._row is not None and ours:
+    def end(self) -> None:
+        """Hold what is left against the end of the log; OutsideError."""
+        if self._row is not None:
             raise _forged(self._row)
-        while self._row is not None:
-            self._pass(is_known=False)
         for topic, seq in self._retained.items():
             if self._standing.get(topic, 0) != seq:
                 raise OutsideError(
@@ -165,36 +157,34 @@ class Rows:
                     "continue from it with shoe-reader log begin"
                 )
 
-    def _hold(self, message: Message, *, is_known: bool) -> None:
-        if message.retain and is_known:
+    def _hold(self, message: Message) -> None:
+        if message.retain:
             self._retained[message.topic] = message.seq if message.payload else 0
         row = self._row
         if row is None or row.seq > message.seq:
             return
-        if row.seq < message.seq or (is_known and row != message):
+        if row != message:
             raise _forged(row)
-        self._pass(is_known=is_known)
+        self.good += 1
+        self._row = next(self._waiting, None)
 
     def _skip(self, seq: int) -> None:
         while self._row is not None and self._row.seq <= seq:
-            self._pass(is_known=False)
-
-    def _pass(self, *, is_known: bool) -> None:
-        self.good += is_known
-        self.unproven += not is_known
-        self._row = next(self._waiting, None)
+            self.unproven += 1
+            self._row = next(self._waiting, None)
 
 
 def compare(header: Mapping[str, Any], contents: Iterable[Mapping[str, Any]], rows: Rows) -> None:
     """Compare rows with the messages of records of the log, which come segment by segment.
 
-    Segments without rows may be left out. OutsideError at the first row that was not said.
+    Segments without rows may be left out. BrokenChainError, or OutsideError at the first row that
+    was not said.
     """
-    fold = LogFold(new_session(header, logged_profile(header)))
+    fold = new_fold(header)
     for content in contents:
         step = fold.take(content)
         rows.take(content, fold.session, step.messages if step else ())
-    rows.end(ours=fold.session.stream.version in OURS)
+    rows.end()
 
 
 def _forged(row: Message) -> OutsideError:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from vision.game.commands import Command, KeepEvidence, ReleaseEvidence
+from vision.game.commands import Command
 from vision.game.events import BetsClosed, Event, ResultEntered, ShoeEnded
 from vision.record.codec import EVENTS, FIELDS, canonical, event_from_json
 from vision.record.facts import REPORTED_BY_DESKS, Recorded
@@ -114,8 +114,6 @@ def read_command(name: str, fields: Fields, at: int) -> tuple[Event, str]:
         event = event_from_json({**_complete(kind, own), "is": kind.__name__, "at": at})
         if isinstance(event, Recorded) and event.kind not in REPORTED_BY_DESKS:
             raise ValueError(f"kind: {event.kind} is not for a desk to report")
-        if isinstance(event, KeepEvidence | ReleaseEvidence) and not event.reason:
-            raise ValueError("reason: missing; a legal hold needs words")
     except ValueError as error:
         raise RefusedError(str(error), ref) from error
     return event, ref

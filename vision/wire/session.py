@@ -221,10 +221,6 @@ def session_from_json(data: Mapping[str, Any], start: TableSession) -> TableSess
 END = "stop"  # why the signature was made with which a run ends
 
 
-class CheckpointError(BrokenChainError):
-    """A checkpoint is not what the records before it come to."""
-
-
 class LogFold:
     """The session as the records taken so far leave it."""
 
@@ -237,13 +233,16 @@ class LogFold:
     def take(self, content: Mapping[str, Any]) -> Step | None:
         """Take the content of the next record; return what its event came to, if it has one.
 
-        BrokenChainError where it cannot stand there; ValueError where this version does not
-        understand it.
+        BrokenChainError where it cannot stand there, or is not understood.
         """
-        number, last = content["n"], self._last
-        if "log" in content:
-            return None
-        step = None
+        number = content["n"]
+        try:
+            return None if "log" in content else self._take(number, content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BrokenChainError(number, f"is not understood ({error})") from error
+
+    def _take(self, number: int, content: Mapping[str, Any]) -> Step | None:
+        last, step = self._last, None
         if "desk" in content:
             self._hold_against(number, content["desk"], follows=number == last + 1)
         elif number != last + 1:
@@ -258,16 +257,11 @@ class LogFold:
         self._last = number
         return step
 
-    def adopt(self, content: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint as it is, though the records before it come to another state."""
-        self.session = session_from_json(content["desk"], self._start)
-        self._last = content["n"]
-
     def _hold_against(self, number: int, desk: Mapping[str, Any], *, follows: bool) -> None:
         if not follows:
             self.session = session_from_json(desk, self._start)
         elif canonical(session_to_json(self.session)) != canonical(desk):
-            raise CheckpointError(number, "is a checkpoint, but not what the records before say")
+            raise BrokenChainError(number, "is a checkpoint, but not what the records before say")
 
 
 def _begins(event: Event | None) -> bool:

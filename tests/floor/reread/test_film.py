@@ -15,9 +15,9 @@ import pytest
 from tests.sight.film import PLACES, Prop, Stage
 from vision.errors import ConfigurationError, OutsideError
 from vision.floor.reread.film import Moved, Still, Survey, digest_of, frames, jpeg_of, survey
+from vision.floor.reread.job import Kept
 from vision.floor.reread.pieces import Piece, PieceCost, PieceRead, RestFinder, plan
 from vision.floor.reread.recordings import recordings
-from vision.floor.reread.rereading import Kept
 from vision.game.events import Slot
 from vision.sight.detection.detector import Kind, Seen
 from vision.sight.geometry.frame import Frame, Image

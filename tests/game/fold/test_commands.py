@@ -572,14 +572,22 @@ def test_comment_is_told_with_its_name_and_changes_nothing_else() -> None:
     assert give(dealer, CommentAlert(1, *DESK, "a99", reason="x")) == "no alert a99 is open"
 
 
-def test_each_call_for_the_inspector_is_an_alert_of_its_own() -> None:
-    """A second call is heard although the first was closed; the words of a call are told."""
+def test_call_for_the_inspector_is_an_alert_until_it_is_closed() -> None:
+    """One at a time, for each is filmed; after that a second one, and the words of a call."""
     dealer = over_drawn()
     assert give(dealer, CallInspector(1, *DEALER)) == ""
     first = dealer.alerts["CALLED"]
     assert first.text == "Bo calls the inspector."
+    assert "called already" in give(dealer, CallInspector(1, *DEALER))
+    assert dealer.raised.count("CALLED") == 1
     assert give(dealer, CloseAlert(1, *INSPECTOR, first.id)) == ""
     dealer.tick(5000)
     assert give(dealer, CallInspector(1, *DEALER, reason="chips on the floor")) == ""
     assert dealer.open[-1] == "CALLED"
     assert dealer.raised.count("CALLED") == 2
+
+
+@pytest.mark.parametrize("kind", [KeepEvidence, ReleaseEvidence])
+def test_legal_hold_needs_words(kind: type[KeepEvidence | ReleaseEvidence]) -> None:
+    """Why evidence is kept, or let go, is asked for years later."""
+    assert "words" in give(over_drawn(), kind(1, *INSPECTOR, "s1", 1))

@@ -13,8 +13,7 @@ from datasets.dealing import simulate
 from tests.sight.film import Stage
 from vision.app.pipeline import limits_of
 from vision.config.table import WatchSection, load
-from vision.game.conditions import Condition
-from vision.game.events import Event, Noticed, Slot
+from vision.game.events import Condition, Event, Noticed, Slot
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
 from vision.sight.quality.view import ViewCheck, blind_reason

@@ -14,14 +14,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.floor.archive.writer import Received, Writer
-from vision.record.chain import BrokenChainError, said_digest, verified
-from vision.storage.log_reader import read_log
-from vision.version import VERSION
-from vision.wire.messages import Message, message_line
-from vision.wire.session import CheckpointError, LogFold, TableSession, new_session
+from vision.record.chain import BrokenChainError
+from vision.storage.log_walk import walked
+from vision.wire.messages import Message
 
 # Messages in one transaction: large ones are quicker, and a failed one costs a second at most.
 AT_ONCE = 5000
@@ -31,8 +28,7 @@ AT_ONCE = 5000
 class LogStep:
     """What a record of a log came to: its messages, the order that it holds, its time.
 
-    `proven` is false where this version says another thing than was said then. `seq` is the number
-    of the last message so far.
+    `seq` is the number of the last message so far.
     """
 
     site: str
@@ -41,7 +37,6 @@ class LogStep:
     command: tuple[str, str] | None
     at: int
     seq: int
-    proven: bool = True
 
     @property
     def where(self) -> tuple[str, str]:
@@ -62,15 +57,16 @@ def load_log(path: Path, writer: Writer) -> int:
 def steps_of(path: Path) -> Iterator[LogStep]:
     """Yield what each record of a log came to, its chain verified on the way; OutsideError."""
     try:
-        yield from _steps(path)
+        for taken in walked(path):
+            session = taken.after
+            if session is not None and (taken.step is not None or "desk" in taken.content):
+                stream, messages = session.stream, taken.step.messages if taken.step else ()
+                at = taken.content["event"]["at"] if taken.step else session.table.clock
+                order = _order(taken.content)
+                yield LogStep(stream.site, stream.table, messages, order, at, stream.seq)
     except BrokenChainError as error:
         raise OutsideError(
             f"{path}: the chain is broken at {error}; keep it as evidence"
-        ) from error
-    except (KeyError, ValueError) as error:
-        raise OutsideError(
-            f"{path}: holds what this version of shoe-reader does not know: {error}; use the "
-            "version that wrote it"
         ) from error
 
 
@@ -82,40 +78,6 @@ def received_of(step: LogStep) -> Iterator[Received]:
     for message in step.messages:
         topic = message.topic.split("/", 4)[4]
         yield Received(step.site, step.table, topic, message.payload, step.at)
-
-
-def _steps(path: Path) -> Iterator[LogStep]:
-    fold: LogFold | None = None
-    for _record, content in verified(read_log(path)):
-        if fold is None:
-            header = content["log"]
-            fold = LogFold(new_session(header, logged_profile(header)))
-            continue
-        try:
-            step = fold.take(content)
-        except CheckpointError:
-            if fold.session.stream.version in ("", VERSION):
-                raise
-            step = None
-            fold.adopt(content)  # another version may keep other things of the same events
-        if step is not None:
-            said = said_digest(map(message_line, step.messages)) if step.messages else None
-            proven, at = said == content.get("said"), content["event"]["at"]
-            yield _step(fold.session, step.messages, _order(content), at, proven=proven)
-        elif "desk" in content:
-            yield _step(fold.session, (), None, fold.session.table.clock)
-
-
-def _step(
-    session: TableSession,
-    messages: tuple[Message, ...],
-    command: tuple[str, str] | None,
-    at: int,
-    *,
-    proven: bool = True,
-) -> LogStep:
-    stream = session.stream
-    return LogStep(stream.site, stream.table, messages, command, at, stream.seq, proven)
 
 
 def _order(content: Mapping[str, Any]) -> tuple[str, str] | None:

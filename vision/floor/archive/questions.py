@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.special import gammaincc, gammaincinv
+from scipy.special import gammaincc
 from sqlalchemy import Connection, Engine, bindparam, text
 
 from vision.clock import now_ms
@@ -25,8 +25,8 @@ from vision.game.cards import RANK_LETTERS
 from vision.game.coup.fault_table import KINDS
 from vision.game.odds import count, full_shoe
 from vision.game.wagers import Bet
+from vision.metrics.intervals import CONFIDENCE, poisson
 
-CONFIDENCE = 0.95  # of every interval: what readers of such tables expect unless told otherwise
 # Probability of a false alarm in one look at one table's frequencies, before it is divided by the
 # number of tests and looks: one in a thousand. Higher, and right shoes are suspected every month.
 ALARM = 0.001
@@ -46,10 +46,7 @@ def rate(events: int, of: int) -> Rate:
     """Return the rate of events among `of` coups; None where there was no coup."""
     if not of:
         return Rate(events, of, None, None, None)
-    tail = (1 - CONFIDENCE) / 2
-    low = float(gammaincinv(events, tail)) if events else 0.0
-    high = float(gammaincinv(events + 1, 1 - tail))
-    return Rate(events, of, *(round(1000 * x / of, 3) for x in (events, low, high)))
+    return Rate(events, of, *(round(1000 * x / of, 3) for x in (events, *poisson(events))))
 
 
 class Fit(NamedTuple):

@@ -44,7 +44,7 @@ class Mismatch(NamedTuple):
 class Compared:
     """What a comparison of one table of the house came to.
 
-    `unproven` rows lie where the logs were pruned, or were said by another version; `unnumbered`
+    `unproven` rows lie where the logs were pruned; `unnumbered`
     are last wills and refusals, of which a log has none. `lost` messages never came, and nobody
     could send them again.
     """
@@ -83,9 +83,9 @@ class _Said:
     def note(self, step: LogStep) -> None:
         """Note which numbers a step proves, and where something before it is not proven."""
         begins = step.messages[0].seq - 1 if step.messages else step.seq
-        if step.messages and step.proven:
+        if step.messages:
             self.proven.add(begins + 1, step.seq)
-        if begins != self._seq or not step.proven:
+        if begins != self._seq:
             self.since = max(self.since, step.at)
         self._seq = step.seq
 

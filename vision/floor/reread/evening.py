@@ -15,14 +15,12 @@ from typing import Any, Self
 
 from sqlalchemy import Engine, Select, and_, func, select
 
-from vision.config.profiles import logged_profile
 from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import explained
-from vision.record.chain import BrokenChainError, header_of, verified
-from vision.storage.log_reader import read_log
+from vision.record.chain import BrokenChainError
+from vision.storage.log_walk import walked
 from vision.wire.messages import PREFIX, Message, iso, message_line, unix_ms
-from vision.wire.session import LogFold, new_session
 
 Payload = Mapping[str, Any]
 
@@ -135,11 +133,8 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _messages(path: Path) -> Iterator[Message]:
     """Yield the messages of a log, folded again."""
-    header = header_of(read_log(path))
-    fold = LogFold(new_session(header, logged_profile(header)))
-    for _, content in verified(read_log(path)):
-        step = fold.take(content)
-        yield from step.messages if step else ()
+    for taken in walked(path):
+        yield from taken.step.messages if taken.step else ()
 
 
 # Milliseconds before the time asked for in which its first shoe began: longer than any shoe lasts.

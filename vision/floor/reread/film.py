@@ -98,13 +98,6 @@ def stamp(url: str) -> str:
         return str(system.ukey(path))
 
 
-def is_there(url: str) -> bool:
-    """Whether a file can be found at an address; OutsideError where its store cannot be asked."""
-    with _reachable(url):
-        system, path = fsspec.url_to_fs(url)
-        return bool(system.isfile(path))
-
-
 def survey(url: str) -> Survey:
     """Read a film through once; OutsideError where it is no film or cannot be read."""
     digest, size = hashlib.sha256(), 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vision.files import write_whole
 from vision.floor.reread.evening import CoupThen, Difference
-from vision.floor.reread.rereading import Reread
+from vision.floor.reread.job import Reread
 from vision.game.coup.fault_table import KINDS
 from vision.record.codec import record_to_json
 from vision.secrets import shown

@@ -8,6 +8,8 @@ be taken back and what was seen since still counts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vision.game.commands import (
     AckAlert,
     AlertCommand,
@@ -112,6 +114,8 @@ def refusal(table: Table, command: Command) -> str:
             return f"shoe {command.shoe} is in use already"
         case KeepEvidence() | ReleaseEvidence() if not command.reason:
             return "a legal hold needs words: its reason"
+        case CallInspector() if _is_called(table):  # each call is filmed: many fill the disk
+            return "the inspector is called already; close that alert first"
     return ""
 
 
@@ -193,11 +197,16 @@ def _changed(alert: Alert, command: AlertCommand) -> Alert:
 
 
 def _find(table: Table, name: str) -> Alert | None:
-    for alerts in (table.alerts, table.earlier_alerts, *(coup.alerts for coup in table.coups)):
-        for tracked in alerts:
-            if tracked.alert.id == name:
-                return tracked.alert
-    return None
+    return next((alert for alert in _alerts(table) if alert.id == name), None)
+
+
+def _is_called(table: Table) -> bool:
+    return any(alert.code == "CALLED" and alert.state in OPEN for alert in _alerts(table))
+
+
+def _alerts(table: Table) -> Iterator[Alert]:
+    kept = (table.alerts, table.earlier_alerts, *(coup.alerts for coup in table.coups))
+    return (tracked.alert for alerts in kept for tracked in alerts)
 
 
 def _with(alerts: Alerts, alert: Alert) -> Alerts:

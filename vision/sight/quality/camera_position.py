@@ -18,8 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.conditions import Condition
-from vision.game.events import Event, Slot
+from vision.game.events import Condition, Event, Slot
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView
 from vision.sight.quality.view import OVER_SHARE

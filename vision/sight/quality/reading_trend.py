@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vision.game.conditions import Condition
-from vision.game.events import CoupSeen, Event
+from vision.game.events import Condition, CoupSeen, Event
 from vision.sight.detection.classifier import LEAST_READABLE, Look
 from vision.sight.quality.view import OVER_SHARE
 

@@ -13,8 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.game.conditions import Condition
-from vision.game.events import Event
+from vision.game.events import Condition, Event
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.geometry.plane import TableView
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from vision.game.conditions import Condition
-from vision.game.events import Noticed
+from vision.game.events import Condition, Noticed
 
 
 def test_condition_is_reported_once_and_once_more_when_it_is_over() -> None:

@@ -25,7 +25,7 @@ from vision.acceptance.answers import (
     settle,
 )
 from vision.acceptance.coups import LogBook, ReadCoup, Terms, keyed_of
-from vision.acceptance.judging import Counts, judge
+from vision.acceptance.outcomes import Counts, judge
 from vision.acceptance.pictures import Pictures, Side
 from vision.errors import ConfigurationError
 

@@ -11,10 +11,10 @@ from datasets.dealing.simulate import main as simulate
 from vision import cli
 from vision.errors import ConfigurationError
 from vision.floor.reread.cluster import Here
+from vision.floor.reread.job import PieceReading, Progress, Rereading
 from vision.floor.reread.piece_reader import read_piece, reader_of
 from vision.floor.reread.pieces import Piece, PieceRead
 from vision.floor.reread.recordings import recordings
-from vision.floor.reread.rereading import PieceReading, Progress, Rereading
 
 PIECE = 0.1  # minutes: less than a coup, so that some pieces have no rest to begin at
 

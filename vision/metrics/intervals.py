@@ -55,11 +55,15 @@ class Hourly(NamedTuple):
 
 def hourly(count: int, hours: float, confidence: float = CONFIDENCE) -> Hourly:
     """Return events in some hours with the two-sided interval of the rate."""
-    if not hours:
-        return Hourly(count, hours, 0.0, None)
+    low, high = poisson(count, confidence)
+    return Hourly(count, hours, low / hours if hours else 0.0, high / hours if hours else None)
+
+
+def poisson(count: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Return the two-sided exact interval of the mean of which a count was seen (Garwood 1936)."""
     tail = (1 - confidence) / 2
     low = float(gammaincinv(count, tail)) if count else 0.0
-    return Hourly(count, hours, low / hours, float(gammaincinv(count + 1, 1 - tail)) / hours)
+    return low, float(gammaincinv(count + 1, 1 - tail))
 
 
 def needed(below: float, wrong: int = 0, confidence: float = CONFIDENCE) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest, chi2
 
-from vision.acceptance.intervals import at_most, hourly, needed, share
 from vision.errors import ConfigurationError
+from vision.metrics.intervals import at_most, hourly, needed, share
 
 
 @pytest.mark.parametrize("of", [1, 2, 10, 37, 3000, 100_000])

@@ -101,7 +101,7 @@ def eyes(film: tuple[Path, Eye]) -> Iterator[ModelSet]:
     """Let the app see with the perfect eye instead of with models."""
     found = film[1].models()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app_module, "open_models", lambda *_, **__: found)
+        patch.setattr(app_module, "models_of", lambda _: found)
         patch.setattr("vision.app.pipeline.MouthSight", EyeOfMouth)
         yield found
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from vision.app.restore import read_cards, resumed
 from vision.config.profiles import load_profile
-from vision.config.table import TableConfig, WatchSection
+from vision.config.table import TableConfig, WatchSection, path_of
 from vision.errors import ConfigurationError
 from vision.game.coup.state import Table
 from vision.game.events import Event
 from vision.game.rules import Dealing, Rules
-from vision.inference.load import ModelSet
+from vision.inference.load import ModelSet, Runtime, open_models
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
 from vision.sight.detection.detector import Kind
@@ -56,6 +56,14 @@ def layout_of(config: TableConfig) -> Image | None:
             f"{config.camera.height} px; calibrate the table again, or leave the key empty"
         )
     return image
+
+
+def models_of(config: TableConfig) -> ModelSet:
+    """Return the models of a table, with its deck; ConfigurationError where one cannot be used."""
+    settings, deck = config.models, path_of(config.deck.path)
+    return open_models(
+        **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
+    )
 
 
 def rules_of(config: TableConfig) -> Rules:

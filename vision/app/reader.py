@@ -15,18 +15,18 @@ from typing import Protocol
 from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Input, Journal
 from vision.app.machine import ClockWatch, OverloadWatch, PictureLoad
-from vision.app.pipeline import SightPipeline, rules_of
+from vision.app.pipeline import SightPipeline, models_of, rules_of
 from vision.app.restore import ended_cards
 from vision.app.sight import SeenShot, SightLoop, SightSupervisor
 from vision.app.signing import refuse_unapproved
 from vision.camera.source import Outage, Shot, is_live, open_source
 from vision.clock import CLOCK, now_ms
 from vision.config.identity import identify
-from vision.config.table import TableConfig, path_of
+from vision.config.table import TableConfig
 from vision.errors import ShoeReaderError
 from vision.game.events import Event, ShoeStarted, TimePassed
 from vision.game.outputs import CardSeen
-from vision.inference.load import ModelSet, Runtime, open_models
+from vision.inference.load import ModelSet
 from vision.metrics.counters import Metrics
 from vision.pictures import GreyPictures
 from vision.sight.drawing import SightView
@@ -84,12 +84,7 @@ class TableReader:
         """
         self.config = config
         self._listener = listener
-        models = open_models(
-            **config.models.paths(),
-            threads=config.models.threads,
-            runtime=Runtime(config.models.provider),
-            deck=path_of(config.deck.path),
-        )
+        models = models_of(config)
         self._viewer: Viewer | None = None
         self._models = tuple(f"{name} sha256:{digest}" for name, digest in models.hashes.items())
         found = identify(config, models.hashes)

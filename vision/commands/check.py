@@ -14,15 +14,15 @@ from pathlib import Path
 from time import perf_counter
 
 from vision.access.users import load_users
+from vision.app.pipeline import models_of
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.camera.source import Shot, open_source
 from vision.clock import time_sync
 from vision.config.errors import refuse_template
 from vision.config.identity import identify
 from vision.config.profiles import load_profile, sheet_findings
-from vision.config.table import TableConfig, load, path_of
+from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
-from vision.inference.load import ModelSet, Runtime, open_models
 from vision.metrics.counters import ask
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import LEAST_SERVER, dotted, endpoint_of, probe, version_of
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _identify(config: TableConfig, key: Path | None) -> int:
-    found = identify(config, _opened(config).hashes)
+    found = identify(config, models_of(config).hashes)
     if key is not None:
         print(signed_list(found, key))
         return 0
@@ -114,15 +114,8 @@ def _profile(config: TableConfig) -> Iterator[str]:
     yield from () if profile.sheet is None else sheet_findings(profile.sheet)
 
 
-def _opened(config: TableConfig) -> ModelSet:
-    settings, deck = config.models, path_of(config.deck.path)
-    return open_models(
-        **settings.paths(), threads=settings.threads, runtime=Runtime(settings.provider), deck=deck
-    )
-
-
 def _models(config: TableConfig) -> Iterator[str]:
-    models = _opened(config)
+    models = models_of(config)
     refuse_unapproved(config.models, identify(config, models.hashes))
     hashes = ", ".join(f"{name} sha256 {digest[:16]}" for name, digest in models.hashes.items())
     if models.self_test is None:

@@ -8,11 +8,12 @@ left of a shoe it serves the back office only; nothing of it may reach the publi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import floor, perm
+from operator import eq, gt, lt
 
 from vision.game.cards import Card, Rank
 from vision.game.tableau import STANDARD, Tableau
@@ -46,24 +47,26 @@ class OutcomeCounts:
 
     def of(self, bet: Bet) -> int:
         """Return the number of runs in which the bet wins."""
-        cells = [(p, b, n) for p, row in enumerate(self.totals) for b, n in enumerate(row)]
         if bet.total is not None:
             return self.totals[bet.total][bet.total]
-        match bet:
-            case Bet.BANCO:
-                return sum(n for punto, banco, n in cells if banco > punto)
-            case Bet.PUNTO:
-                return sum(n for punto, banco, n in cells if punto > banco)
-            case Bet.EGALITE:
-                return sum(n for punto, banco, n in cells if punto == banco)
-            case Bet.THREE_GIVING_EIGHT:
-                return self.three_giving_eight
-            case Bet.PUNTO_PAIR:
-                return self.punto_pair
-            case Bet.BANCO_PAIR:
-                return self.banco_pair
-            case _:
-                return self.punto_pair + self.banco_pair - self.both_pairs
+        return RUNS[bet](self)
+
+    def ahead(self, by: Callable[[int, int], bool]) -> int:
+        """Return the runs of which the totals of Punto and Banco compare so."""
+        cells = ((p, b, n) for p, row in enumerate(self.totals) for b, n in enumerate(row))
+        return sum(n for punto, banco, n in cells if by(punto, banco))
+
+
+# The runs in which each bet wins, by the table of `wagers.WINS`.
+RUNS: Mapping[Bet, Callable[[OutcomeCounts], int]] = {
+    Bet.BANCO: lambda counts: counts.ahead(lt),
+    Bet.PUNTO: lambda counts: counts.ahead(gt),
+    Bet.EGALITE: lambda counts: counts.ahead(eq),
+    Bet.THREE_GIVING_EIGHT: lambda counts: counts.three_giving_eight,
+    Bet.PUNTO_PAIR: lambda counts: counts.punto_pair,
+    Bet.BANCO_PAIR: lambda counts: counts.banco_pair,
+    Bet.EITHER_PAIR: lambda counts: counts.punto_pair + counts.banco_pair - counts.both_pairs,
+}
 
 
 def full_shoe(decks: int) -> tuple[int, ...]:

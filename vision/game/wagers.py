@@ -5,7 +5,7 @@ Odds are to one; odds and money are exact (`Fraction`). A coup reaches this modu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -50,21 +50,23 @@ class Bet(StrEnum):
 EGALITES: tuple[Bet, ...] = tuple(Bet(f"egalite_{total}") for total in range(10))
 
 
+# What each bet wins on; a Banco or Punto bet on an Egalite is no winner.
+WINS: Mapping[Bet, Callable[[Outcome], bool]] = {
+    Bet.BANCO: lambda outcome: outcome.winner is Winner.BANCO,
+    Bet.PUNTO: lambda outcome: outcome.winner is Winner.PUNTO,
+    Bet.EGALITE: lambda outcome: outcome.winner is Winner.EGALITE,
+    Bet.THREE_GIVING_EIGHT: lambda outcome: outcome.three_giving_eight,
+    Bet.PUNTO_PAIR: lambda outcome: outcome.punto_pair,
+    Bet.BANCO_PAIR: lambda outcome: outcome.banco_pair,
+    Bet.EITHER_PAIR: lambda outcome: outcome.punto_pair or outcome.banco_pair,
+}
+
+
 def wins(bet: Bet, outcome: Outcome) -> bool:
-    """Whether the bet is a winning one; a Banco or Punto bet on an Egalite is not."""
+    """Whether the bet is a winning one."""
     if bet.total is not None:
         return outcome.egalite_points == bet.total
-    match bet:
-        case Bet.BANCO | Bet.PUNTO | Bet.EGALITE:
-            return outcome.winner is Winner(bet.value)
-        case Bet.THREE_GIVING_EIGHT:
-            return outcome.three_giving_eight
-        case Bet.PUNTO_PAIR:
-            return outcome.punto_pair
-        case Bet.BANCO_PAIR:
-            return outcome.banco_pair
-        case _:
-            return outcome.punto_pair or outcome.banco_pair
+    return WINS[bet](outcome)
 
 
 def odds_text(odds: Fraction) -> str:

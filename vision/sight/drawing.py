@@ -195,7 +195,7 @@ def _sight(pen: _Pen, seen: SightView, *, now: int) -> None:
         colour = UNREAD if card.declined else OPEN if card.card is None else READ
         name = card.card or ("unread" if card.declined else "")
         pen.outline(card.quad, colour, 2, dashed=not card.seen)
-        pen.label(card.quad, [f"{card.order} {name}".strip()], colour)
+        pen.label(card.quad, f"{card.order} {name}".strip(), colour)
 
 
 def _legend(pen: _Pen) -> None:
@@ -247,26 +247,21 @@ class _Pen:
         cv2.addWeighted(layer, TINT, self.picture, 1 - TINT, 0, dst=self.picture)
         self.outline(quad, colour, 1)
 
-    def label(
-        self, quad: Points, lines: Sequence[str], colour: Colour, *, below: bool = False
-    ) -> None:
-        """Write lines on dark ground above an outline (4 x 2 px), or below it.
+    def label(self, quad: Points, line: str, colour: Colour) -> None:
+        """Write a line on dark ground above an outline (4 x 2 px).
 
         Inside the picture, and clear of the labels before.
         """
         corners = self._scaled(quad)
-        width = max(_width(line) for line in lines) + 4
-        height = (LINE_PX - 2) * len(lines)
-        top = corners[:, 1].max() + 2 if below else corners[:, 1].min() - height - 2
-        left = corners[:, 0].mean() - width / 2
+        width, height = _width(line) + 4, LINE_PX - 2
+        top, left = corners[:, 1].min() - height - 2, corners[:, 0].mean() - width / 2
         limits = (self.picture.shape[1] - width, self.picture.shape[0] - height)
         x, y = (round(float(np.clip(a, 0, b))) for a, b in zip((left, top), limits, strict=True))
         while any(_meet((x, y, width, height), other) for other in self._labels) and y > 0:
             y = max(0, y - LINE_PX + 2)
         self._labels.append((x, y, width, height))
         cv2.rectangle(self.picture, (x, y), (x + width, y + height), PAPER, cv2.FILLED)
-        for number, line in enumerate(lines):
-            self.words(line, (x + 2, y + 11 + number * (LINE_PX - 2)), colour)
+        self.words(line, (x + 2, y + 11), colour)
 
     def lines(self, left: int, lines: Sequence[tuple[str, Colour]]) -> None:
         """Write coloured lines under one another, as many as fit, from the top."""

@@ -17,11 +17,10 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
-from vision.app.pipeline import SightPipeline, rules_of
-from vision.config.table import TableConfig, path_of
+from vision.app.pipeline import SightPipeline, models_of, rules_of
+from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.outputs import Output
-from vision.inference.load import Runtime, open_models
 from vision.sight.drawing import Colour, Drawing, SightView, output_words
 from vision.sight.geometry.frame import Frame, Image
 from vision.wire.session import Step
@@ -162,13 +161,7 @@ def live_drawing(config: TableConfig) -> Callable[[Frame], Image]:
     ConfigurationError where models, deck or profile cannot be opened, or, later, a frame has not
     the size that the table was calibrated with.
     """
-    models = open_models(
-        **config.models.paths(),
-        threads=config.models.threads,
-        runtime=Runtime(config.models.provider),
-        deck=path_of(config.deck.path),
-    )
-    pipeline = SightPipeline(config, models, rules=rules_of(config))
+    pipeline = SightPipeline(config, models_of(config), rules=rules_of(config))
     pipeline.keep_view()
     drawing = Drawing(config.view.table_view())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +20,7 @@ from vision.floor.archive import tables
 from vision.floor.archive.database import explained
 from vision.record.chain import BrokenChainError
 from vision.storage.log_walk import walked
-from vision.wire.messages import PREFIX, Message, iso, message_line, unix_ms
+from vision.wire.messages import PREFIX, iso, message_line, unix_ms
 
 Payload = Mapping[str, Any]
 
@@ -93,17 +93,9 @@ def evening_of(lines: Iterable[str]) -> Evening:
             coup = CoupThen.of(payload)
             before = coups.get((coup.shoe, coup.coup), coup)
             # A correction does not move a coup to another time of the evening.
-            coups[coup.shoe, coup.coup] = _at(coup, before.at)
+            coups[coup.shoe, coup.coup] = replace(coup, at=before.at)
     ordered = sorted((at, name) for name, at in shoes.items())
     return Evening(tuple(coups.values()), tuple(ordered), began or 0)
-
-
-def _at(coup: CoupThen, at: int) -> CoupThen:
-    return coup if coup.at == at else CoupThen(**{**_fields(coup), "at": at})
-
-
-def _fields(coup: CoupThen) -> dict[str, Any]:
-    return {name: getattr(coup, name) for name in CoupThen.__slots__}
 
 
 def load_evening(path: Path) -> Evening:
@@ -128,13 +120,8 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8") as text:
             yield from text
     else:
-        yield from map(message_line, _messages(path))
-
-
-def _messages(path: Path) -> Iterator[Message]:
-    """Yield the messages of a log, folded again."""
-    for taken in walked(path):
-        yield from taken.step.messages if taken.step else ()
+        for taken in walked(path):
+            yield from map(message_line, taken.step.messages if taken.step else ())
 
 
 # Milliseconds before the time asked for in which its first shoe began: longer than any shoe lasts.

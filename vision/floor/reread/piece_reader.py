@@ -13,16 +13,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from vision.app.pipeline import SightPipeline, rules_of
+from vision.app.pipeline import SightPipeline, models_of, rules_of
 from vision.app.sight import SightSupervisor
 from vision.camera.source import GAP_S, Outage, Shot
 from vision.config.identity import identify
-from vision.config.table import TableConfig, path_of
+from vision.config.table import TableConfig
 from vision.errors import OutsideError
 from vision.floor.reread.film import Moved, digest_of, frames
 from vision.floor.reread.pieces import EPOCH_MS, Piece, PieceCost, PieceRead, RestFinder
 from vision.game.events import Event, Noticed, ViewBack, ViewLost
-from vision.inference.load import ModelSet, Runtime, open_models
+from vision.inference.load import ModelSet
 from vision.sight.geometry.frame import Frame
 
 # Tables whose models a worker keeps open, at about 100 MB each; fewer open them again and again.
@@ -45,13 +45,7 @@ class Bench(NamedTuple):
 def bench_of(table: str) -> Bench:
     """Return what a table is read with; `table` are the settings as JSON."""
     config = TableConfig.model_validate_json(table)
-    deck = path_of(config.deck.path)
-    models = open_models(
-        **config.models.paths(),
-        threads=config.models.threads,
-        deck=deck,
-        runtime=Runtime(config.models.provider),
-    )
+    models = models_of(config)
     return Bench(config, models, identify(config, models.hashes).signature)
 
 

@@ -20,7 +20,6 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs a device that i
 WORDS = {
     "explain": ["explain", "9s 7d 4h Kc"],
     "table": ["explain", "--table"],
-    "contract": ["floor", "contract"],
     "help": ["--help"],
     "version": ["--version"],
 }
@@ -101,7 +100,7 @@ def test_two_pictures_of_one_name_are_not_drawn_over_one_another(
     assert "several pictures would become" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["contract", "calibrate", "simulate", "enrol", "reread", "backup"])
+@pytest.mark.parametrize("name", ["calibrate", "simulate", "enrol", "reread", "backup"])
 def test_what_is_there_is_not_overwritten(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +111,6 @@ def test_what_is_there_is_not_overwritten(
     folder.mkdir()
     (folder / "table.toml").write_text("mine", encoding="utf-8")
     words = {
-        "contract": ["floor", "contract", "--out", mine],
         "calibrate": ["calibrate", "--sheet", mine],
         "simulate": ["simulate", folder, "--coups", "1"],
         "enrol": ["enrol", table, "--out", mine],

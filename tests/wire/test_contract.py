@@ -16,12 +16,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.contract import CHANNELS, DOCUMENT, text
 from tests.mqtt.mqtt_tools import MOSQUITTO, Mosquitto
 from tests.schemas import SCHEMAS, schema_name
 from tests.table_log import PLAYS, said
 from tests.wire.examples import EXAMPLES, expected, installed, printed
-from vision.commands.contract import text
-from vision.wire.contract import CHANNELS
 from vision.wire.messages import PREFIX, Message
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +38,7 @@ def document() -> dict[str, Any]:
 
 def test_document_in_the_repository_is_that_of_the_program() -> None:
     """What integrators are given is what the program says."""
-    written = (ROOT / "deploy" / "asyncapi.json").read_text("utf-8")
-    assert written == text(), "shoe-reader floor contract --out deploy/asyncapi.json"
+    assert DOCUMENT.read_text("utf-8") == text(), "python -m tests.contract"
 
 
 def test_every_schema_has_its_topic() -> None:

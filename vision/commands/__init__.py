@@ -42,11 +42,10 @@ COMMANDS = {
     "floor archive": "archive the messages of all tables in a database; load, verify or prune it",
     "floor report": "report from the archive: mis-deals, remedies, reads, pace, odds, downtime",
     "floor reread": "read recordings again with today's models, and compare the results",
-    "floor contract": "print the MQTT contract as an AsyncAPI 3 document",
 }
 GROUPS = {
     "log": "the record of a table: back up, restore, export, begin a new one, keys that sign it",
-    "floor": "many tables together: archive, reports, recordings read again, the MQTT contract",
+    "floor": "many tables together: archive, reports, recordings read again",
 }
 # The module of a command, where it is not named after its last word.
 MODULES = {"floor report": "archive", **{name: "log" for name in COMMANDS if name[:4] == "log "}}

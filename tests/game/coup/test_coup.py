@@ -21,7 +21,7 @@ from vision.game.events import (
     ViewLost,
     Winner,
 )
-from vision.game.fold.boundaries import burn_due
+from vision.game.fold.shoe import burn_due
 from vision.game.outputs import (
     AlertChanged,
     AlertState,

@@ -50,8 +50,8 @@ from vision.game.coup.fault_table import KINDS, Fault, words_of
 from vision.game.coup.state import Alerts, FaultAlert, Table
 from vision.game.coup.transition import Transition
 from vision.game.events import Role
-from vision.game.fold.boundaries import start_shoe
 from vision.game.fold.coup_commands import coup_refusal, rule, undo, undo_refusal
+from vision.game.fold.shoe import start_shoe
 from vision.game.outputs import Alert, AlertChanged, AlertState, Replied
 
 _TABLE_STAFF = frozenset((Role.DEALER, Role.INSPECTOR))

@@ -36,8 +36,7 @@ from vision.game.coup.state import (
 )
 from vision.game.coup.transition import Transition
 from vision.game.events import Role
-from vision.game.fold.boundaries import begin
-from vision.game.fold.counts import recount
+from vision.game.fold.shoe import begin, recount
 from vision.game.outputs import AlertChanged
 
 # --- whether it can be done -----------------------------------------------------------------------

@@ -20,16 +20,17 @@ from vision.game.coup.results import live
 from vision.game.coup.state import NO_MARKS, Coup, DealtCard, Marks
 from vision.game.coup.transition import Transition
 from vision.game.events import CoupSeen, Life, SeenCard, Slot
-from vision.game.fold.boundaries import (
+from vision.game.fold.shoe import (
     begin,
     burn_due,
     burns,
+    check_cut_card,
     end_burn,
     ensure_shoe,
     judge_burn,
+    recount,
     take_ahead,
 )
-from vision.game.fold.counts import check_cut_card, recount
 from vision.game.outputs import Deadline
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}

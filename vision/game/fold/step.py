@@ -39,8 +39,8 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
-from vision.game.fold.boundaries import begin, end_shoe, ensure_shoe, last_coup, noticed, start_shoe
 from vision.game.fold.commands import order
+from vision.game.fold.shoe import begin, end_shoe, ensure_shoe, last_coup, noticed, start_shoe
 from vision.game.fold.sight import coup_seen
 from vision.game.outputs import Output
 

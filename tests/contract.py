@@ -1,16 +1,23 @@
 """The contract as an AsyncAPI 3 document: topics, who publishes them, and the form of each payload.
 
-The forms are the JSON Schemas of `vision/schemas`, given by the caller. AsyncAPI reads them as JSON
-Schema draft 7, in one document: names are made one's own, and what draft 7 writes otherwise is.
+`python -m tests.contract` writes `deploy/asyncapi.json`. The forms are the JSON Schemas of
+`vision/schemas`. AsyncAPI reads them as JSON Schema draft 7, in one document: names are made one's
+own, and what draft 7 writes otherwise is.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from tests.schemas import schema
+from vision.version import VERSION as PROGRAM
 from vision.wire.messages import PREFIX
+
+DOCUMENT = Path(__file__).parents[1] / "deploy" / "asyncapi.json"
 
 VERSION = "3.0.0"  # of AsyncAPI
 BINDING = "0.2.0"  # of its MQTT bindings
@@ -67,13 +74,19 @@ PARAMETERS = {
 }
 
 
-def document(schemas: Schemas, version: str) -> dict[str, Any]:
-    """Return the document; `schemas` by their names, `version` is the program's."""
+def text() -> str:
+    """Return the document as JSON, which is YAML too."""
+    names = {channel.schema for channel in CHANNELS if channel.schema}
+    schemas = {name: schema(name) for name in names}
+    return json.dumps(_document(schemas), indent=1, ensure_ascii=False) + "\n"
+
+
+def _document(schemas: Schemas) -> dict[str, Any]:
     return {
         "asyncapi": VERSION,
         "info": {
             "title": "Shoe Reader",
-            "version": version,
+            "version": PROGRAM,
             "description": "What a Punto Banco table publishes over MQTT 3.1.1, and the orders it "
             "takes. Payloads are JSON in UTF-8, QoS 1; drop repeats by `seq`, ignore fields you do "
             "not know. The words to it: deploy/mqtt.md.",
@@ -156,3 +169,7 @@ def _as_draft_7(part: Any, schema: str) -> Any:
         return {**_as_draft_7(beside, schema), "allOf": [reference]} if beside else reference
     renamed = {"dependentRequired": "dependencies"}
     return {renamed.get(key, key): _as_draft_7(value, schema) for key, value in part.items()}
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(text(), "utf-8")

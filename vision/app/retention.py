@@ -14,8 +14,7 @@ from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.storage.evidence import Doomed, Why
 from vision.storage.log import Seal, Store
-from vision.storage.retention import DAY_MS, LogLimits
-from vision.storage.trusted_time import TOLD_MS
+from vision.storage.retention import DAY_MS, TOLD_MS, LogLimits
 from vision.wire.session import TableSession
 
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time

@@ -32,8 +32,8 @@ from vision.storage.anchors import LogSigner
 from vision.storage.backup import put_in_place
 from vision.storage.log import RECENT, Entry, Store
 from vision.storage.log_reader import read_log
+from vision.storage.retention import trusted_time
 from vision.storage.sqlite import CLOSED, explained, lock, open_for_reading
-from vision.storage.trusted_time import trusted_time
 from vision.wire.messages import PREFIX
 from vision.wire.session import advance, new_session
 

@@ -19,7 +19,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing
 from vision.record.chain import BrokenChainError
 from vision.record.facts import Hold, Register
-from vision.storage import trusted_time
+from vision.storage import retention
 from vision.storage.anchors import (
     anchors_of,
     fingerprint,
@@ -54,7 +54,7 @@ def confirm_clock(args: argparse.Namespace) -> int:
     path, now = Path(load(args.table).log.path), now_ms()
     if not path.exists():
         raise ConfigurationError(f"[log] path: there is no {path}")
-    trusted_time.confirm_clock(path, now)
+    retention.confirm_clock(path, now)
     print(f"{path}: it is {iso(now)}; what is old by that is deleted when the reader runs")
     return 0
 

@@ -38,9 +38,8 @@ from vision.record.chain import (
 )
 from vision.record.codec import event_from_json, event_to_json
 from vision.storage import retention
-from vision.storage.retention import LogLimits
+from vision.storage.retention import ElapsedTime, LogLimits, set_trusted_time
 from vision.storage.sqlite import Database
-from vision.storage.trusted_time import ElapsedTime, set_trusted_time
 from vision.wire.messages import Message, message_line
 
 # Records in which to look for orders that must not be given twice: about 250 coups, far more than

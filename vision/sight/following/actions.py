@@ -15,8 +15,9 @@ from vision.game.rules import Dealing
 # Speeds, a second. A movement that has begun; what procedure asks for next; what happens at times;
 # a departure from procedure; what sight missed altogether; what is believed if nothing else fits.
 MOVING, NEXT, AT_TIMES, DEPARTURE, MISSED, LAST = 15.0, 1.0, 0.03, 2e-3, 4e-5, 1e-7
-# The share (0 to 1) of its rate by which the not coming of what is awaited counts as evidence.
-AWAITED = 0.1
+# The share (0 to 1) of its rate by which the not coming of what is awaited counts as evidence; the
+# same of a card on its way out: in some houses the next one waits half out of the shoe.
+AWAITED, HALF_OUT = 0.1, 0.02
 # The share (0 to 1) by which an action is less usual. First: a second card of a hand laid first,
 # cards taken that lie face down or that nobody could see lie, a coup begun with cards left on the
 # table or after one of fewer than four. Then: a card laid while the lip still shows it, a clearing
@@ -46,10 +47,10 @@ ACTIONS: dict[str, Action] = {
     # --- at the lip
     "edge": _awaited(NEXT, DEPARTURE),  # an edge emerges; not due: an over-draw
     "step": _free(MOVING),  # the first step of each way; its shortest time is 1/15 s
-    "slide": _awaited(MOVING),  # the edge comes further
-    "out": _awaited(MOVING),  # the edge is drawn wholly out
+    "slide": Action(MOVING, MOVING, HALF_OUT),  # the edge comes further
+    "out": Action(MOVING, MOVING, HALF_OUT),  # the edge is drawn wholly out
     "edge back": _awaited(NEXT),  # a hand lets the edge go
-    "leave": _awaited(MOVING),  # the card leaves the mouth's picture
+    "leave": _free(MOVING),  # the card leaves the mouth's picture; nobody waits there
     "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
     "cut": _free(AT_TIMES),  # the cut card comes
     "cut out": _awaited(MOVING),

@@ -14,7 +14,7 @@ from vision.commands import COMMANDS, module_of
 from vision.errors import ConfigurationError, OutsideError
 
 FIRST = (
-    "demo", "run", "read", "check", "calibrate", "enrol", "board", "accept", "replay", "audit",
+    "demo", "setup", "run", "read", "check", "calibrate", "enrol", "board", "accept", "replay", "audit",
     "odds", "explain", "simulate", "order",
 )  # fmt: skip
 

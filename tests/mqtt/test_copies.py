@@ -66,6 +66,7 @@ def test_display_is_told_at_once_what_a_broker_keeps_waiting(tmp_path: Path) -> 
         publisher.wake()
         wait_for(lambda: [u.payload["seq"] for u in feed.state("7") if u.payload] == [3], SOON_S)
         assert store.depth() == 2, "the messages themselves still wait"
+        wait_for(lambda: heard)
         assert set(heard) == {f"{PREFIX}copy/coup/live"}
         publisher.stop(drain_s=0)
         feed.stop()

@@ -1,9 +1,9 @@
 """What re-reading on a cluster costs and whether it stays exact: one process, workers, a kill.
 
 `python -m models.evaluate.reread FOLDER [--films 8] [--coups 3]` deals the films into FOLDER, where
-they are kept, and reads them uncut, then in pieces: with two workers of which one is killed after
-the first piece, with two, with one, and in this process. It prints for each the seconds by the
-clock and of the cores, and how many films gave the same messages byte for byte as uncut. Then they
+they are kept, and reads them in this process, then with two workers of which one is killed after
+the first film, with two, and with one. It prints for each the seconds by the clock and of the
+cores, and how many films gave the same messages byte for byte as in this process. Then they
 are read once more with a classifier whose weights were spoilt until it misreads at least half
 of clear cards, and compared with the reading before. On a machine with other work the seconds by
 the clock mean little.
@@ -34,19 +34,13 @@ from datasets.training.crops import NO_CARD, crops
 from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
 from vision.floor.reread.cluster import Cluster, Here, Pool, Results, own_workers
-from vision.floor.reread.job import PieceReading, Progress, Reread, Rereading
-from vision.floor.reread.piece_reader import read_piece, reader_of
+from vision.floor.reread.film_reader import read_film
+from vision.floor.reread.job import Progress, Reread, Rereading
 from vision.floor.reread.recordings import recordings
 from vision.floor.reread.report import summary, write_report
 from vision.inference.load import packaged
 from vision.sight.geometry.frame import Image
 
-# Length of a piece, in minutes: less than a coup, so that short films are cut too. Longer pieces
-# cost less, as each seeks its rest and reads some seconds twice.
-MINUTES = 0.1
-# Seconds between the films' key frames, as surveillance recorders have them. More, and short films
-# cannot be cut.
-KEY_EVERY_S = 1
 # Standard deviations of the noise that spoils a weight, as shares of the weights' own: the least is
 # taken with which MISREAD of so many clear crops are read otherwise. Less, and nothing differs;
 # more, and nothing is read at all.
@@ -60,14 +54,14 @@ R = TypeVar("R")
 
 
 class Killing(Cluster):
-    """A cluster of our own of which a worker is killed when the first piece has come back."""
+    """A cluster of our own of which a worker is killed when the first film has come back."""
 
     killed = False
 
     def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
-        """Do the work, and kill a worker after the first piece."""
+        """Do the work, and kill a worker after the first film."""
         for name, result in super().run(work, tasks):
-            if work is read_piece and not self.killed:
+            if work is read_film and not self.killed:
                 self.killed = True
                 with Client(self._address, set_as_default=False) as client:
                     os.kill(max(client.run(os.getpid).values()), signal.SIGKILL)
@@ -80,20 +74,15 @@ def deal(folder: Path, films: int, coups: int) -> list[str]:
         own = folder / f"table-{seed}"
         if not (own / "deal.mp4").exists():
             words = ["--coups", str(coups), "--seed", str(seed), "--fps", "10", "--quiet"]
-            simulate([str(own), *words, "--size", "1280x720", "--key-every", str(KEY_EVERY_S)])
+            simulate([str(own), *words, "--size", "1280x720"])
     return [str(folder / f"table-{seed}" / "deal.mp4") for seed in range(1, films + 1)]
 
 
-def read(
-    urls: list[str], out: Path, pool: Pool, *, minutes: float
-) -> tuple[list[Reread], Progress]:
+def read(urls: list[str], out: Path, pool: Pool) -> tuple[list[Reread], Progress]:
     """Read the films from nothing."""
     shutil.rmtree(out, ignore_errors=True)
     progress = Progress()
-    reading = PieceReading(read_piece, reader_of)
-    found = Rereading(out, pool, reading, progress, minutes=minutes).run(
-        recordings(urls, None, None)
-    )
+    found = Rereading(out, pool, progress).run(recordings(urls, None, None))
     write_report(out, found, progress.cost())
     return found, progress
 
@@ -170,18 +159,19 @@ def main() -> None:
     parser.add_argument("--coups", type=int, default=3)
     args = parser.parse_args()
     urls = deal(args.folder, args.films, args.coups)
-    print("| read by | seconds | core-seconds | MB moved | pieces | films equal |")
-    print("|---|---|---|---|---|---|")
+    print("| read by | seconds | core-seconds | films equal |")
+    print("|---|---|---|---|")
     table = Table(urls, args.folder)
-    before = table.row("uncut", Here(), minutes=0)
+    before = table.row("this process", Here())
     for name, workers, kind in (
         ("two, one killed", 2, Killing), ("two workers", 2, Cluster), ("one worker", 1, Cluster)
     ):  # fmt: skip
         with ExitStack() as closing:
             table.row(name, kind(own_workers(workers, closing), patience_s=60, say=print))
-    table.row("in pieces", Here())
-    said = [args.folder / "uncut" / each.recording.name / "messages.jsonl" for each in before]
-    found, _ = read(with_spoilt(urls, args.folder, said), args.folder / "after", Here(), minutes=0)
+    said = [
+        args.folder / "this-process" / each.recording.name / "messages.jsonl" for each in before
+    ]
+    found, _ = read(with_spoilt(urls, args.folder, said), args.folder / "after", Here())
     for each in found:
         print(summary(each))
 
@@ -194,17 +184,16 @@ class Table:
         self._folder = folder
         self._wanted: list[str] = []
 
-    def row(self, name: str, pool: Pool, *, minutes: float = MINUTES) -> list[Reread]:
+    def row(self, name: str, pool: Pool) -> list[Reread]:
         """Read the films from nothing, print what it cost, and return what was read."""
         out = self._folder / re.sub(r"\W+", "-", name)
         began = time.monotonic()
-        found, cost = read(self._urls, out, pool, minutes=minutes)
+        found, cost = read(self._urls, out, pool)
         took = time.monotonic() - began
         said = messages(out, found)
         self._wanted = self._wanted or said
         same = sum(a == b != "" for a, b in zip(said, self._wanted, strict=True))
-        figures = f"{took:.0f} | {cost.core_s:.0f} | {cost.moved / 1e6:.0f} | {cost.total}"
-        print(f"| {name} | {figures} | {same} of {len(said)} |", flush=True)
+        print(f"| {name} | {took:.0f} | {cost.core_s:.0f} | {same} of {len(said)} |", flush=True)
         return found
 
 

@@ -14,7 +14,6 @@ from vision.camera import files
 from vision.camera.source import Outage, Pace, Shot, _paced, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
-from vision.floor.reread.film import survey
 
 SIZE, FPS = (320, 240), 25
 IMAGE = np.zeros((4, 4, 3), np.uint8)
@@ -135,12 +134,3 @@ def test_film_of_which_nothing_can_be_decoded_is_not_read(tmp_path: Path) -> Non
     path.write_bytes(data.replace(b"\xff\xc0\0\x11", bytes(4)).replace(b"\xff\xda\0", bytes(3)))
     with pytest.raises(OutsideError, match="after 0 whole frames"):
         read(path)
-
-
-def test_recordings_joined_with_stamps_that_go_back_are_not_reread(tmp_path: Path) -> None:
-    """A film read in pieces is found by its stamps: it must have one clock."""
-    first = film(tmp_path / "a.ts", range(0, 2000, 40))
-    joined = tmp_path / "b.ts"
-    joined.write_bytes(2 * first.read_bytes())
-    with pytest.raises(OutsideError, match="time stamps go back"):
-        survey(str(joined))

@@ -12,8 +12,7 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive.database import ARCHIVE_HELP, open_named
 from vision.floor.reread.cluster import Cluster, Here, Pool, own_workers, scheduler_at
 from vision.floor.reread.evening import evening_of, said_in
-from vision.floor.reread.job import PieceReading, Progress, Rereading
-from vision.floor.reread.piece_reader import read_piece, reader_of
+from vision.floor.reread.job import Progress, Rereading
 from vision.floor.reread.recordings import Recording, recordings
 from vision.floor.reread.report import summary, write_report
 from vision.secrets import shown
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--scheduler", metavar="ADDRESS", help="the workers of a Dask scheduler")
     add("--tls", nargs=3, metavar=("CA", "CERTIFICATE", "KEY"),
         help="with what a scheduler on other machines is met: three PEM files")  # fmt: skip
-    add("--minutes", type=float, default=10.0, metavar="M", help="length of a piece (10); 0: uncut")
     add("--patience", type=float, default=600.0, metavar="S", help="seconds that a scheduler which "
         "went away is waited for (600)")  # fmt: skip
     add("--core-hour", type=float, default=0.0, metavar="PRICE", help="of a core, for the cost")
@@ -52,10 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.archive is not None:
         found_in = _with_archive(found_in, args.archive)
     with ExitStack() as closing:
-        reading = PieceReading(read_piece, reader_of)
-        pool = _pool(args, progress, closing)
-        work = Rereading(args.out, pool, reading, progress, minutes=args.minutes)
-        found = work.run(found_in)
+        found = Rereading(args.out, _pool(args, progress, closing), progress).run(found_in)
     write_report(args.out, found, progress.cost())
     for each in found:
         print(summary(each))

@@ -1,4 +1,4 @@
-"""A film read in pieces is the film read whole, to the byte; and what differs is shown."""
+"""A film read again gives the messages of a run of it; what was read is kept, and compared."""
 
 from __future__ import annotations
 
@@ -11,71 +11,80 @@ from datasets.dealing.simulate import main as simulate
 from vision import cli
 from vision.errors import ConfigurationError
 from vision.floor.reread.cluster import Here
-from vision.floor.reread.job import PieceReading, Progress, Rereading
-from vision.floor.reread.piece_reader import read_piece, reader_of
-from vision.floor.reread.pieces import Piece, PieceRead
+from vision.floor.reread.film_reader import FilmRead, WantedFilm
+from vision.floor.reread.job import Progress, Rereading
 from vision.floor.reread.recordings import recordings
 
-PIECE = 0.1  # minutes: less than a coup, so that some pieces have no rest to begin at
+NEVER = ("at", "boot", "seq", "shoe", "id", "evidence", "raised_at", "changed_at")
 
 
 @pytest.fixture(scope="module")
 def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Deal two coups on film, with a key frame each second, as recorders have them."""
+    """Deal two coups on film."""
     folder = tmp_path_factory.mktemp("evening")
     words = ["--coups", "2", "--seed", "3", "--fps", "8", "--size", "960x540", "--quiet"]
-    assert simulate([str(folder), *words, "--key-every", "1"]) == 0
+    assert simulate([str(folder), *words]) == 0
     return folder / "deal.mp4"
 
 
 @pytest.fixture(scope="module")
 def whole(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Read it uncut with the command; return its folder."""
+    """Read it with the command; return its folder."""
     out = tmp_path_factory.mktemp("whole")
-    assert cli.main(["floor", "reread", str(film), "--out", str(out), "--minutes", "0"]) == 0
+    assert cli.main(["floor", "reread", str(film), "--out", str(out)]) == 0
     return out
 
 
 class Counting:
-    """Reads pieces and counts them; `fails` is how many are read before it is broken off."""
+    """Reads films and counts them; `fails` is how many are read before it is broken off."""
 
     def __init__(self, fails: int = 99) -> None:
         self.count = 0
         self._fails = fails
 
-    def __call__(self, piece: Piece) -> PieceRead:
-        """Read a piece."""
+    def __call__(self, film: WantedFilm) -> FilmRead:
+        """Read a film, as if it had nothing but a beginning."""
         if self.count == self._fails:
             raise KeyboardInterrupt
         self.count += 1
-        return read_piece(piece)
+        return FilmRead((), 1.0, 0.0, "", 0.5)
 
 
-def reread(film: Path, out: Path, read: Counting) -> str:
-    """Read it in pieces; return the messages."""
-    work = Rereading(out, Here(), PieceReading(read, reader_of), Progress(), minutes=PIECE)
-    (found,) = work.run(recordings([str(film)], None, None))
-    assert (found.error, found.missing_s) == ("", 0)
-    assert found.pieces > 2
-    return (out / "deal" / "messages.jsonl").read_text("utf-8")
+def payloads(path: Path, *topics: str) -> list[dict[str, object]]:
+    """Return what a messages file says on some topics, without times and numbers of the run."""
+    found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [
+        {name: value for name, value in each["payload"].items() if name not in NEVER}
+        for each in found
+        if each["topic"].endswith(topics) and each["payload"]
+    ]
 
 
 @pytest.mark.slow
-def test_pieces_of_a_film_are_the_whole_film_and_a_run_goes_on(
-    film: Path, whole: Path, tmp_path: Path
-) -> None:
-    """Broken off after two pieces and begun again, none is read twice, and not a byte differs."""
-    first, second = Counting(fails=2), Counting()
+def test_film_read_again_is_a_run_of_the_film(film: Path, whole: Path, tmp_path: Path) -> None:
+    """Cards and results are those of `shoe-reader run`, message for message."""
+    said, log = tmp_path / "run.jsonl", tmp_path / "run.sqlite"
+    words = ["--source", str(film), "--fast", "--no-broker", "--messages", str(said)]
+    assert cli.main(["run", str(film.with_name("table.toml")), *words, "--log", str(log)]) == 0
+    topics = ("/card", "/coup/result", "/roads", "/alert")
+    again = payloads(whole / "deal" / "messages.jsonl", *topics)
+    assert again == payloads(said, *topics)
+    assert len(again) > 20
+
+
+def test_run_that_was_broken_off_reads_no_film_twice(film: Path, tmp_path: Path) -> None:
+    """Begun again, it reads what is left; another model, shoe or film is another reading."""
+    urls = [str(tmp_path / f"{name}.mp4") for name in "abc"]
+    for url in urls:
+        Path(url).symlink_to(film)
+    found_in = recordings(urls, film.with_name("table.toml"), None)
+    first, second, third = Counting(fails=2), Counting(), Counting()
     with pytest.raises(KeyboardInterrupt):
-        reread(film, tmp_path, first)
-    said = reread(film, tmp_path, second)
-    assert said == (whole / "deal" / "messages.jsonl").read_text("utf-8")
-    assert said.count("/coup/result") >= 2
-    kept = list((tmp_path / "pieces").glob("piece-*"))
-    assert first.count + second.count == len(kept)
-    again = Counting()
-    assert reread(film, tmp_path, again) == said
-    assert again.count == 0
+        Rereading(tmp_path / "out", Here(), Progress(), read=first).run(found_in)
+    for counting in (second, third):
+        found = Rereading(tmp_path / "out", Here(), Progress(), read=counting).run(found_in)
+        assert [each.error for each in found] == [""] * 3
+    assert (first.count, second.count, third.count) == (2, 1, 0)
 
 
 @pytest.mark.slow
@@ -91,7 +100,7 @@ def test_second_opinion_lists_what_differs_with_a_picture(
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(film.read_bytes()[:5000])
     table = film.with_name("table.toml")
-    words = ["--table", str(table), "--evening", str(evening), "--minutes", "0"]
+    words = ["--table", str(table), "--evening", str(evening)]
     out = [str(film), str(broken), "--out", str(whole)]
     assert cli.main(["floor", "reread", *out, *words]) == 3
     printed = capsys.readouterr()
@@ -115,9 +124,9 @@ def test_film_named_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_costs_are_counted_and_priced() -> None:
-    """Core-seconds, bytes, and their price in the currency of the option."""
+    """Core-seconds, and their price in the currency of the option."""
     progress = Progress(price=0.036)
     progress.begin(2, 1)
-    progress.core_s, progress.moved = 7200.0, 5_000_000
-    assert progress.cost() == "7200 core-seconds = 0.07, 5 MB moved"
-    assert progress.line().startswith("[############............] 1/2 pieces")
+    progress.core_s = 7200.0
+    assert progress.cost() == "7200 core-seconds = 0.07"
+    assert progress.line().startswith("[############............] 1/2 films")

@@ -121,7 +121,7 @@ def _folder_of(url: str) -> Path:
 def _of_reading(config: TableConfig) -> TableConfig:
     """Return the settings that decide how a film is read, the others as if there were none.
 
-    What is read does not depend on where film, log and broker are. A piece has one core, and the
+    What is read does not depend on where film, log and broker are. A film has one core, and the
     models one thread.
     """
     return TableConfig(

@@ -42,8 +42,8 @@ def summary(found: Reread) -> str:
         parts.append(f"{len(found.differences)} differ from the evening's")
     if found.missing_s:
         parts.append(f"{found.missing_s:.1f} s of the film are missing or damaged")
-    if found.dropped:
-        parts.append(f"{found.dropped} card events before a cut were not counted")
+    if found.lacks:
+        parts.append(found.lacks)
     return f"{name}: {', '.join(parts)}"
 
 
@@ -62,9 +62,8 @@ def _data(found: Reread) -> dict[str, object]:
         "table": f"{found.recording.table.site}/{found.recording.table.table}",
         "error": found.error,
         "seconds": round(found.seconds, 1),
-        "pieces": found.pieces,
         "missing_s": round(found.missing_s, 1),
-        "dropped": found.dropped,
+        "lacks": found.lacks,
         "coups": len(found.coups),
         "coups_then": None if then is None else len(then),
         "differences": None if differences is None else [

@@ -119,7 +119,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     ),
     "calibrate: give one of these": (
         "nothing to find the plane from was given",
-        "give pictures of the sheet, --source or --points",
+        "give pictures of the sheet, --source, --points or --from-play",
     ),
     "calibrate: give the table file": (
         "not enough was given to begin",
@@ -248,6 +248,10 @@ EXPLAINED: dict[str, tuple[str, str]] = {
     "old evidence cannot be deleted": (
         _FILE,
         "correct the rights of the [evidence] folder",
+    ),
+    "were seen lying still with clear edges": (
+        "too little was dealt, or it was too dark",
+        "watch longer (--minutes), give more light, or use the marker sheet",
     ),
     "three of the four points": (
         "three points on one line give no plane",

@@ -1,1 +1,1 @@
-"""Where the table lies in the picture: from a sheet, or measured points."""
+"""Where the table lies in the picture: from a sheet, points, or the first hands."""

@@ -7,7 +7,7 @@ written over.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from vision.config.table import CameraSection, ViewSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, write_whole
 from vision.game.events import Slot
+from vision.setup.calibration.from_play import Proposal, from_play
 from vision.setup.calibration.from_sheet import (
     LINE_MM,
     FoundPlane,
@@ -63,15 +64,17 @@ class CalibrationRequest:
     """What one table file is to be calibrated from.
 
     The plane comes from `pictures` of the marker sheet, from a `source` before which it is moved
-    about ("" for the table's own camera), or from `points` (x px, y px, x mm, y mm each). `marks`
-    are places by name: x px, y px and, at will, an angle in degrees. `line_mm` is the true length
-    of the sheet's printed line.
+    about ("" for the table's own camera), or from `points` (x px, y px, x mm, y mm each); with
+    `play` alone from the cards dealt there. `marks` are places by name: x px, y px and, at will, an
+    angle in degrees. `line_mm` is the true length of the sheet's printed line.
     """
 
     table: Path
     pictures: Sequence[Path] = ()
     source: str | None = None
     points: Sequence[tuple[float, float, float, float]] = ()
+    play: str | None = None
+    minutes: float = 5.0
     marks: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     lens: LensFrom = "pictures"
     line_mm: float = LINE_MM
@@ -81,10 +84,11 @@ class CalibrationRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibrated:
-    """A view that may be written, and what it was found from."""
+    """A view that may be written, what it was found from, and slots that are unsure (mm)."""
 
     view: TableView
     found: FoundPlane
+    unsure: Mapping[str, float]
 
 
 class Calibration:
@@ -95,7 +99,7 @@ class Calibration:
         self._report = report
         self._file = TableFile(request.table)
         self._old = self._old_view()
-        self._camera = self._file.camera(source=request.source or "0")
+        self._camera = self._file.camera(source=request.source or request.play or "0")
         self._lens = self._known_lens()
 
     @property
@@ -105,19 +109,33 @@ class Calibration:
 
     def find(self) -> Calibrated:
         """Find plane and places; OutsideError where they are not good enough."""
-        found = self._found()
+        found, proposed = self._found()
         for line in found.words:
             self._report(line)
-        view = self._view(found)
+        view = self._view(found, proposed)
         self._judge(found, view)
-        return Calibrated(view, found)
+        unsure = {} if proposed is None else dict(proposed.unsure)
+        if proposed is not None and "MOUTH" not in proposed.known:
+            unsure["MOUTH"] = np.inf
+        marks = self._request.marks
+        return Calibrated(view, found, {n: mm for n, mm in unsure.items() if n not in marks})
 
     def draw(self, calibrated: Calibrated) -> None:
         """Write a picture with plane and places drawn on it beside the table file."""
         found = calibrated.found
         path = self._beside("calibration.jpg")
-        _write_picture(path, drawn(found.picture, calibrated.view, found.outlines))
+        _write_picture(
+            path, drawn(found.picture, calibrated.view, found.outlines, calibrated.unsure)
+        )
         self._report(f"picture: {path} shows it all drawn: look at it")
+        for name, unsure in calibrated.unsure.items():
+            known = (
+                f"known to {unsure:.0f} mm only (1 sigma)" if np.isfinite(unsure) else "not seen"
+            )
+            self._report(
+                f"{name}: {known}: drag it to its place on the set-up page before cards are read, "
+                "or give --place"
+            )
 
     def write(self, calibrated: Calibrated, target: Path) -> None:
         """Write the table file to `target`, and the picture of the empty layout beside it."""
@@ -125,7 +143,9 @@ class Calibration:
         height, width = found.picture.shape[:2]
         section = view_section(calibrated.view, (width, height))
         section["layout"] = self._write_layout(found, target)
-        if len(self._request.marks) > len(Slot):
+        if self._request.play is not None:
+            section["template"] = bool(calibrated.unsure) or None
+        elif len(self._request.marks) > len(Slot):
             section["template"] = None
         # A file that names no source yet gets the one that was calibrated.
         named = "source" in self._file.section("camera")
@@ -137,18 +157,34 @@ class Calibration:
 
     # --- the plane -------------------------------------------------------------------------------
 
-    def _found(self) -> FoundPlane:
+    def _found(self) -> tuple[FoundPlane, Proposal | None]:
+        """Return the plane and, where play was watched, the places proposed in it."""
         request = self._request
         ways = [
             bool(request.pictures) and not request.points,
             request.source is not None,
             bool(request.points),
         ]
-        if sum(ways) != 1:
+        if sum(ways) > 1 or not (any(ways) or request.play is not None):
             raise ConfigurationError(
                 "calibrate: give one of these to find the plane from: pictures of the sheet, "
-                "--source, or --points; shoe-reader setup leads through it"
+                "--source, --points, or --from-play alone; shoe-reader setup leads through it"
             )
+        if request.play is None:
+            return self._plane(), None
+        found = self._plane() if any(ways) else None
+        plane = None if found is None else found.plane
+        played = from_play(
+            self._camera_at(request.play), self._card_mm(), request.minutes, plane=plane
+        )
+        if found is None:
+            return played.found, played.proposal
+        words = (*found.words, *played.found.words)
+        both = replace(found, picture=played.found.picture, words=words, layout=played.found.layout)
+        return both, played.proposal
+
+    def _plane(self) -> FoundPlane:
+        request = self._request
         if request.points:
             pictures = request.pictures
             image = open_picture(pictures[0]) if pictures else self._first_picture()
@@ -169,18 +205,23 @@ class Calibration:
 
     # --- the view --------------------------------------------------------------------------------
 
-    def _view(self, found: FoundPlane) -> TableView:
-        """Return the view: the plane in its frame, and the places that are known or given."""
+    def _view(self, found: FoundPlane, proposed: Proposal | None) -> TableView:
+        """Return the view: the plane in its frame, and the places that are known or proposed."""
         height, width = found.picture.shape[:2]
         plane, places = found.plane, None
-        if self._old is not None:
+        if proposed is None and self._old is not None:
             if not self._request.points:
                 plane = self._in_old_frame(found, self._old)
             places = places_of(self._old)
-        elif not self._request.points:
+        elif proposed is None and not self._request.points:
             plane = fresh(plane, (width, height))
         marks = marked(self._request.marks, plane, self._card_mm())
-        places = from_marks(marks) if places is None else places | marks
+        if proposed is not None:
+            old = self._old  # a mouth that was not seen stays where it was in the picture
+            mouth = {} if old is None else {"MOUTH": plane.to_mm(old.plane().to_px(old.mouth_mm))}
+            places = from_marks({**mouth, **proposed.known, **marks})
+        else:
+            places = from_marks(marks) if places is None else places | marks
         return places.view(plane, self._card_mm())
 
     def _in_old_frame(self, found: FoundPlane, old: ViewSection) -> Homography:
@@ -192,7 +233,9 @@ class Calibration:
             f"slots: kept from {self._file.path}; the view there differs by up to {apart:.1f} mm"
         )
         if apart > FAR_MM:
-            self._report("  that is much: see in the picture whether the slots are right")
+            self._report(
+                "  that is much: see in the picture whether the slots are right, or --from-play"
+            )
         return plane
 
     def _shift(self, layout: Image | None, old: ViewSection) -> CameraShift | None:

@@ -121,7 +121,7 @@ def from_marks(marks: Mapping[str, Points]) -> MarkedPlaces:
     if missing:
         raise ConfigurationError(
             f"these areas are unknown: {', '.join(missing)}; begin with shoe-reader setup, or mark "
-            "each in the picture with --place NAME=X,Y"
+            "each in the picture with --place NAME=X,Y, or propose them with --from-play"
         )
     slots = {slot: marks[slot.name] for slot in Slot}
     return MarkedPlaces(slots, marks["MOUTH"], marks.get("DISCARD"))

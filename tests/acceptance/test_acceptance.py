@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -15,7 +16,7 @@ from tests.acceptance.logs import recorder_of, write_log
 from tests.acceptance.people import FIRST, SECOND, THIRD, Person, logged_in, served
 from tests.browser.shoe import Shoe
 from tests.mqtt.mqtt_tools import free_port
-from vision.acceptance.answers import Answer, Dealt, Settled, answer_text
+from vision.acceptance.answers import INCIDENTS, Answer, Dealt, Settled, answer_text
 from vision.acceptance.clerk import Clerk
 from vision.acceptance.coups import LogBook
 from vision.acceptance.report import Report
@@ -27,6 +28,7 @@ from vision.config.table import load
 from vision.errors import ConfigurationError
 from vision.game.cards import Card
 from vision.game.commands import SignIn, SignOut
+from vision.game.coup.fault_table import KINDS
 from vision.game.events import Noticed, Role, ShoeStarted, Started
 
 COUPS = 40
@@ -75,8 +77,11 @@ def words(folder: Path) -> list[str]:
 
 
 def reported(folder: Path, name: str = "report") -> Json:
-    """Make the report; return what it says."""
+    """Make the report; return what it says. Its page names faults and incidents in words."""
     assert main(["accept", "report", *words(folder), "--out", str(folder / name)]) == 0
+    page = (folder / name / "report.html").read_text("utf-8")
+    codes = {code for code in (*KINDS, *INCIDENTS) if "_" in code}  # the others are words, too
+    assert codes & set(re.findall(r"\w+", page)) == set()
     found: Json = json.loads((folder / name / "report.json").read_text("utf-8"))
     return found
 

@@ -111,7 +111,7 @@ def test_coups_are_answered_by_keys_alone(
     assert page.locator("#punto-typed .unseen").count() == 0
     page.keyboard.type("? 5h4h")
     page.keyboard.press("+")
-    assert tags(page) == ["before it: 9c ? / 5h 4h"]
+    assert tags(page) == ["before it: 9♣ ? / 5♥ 4♥"]
     page.keyboard.press("n")
     shot(page, "accept-nothing")
     page.keyboard.press("Enter")
@@ -120,7 +120,7 @@ def test_coups_are_answered_by_keys_alone(
     screen.says("said", "Type both hands")
     page.keyboard.press("b")
     at(page, "coup s1/2")
-    assert tags(page) == ["before it: 9c ? / 5h 4h", "nothing was dealt here"]
+    assert tags(page) == ["before it: 9♣ ? / 5♥ 4♥", "nothing was dealt here"]
     page.keyboard.press("Escape")
     page.keyboard.type(typed(truth["s1/2"]))
     page.keyboard.press("Enter")

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from tests.acceptance.logs import write_log
+from tests.acceptance.people import FIRST, served
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.test_desk import faulty
 from tests.browser.voice import Reader, table_config, wait_for
 from tests.floor.archive.month import PlayedTable
+from vision.acceptance.answers import INCIDENTS
 from vision.board.host.boards import Boards, address_of
 from vision.clock import now_ms
 from vision.commands.board import reports_of
@@ -112,6 +115,46 @@ def test_page_has_no_text_outside_the_table_of_words(name: str, house: dict[str,
     assert foreign(page) == set()
     assert screen.complaints == []
     page.context.close()
+
+
+def test_pages_of_an_acceptance_have_no_text_outside_the_table_of_words(
+    tmp_path: Path, chromium: Any
+) -> None:
+    """Asking, with incidents and a coup before; a refusal; and the page when nothing is due."""
+    write_log(tmp_path, 1)
+    table = tmp_path / "table.toml"
+    table.write_text(
+        table.read_text("utf-8").replace("[board]", '[board]\nlanguage = "zh"'), "utf-8"
+    )
+    words = [str(table), "--log", str(tmp_path / "table.sqlite"), "--share", "0"]
+    with served(*words) as (url, _):
+        screen = entered({"url": url, "browser": chromium}, FIRST, "accept", "#coup:not([hidden])")
+        page = screen.page
+        assert foreign(page) == {"Esc"}  # a key, as it is printed on it
+        page.keyboard.press("Enter")
+        page.keyboard.type("9c?c 5h4hi")
+        for number in range(len(INCIDENTS)):
+            page.keyboard.press(chr(ord("a") + number))
+        assert foreign(page) == set()
+        page.keyboard.press("Escape")
+        page.keyboard.press("+")
+        assert foreign(page) == {"Esc"}
+        page.keyboard.type("n")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelector('#said').textContent.includes('：')")
+        assert foreign(page) == {"Esc"}
+        page.keyboard.press("Escape")
+        page.keyboard.type("9c2c 5h4h")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#none:not([hidden])", timeout=30000)
+        assert foreign(page) <= {"shoe", "reader", "accept", "report"}  # a command
+        page.context.close()
+
+
+def test_words_of_incidents_are_those_of_the_program() -> None:
+    """Each incident that people can mark has its words, in English the program's."""
+    shown = {key: text for key, text in WORDS.items() if key.startswith("incident.")}
+    assert shown == {f"incident.{code}": words for code, words in INCIDENTS.items()}
 
 
 def test_reports_of_every_kind_are_in_the_language_of_the_house(house: dict[str, Any]) -> None:

@@ -104,11 +104,19 @@ def answer_text(answer: Answer) -> str:
     return " ; ".join(map(str, answer))
 
 
+def answer_words(answer: Answer) -> str:
+    """Return an answer as people read it: incidents by their names."""
+    return "; ".join(
+        ", ".join((str(Dealt(one.punto, one.banco)), *(INCIDENTS[code] for code in one.incidents)))
+        for one in answer
+    )
+
+
 def read_answer(text: str) -> Answer:
     """Read an answer; ConfigurationError in words for whoever typed it."""
     answer = tuple(_read_dealt(part) for part in text.split(";"))
     if any(dealt.is_none for dealt in answer[:-1]):
-        raise ConfigurationError("no coup lies before this one; type its cards")
+        raise ConfigurationError("the coup before this one has no cards; type them")
     if len(answer_text(answer)) > TEXT_LIMIT - len("#99 "):
         raise ConfigurationError("too much for one answer; leave incidents out")
     return answer

@@ -7,13 +7,14 @@ from contextlib import suppress
 from html import escape
 from pathlib import Path
 
-from vision.acceptance.answers import MOST_PEOPLE, answer_text
+from vision.acceptance.answers import INCIDENTS, MOST_PEOPLE, answer_words, read_answer
 from vision.acceptance.outcomes import FALSE, HELD, MISSED, RIGHT, UNSEEN, WRONG, Counts
 from vision.acceptance.pictures import Pictures
 from vision.acceptance.report import SHARES, Report, shares
 from vision.acceptance.tasks import Judged
 from vision.errors import OutsideError
 from vision.files import make_folder, refuse_existing, write_whole
+from vision.game.coup.fault_table import KINDS
 from vision.metrics.intervals import Share
 
 STYLE = """
@@ -144,17 +145,23 @@ def _people(report: Report) -> Iterator[str]:
     if people["changed"]:
         yield f"<h3>Answers changed afterwards ({len(people['changed'])})</h3>\n"
         keys = ("coup", "by", "at", "record", "from", "to")
-        yield _table(keys, ([str(each[key]) for key in keys] for each in people["changed"]))
+        yield _table(keys, ([_changed(each, key) for key in keys] for each in people["changed"]))
+
+
+def _changed(change: Mapping[str, object], column: str) -> str:
+    """Return what a column says of a changed answer."""
+    text = str(change[column])
+    return answer_words(read_answer(text)) if column in ("from", "to") else text
 
 
 def _said(coup: Judged) -> tuple[str, ...]:
     """Return who said what of a coup of which people disagreed, and what counts."""
     told = [
-        f"{k.by}: {answer_text(k.answer)}"
+        f"{k.by}: {answer_words(k.answer)}"
         + " (does not count)" * (coup.answer not in (None, k.answer))
         for k in coup.answers
     ]
-    counts = "nothing" if coup.answer is None else answer_text(coup.answer)
+    counts = "nothing" if coup.answer is None else answer_words(coup.answer)
     padded = (told + ["–"] * MOST_PEOPLE)[: max(MOST_PEOPLE, len(told))]
     return coup.read.key, *padded, f"{counts} ({coup.settled})"
 
@@ -166,9 +173,9 @@ def _difference(coup: Judged, files: list[str]) -> Iterator[str]:
         f"{_hand(result.punto.cards)} / {_hand(result.banco.cards)}: "
         f"{result.winner or f'held ({result.why})'}"
     )  # fmt: skip
-    rows = [("the reader", said, ", ".join(sorted(read.codes)) or "–")]
+    rows = [("the reader", said, ", ".join(sorted(map(_fault, read.codes))) or "–")]
     rows += [
-        (f"{k.by} ({k.role})", answer_text(k.answer), f"record {k.record}") for k in coup.answers
+        (f"{k.by} ({k.role})", answer_words(k.answer), f"record {k.record}") for k in coup.answers
     ]
     yield _table(("by", "dealt", "alleged, or where it stands"), rows)
     outcome = [
@@ -187,6 +194,10 @@ def _difference(coup: Judged, files: list[str]) -> Iterator[str]:
     if not files:
         yield "<p>No picture of it is kept any more.</p>\n"
     yield "</section>\n"
+
+
+def _fault(code: str) -> str:
+    return KINDS[code].title if code in KINDS else INCIDENTS.get(code, code)
 
 
 def _hand(cards: tuple[object, ...]) -> str:

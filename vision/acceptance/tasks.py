@@ -99,7 +99,7 @@ class Keying:
                 "done": len(mine),
                 "all": len(asked),
                 "open": sum(self._is_due(coup, answers) for coup in asked),
-                "incidents": INCIDENTS,
+                "incidents": list(INCIDENTS),
                 "ahead": next((c.key for c in due if c is not read), ""),
             }
             if read is None:

@@ -4,12 +4,14 @@ import { cardFace } from "/cards.js";
 import { framesOf, player } from "/clip.js";
 import { $, make, setText } from "/live.js";
 import { ask, logOut, whoAmI } from "/session.js";
+import { inSigns, word } from "/words.js";
 
 const RANKS = "A23456789TJQK";
 const SUITS = "cdhs";
 const MOST = 4; // cards of a hand, with one too many
 const AGAIN_MS = 5000; // between questions for more, while others answer
 const SHOWN = ["punto", "banco", ""]; // the pictures of a coup: each hand, the whole layout
+const COMMAND = "shoe-reader accept report";
 
 let task = null;
 let me = null;
@@ -26,6 +28,14 @@ function text() {
   const codes = [...said.incidents].sort().join(" ");
   const hands = said.none ? "/" : `${said.punto.join(" ")} / ${said.banco.join(" ")}`;
   return [...said.before, codes ? `${hands} ! ${codes}` : hands].join(" ; ");
+}
+
+const incidentName = (code) => word(`incident.${code}`);
+
+// A coup dealt before this one, as people read it: suits as signs, incidents by their names.
+function coupWords(coup) {
+  const [hands, codes] = coup.split("!").map((part) => part.trim());
+  return [inSigns(hands), ...(codes ? codes.split(" ").map(incidentName) : [])].join(" · ");
 }
 
 // What an own answer was, to be changed.
@@ -45,21 +55,21 @@ function draw() {
     if (now && said[side].length < MOST) cards.push(make("span", "open", said.rank || "_"));
     $(`${side}-typed`).replaceChildren(...cards);
   }
-  const before = said.before.map((coup) => make("li", "", `before it: ${coup}`));
-  const none = said.none ? [make("li", "", task.end ? "nothing more was dealt" : "nothing was dealt here")] : [];
-  $("tags").replaceChildren(...before, ...none, ...[...said.incidents].map((code) => make("li", "", task.incidents[code])));
+  const before = said.before.map((coup) => make("li", "", word("accept.before", { coup: coupWords(coup) })));
+  const none = said.none ? [make("li", "", word(task.end ? "accept.no_more" : "accept.none_here"))] : [];
+  $("tags").replaceChildren(...before, ...none, ...[...said.incidents].map((code) => make("li", "", incidentName(code))));
   $("list").hidden = !listed;
   $("keys").hidden = $("whole").hidden = listed;
   $("told").classList.toggle("wide", listed);
-  $("incidents").replaceChildren(...Object.entries(task.incidents).map(([code, words], i) => {
+  $("incidents").replaceChildren(...task.incidents.map((code, i) => {
     const line = make("li", said.incidents.has(code) ? "on" : "");
-    line.append(make("kbd", "", String.fromCharCode(65 + i)), ` ${words}`);
+    line.append(make("kbd", "", String.fromCharCode(65 + i)), ` ${incidentName(code)}`);
     return line;
   }));
 }
 
 function show() {
-  if (!task.pictures) setText("said", "No picture is kept of this coup; type ? for each card that you cannot see.");
+  if (!task.pictures) setText("said", word("accept.no_pictures"));
   for (const hand of SHOWN) {
     const image = $(hand || "table");
     image.hidden = !task.pictures;
@@ -77,9 +87,9 @@ async function load(again = "") {
   $("clip").replaceChildren();
   $("coup").hidden = !task.coup;
   $("none").hidden = Boolean(task.coup);
-  setText("place", task.coup ? `${task.done + 1} · coup ${task.coup} · ${task.open} of ${task.all} still open` : `${task.all} coups`);
+  setText("place", task.coup ? word("accept.place", { ...task, n: task.done + 1 }) : word("accept.coups", { n: task.all }));
   if (!task.coup) return rest();
-  setText("said", task.yours ? "Your answer; what you type now replaces it, and both stay in the log." : task.end ? "After the last coup: was anything more dealt? V shows the film, N says nothing was." : "");
+  setText("said", task.yours ? word("accept.yours") : task.end ? word("accept.at_end") : "");
   show();
   draw();
   if (task.ahead) for (const hand of SHOWN) new Image().src = source(task.ahead, 0, hand);
@@ -87,35 +97,35 @@ async function load(again = "") {
 
 // Nothing is due: say so, and ask again, for a third answer may be needed later.
 function rest() {
-  setText("none-words", task.open ? "Nothing more for you at the moment." : "Every coup has its answers.");
-  setText("none-more", task.open ? `${task.open} coups wait for another person.` : "shoe-reader accept report makes the report.");
+  setText("none-words", word(task.open ? "accept.rest" : "accept.complete"));
+  setText("none-more", task.open ? word("accept.others", { n: task.open }) : word("accept.report", { command: COMMAND }));
   $("allow").hidden = me.role !== "inspector" || Boolean(task.open);
   setTimeout(() => { if (!$("none").hidden) load(); }, AGAIN_MS);
 }
 
 async function send() {
-  if (!said.none && (!said.punto.length || !said.banco.length)) return setText("said", "Type both hands, or N where nothing was dealt.");
-  if (said.rank) return setText("said", "A suit is missing: C D H S.");
+  if (!said.none && (!said.punto.length || !said.banco.length)) return setText("said", word("accept.both"));
+  if (said.rank) return setText("said", word("accept.suit_missing"));
   const { body, why } = await ask("/api/accept", { coup: task.coup, answer: text() });
-  if (!body) return setText("said", `Not kept: ${why}`);
+  if (!body) return setText("said", word("accept.not_kept", { why }));
   await load();
 }
 
 async function clip() {
   const coup = task.coup;
-  setText("said", "Loading the clip");
+  setText("said", word("desk.loading"));
   const answer = await fetch(`${path(coup)}/clip`);
   const frames = answer.ok ? framesOf(await answer.arrayBuffer()) : [];
   if (coup !== task.coup) return;
-  setText("said", frames.length ? "" : "There is no clip of this coup.");
+  setText("said", frames.length ? "" : word("accept.no_clip"));
   if (!frames.length) return;
   $("table").hidden = true;
-  $("clip").replaceChildren(player(frames, "From the end of the last coup"));
+  $("clip").replaceChildren(player(frames, word("accept.clip")));
   $("clip").querySelector("button").click();
 }
 
 function add(card) {
-  if (said[said.side].length >= MOST) return setText("said", "A hand has four cards at most.");
+  if (said[said.side].length >= MOST) return setText("said", word("accept.most"));
   said[said.side].push(card);
   said.none = false;
   said.rank = "";
@@ -135,10 +145,10 @@ function erase() {
 }
 
 function extra() {
-  if (!said.punto.length || !said.banco.length) return setText("said", "Type the cards of the coup that was dealt before this one, then +.");
+  if (!said.punto.length || !said.banco.length) return setText("said", word("accept.extra_first"));
   const before = text();
   said = { ...nothing(), before: before.split(" ; ") };
-  setText("said", "Now the coup that the picture shows.");
+  setText("said", word("accept.now_this"));
 }
 
 const KEYS = {
@@ -155,7 +165,7 @@ const KEYS = {
 };
 
 function mark(key) {
-  const code = Object.keys(task.incidents)[key.toUpperCase().charCodeAt(0) - 65];
+  const code = task.incidents[key.toUpperCase().charCodeAt(0) - 65];
   if (["Enter", "Escape", " "].includes(key)) listed = false;
   else if (key.length === 1 && code) said.incidents[said.incidents.has(code) ? "delete" : "add"](code);
 }
@@ -182,15 +192,16 @@ async function allow() {
   const button = $("allow");
   if (!button.dataset.asked) {
     button.dataset.asked = "yes";
-    button.textContent = "Pictures of the layout leave the house: press again to let them";
+    button.textContent = word("accept.sure");
     return;
   }
   const { body, why } = await ask("/api/accept/allow", {});
-  setText("allowed", body ? "It is in the log, with your name." : why);
+  setText("allowed", body ? word("accept.allowed") : why);
 }
 
 me = await whoAmI();
-setText("who", `${me.name}, ${me.role}`);
+setText("who", `${me.name}, ${word(`role.${me.role}`)}`);
+for (const side of ["punto", "banco"]) $(side).alt = word("accept.cards_of", { side: word(`side.${side}`) });
 $("leave").addEventListener("click", logOut);
 $("allow").addEventListener("click", allow);
 addEventListener("keydown", press);

@@ -185,7 +185,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "a kept picture cannot be read any more",
         "test the disk; the log still has its hash",
     ),
-    "is not what the log says it was": (
+    "does not match its hash in the log": (
         "a kept picture or clip was changed",
         "keep it as it is, and find out who had access to the folder",
     ),
@@ -217,7 +217,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the machine lost power while an anchor was written, or the file was changed",
         "run shoe-reader audit: the log has the anchors too",
     ),
-    "is not what the log says   log": (
+    "differs from the log   log": (
         "the messages file and the log differ from this line on",
         "run shoe-reader audit on the log; if it holds, the messages file was changed",
     ),
@@ -345,7 +345,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the receipt of an export was changed",
         "ask for the export again; keep this one as evidence",
     ),
-    "is not what the receipt says it was": (
+    "does not match the receipt": (
         "a file of the export was changed",
         "ask for the export again; keep this one as evidence",
     ),

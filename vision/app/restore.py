@@ -108,7 +108,7 @@ def believed(path: Path, signer: LogSigner | None) -> tuple[TableSession, int]:
         session = _folded_from(path, header, signed, last=signed.number).session
     except BrokenChainError as error:
         raise OutsideError(words) from error
-    log.warning("%s; what follows record %d is not taken over", words, signed.number)
+    log.warning("%s; records after %d are not used", words, signed.number)
     return session, signed.number
 
 

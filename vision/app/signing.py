@@ -97,8 +97,8 @@ def refuse_unsigned(log: Path, signer: LogSigner | None, register: Register) -> 
     """Refuse to go on unsigned with a log that is signed; ConfigurationError."""
     if signer is None and register.key:
         raise ConfigurationError(
-            f"[log] signing_key: {log} is signed by key {register.key}, and what comes after would "
-            "not be; name the key, or continue in a new log with shoe-reader log begin"
+            f"[log] signing_key: {log} is signed by key {register.key}, but no key is given; "
+            "name the file of the key, or continue in a new log with shoe-reader log begin"
         )
 
 

@@ -373,7 +373,7 @@ def _compare_files(root: Traversable, names: list[str], receipt: dict[str, objec
         if PurePosixPath(name).name == RECORDS:
             continue  # the chain says at which record it was changed
         if hashlib.sha256(_read(root.joinpath(name))).hexdigest() != digest:
-            raise OutsideError(f"{name} is not what the receipt says it was")
+            raise OutsideError(f"{name} does not match the receipt")
 
 
 def _compare_facts(found: Found, evidence: str, receipt: dict[str, object], trust: Trust) -> None:

@@ -358,7 +358,7 @@ def evidence_words(
         if digest is None:
             gone.append(name)
         elif digest != piece.sha256:
-            raise OutsideError(f"evidence {name} is not what the log says it was")
+            raise OutsideError(f"evidence {name} does not match its hash in the log")
         else:
             there += 1
     words = f"evidence: {there} pieces are what they were, {len(gone)} are not kept here any more"

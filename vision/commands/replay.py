@@ -92,7 +92,7 @@ def _agrees_with_file(log: Path, path: Path) -> str:
     for number, (ours, theirs) in enumerate(zip_longest(now, then), start=1):
         if ours != theirs:
             raise OutsideError(
-                f"{path}: line {number} is not what the log says\n  log:  {ours}\n  file: {theirs}"
+                f"{path}: line {number} differs from the log\n  log:  {ours}\n  file: {theirs}"
             )
     return f"{path}: {len(now)} messages, the same byte for byte"
 

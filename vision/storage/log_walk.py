@@ -189,7 +189,7 @@ def compare(header: Mapping[str, Any], contents: Iterable[Mapping[str, Any]], ro
 
 def _forged(row: Message) -> OutsideError:
     return OutsideError(
-        f"message {row.seq} on {row.topic} is not what the log says was said: the table of "
+        f"message {row.seq} on {row.topic} does not match the log: the table of "
         "messages was changed; keep the file as evidence, and continue from it with shoe-reader "
         "log begin"
     )

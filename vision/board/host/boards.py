@@ -301,7 +301,7 @@ class _DeskServer:
         try:
             self._records.fact(Fact.SESSION_ENDED, detail=why, **who)
         except OutsideError as error:
-            log.error("that the session of %s ended is not recorded: %s", session.name, error)
+            log.error("the end of the session of %s is not recorded: %s", session.name, error)
 
     def _note_accounts(self) -> None:
         """Record whose password or second factor is another than when it was last looked at."""

@@ -68,7 +68,7 @@ class BoardProcess:
         if not isinstance(answer, Served):
             self._end()
             raise answer or OutsideError(
-                f"broker and boards did not start within {START_S:g} s; see what is above"
+                f"broker and boards did not start within {START_S:g} s; see the messages above"
             )
         self.served = answer
         return self

@@ -94,7 +94,7 @@ def _reachable(url: str) -> Iterator[None]:
         ) from error
     except FFmpegError as error:
         raise OutsideError(
-            f"{shown(url)}: cannot be read on ({error.strerror}); copy the film again, or check "
+            f"{shown(url)}: stops in the middle ({error.strerror}); copy the film again, or check "
             "the disk"
         ) from error
     except OSError as error:

@@ -291,6 +291,48 @@ def test_read_of_a_part_of_a_card_is_no_card_and_a_card_on_another_is_one(
     assert {str(card.card) for card in found if card.card} == named
 
 
+@pytest.mark.parametrize(
+    ("outlines", "named"), [(3, {"Tc", "9d"}), (2, {"Tc"})], ids=["three", "two"]
+)
+def test_read_of_a_covered_card_that_the_detector_doubts_needs_outlines_that_agree(
+    outlines: int, named: set[str]
+) -> None:
+    """Of a card in a fan the detector is seldom sure: three outlines that read the same are."""
+    corners = ((35, 25), (32, 38), (20, 40))[:outlines]
+    seen = Seen(
+        Detection(box(20, 20, 100, 140), Kind.FACE, 0.95),
+        *(Detection(box(x, y, 100, 140), Kind.FACE, 0.3) for x, y in corners),
+    )
+
+    def look_at(quad: np.ndarray) -> Look:
+        return look("Tc", 0.9999) if quad.min(axis=0).sum() < 50 else look("9d", 0.9998)
+
+    found = read(seen, look_at, {"Tc": (25, 24), "9d": (80, 80)})
+    assert {str(card.card) for card in found if card.card} == named
+
+
+def test_read_gives_a_card_on_several_whose_signs_it_does_not_hide() -> None:
+    """It keeps a sign without each of them, and none without all: it lies on them."""
+    places, scores = {35: "5d", 80: "Qd", 128: "4c"}, {35: 0.9, 80: 0.8, 128: 0.9}
+    seen = Seen(*(Detection(box(x, 100, 100, 140), Kind.FACE, scores[x]) for x in places))
+
+    def look_at(quad: np.ndarray) -> Look:
+        return look(places[round(float(quad[:, 0].min()))], 0.9999)
+
+    def classifier(image: np.ndarray, quads: list[np.ndarray]) -> tuple[Look, ...]:
+        # The queen has a sign at either end; each of the other cards has one outside of her.
+        signs = {"Qd": ((90, 110), (170, 230)), "5d": ((50, 110),), "4c": ((215, 230),)}
+        shown = [places[round(float(quad[:, 0].min()))] for quad in quads]
+        return tuple(
+            look("As", 0.02) if all(image[y, x].any() for x, y in signs[name]) else look_at(quad)
+            for quad, name in zip(quads, shown, strict=True)
+        )
+
+    eyes = CardModels(cast(Any, seen), cast(Any, classifier))
+    found = read_still(eyes, np.zeros((400, 400, 3), np.uint8), bound=0.02)
+    assert {str(card.card) for card in found} == {"5d", "Qd", "4c"}
+
+
 def test_read_gives_the_outline_of_the_detector_not_one_over_two_cards() -> None:
     """An outline laid over two cards reads as the lower one as surely: it hides no card."""
     lower, upper, both = box(50, 50, 100, 140), box(90, 90, 100, 140), box(45, 45, 150, 190)

@@ -377,6 +377,7 @@ def test_desk_shows_the_first_alert_with_what_follows_without_a_click(
         screen.says("actions", "Qué se puede hacer")
         page.wait_for_selector("#queue > li:only-child .follows:has-text('No resuelto a tiempo')")
         assert page.text_content("#open-count") == "1"
+        assert page.text_content("#tables .count") == "Alertas abiertas: 1"
         assert page.get_attribute("#sound", "data-played") == "1"
         page.focus("#sound")
         page.keyboard.press("Enter")

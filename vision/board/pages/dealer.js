@@ -8,7 +8,6 @@ import { alertWords, slotName, speak, spoken, wanted, word } from "/words.js";
 const SLOTS = ["PUNTO_1", "PUNTO_2", "PUNTO_3", "BANCO_1", "BANCO_2", "BANCO_3"];
 const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
-const OPEN = ["raised", "acknowledged", "lapsed"];
 
 let name = decodeURIComponent(location.pathname.match(/^\/dealer\/([^/]+)$/)?.[1] ?? "");
 let live = null;
@@ -60,8 +59,7 @@ function due({ live: running, result }) {
 }
 
 function mine(table) {
-  const open = [...table.alerts.values()].filter((alert) => OPEN.includes(alert.state));
-  return open.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || String(a.raised_at).localeCompare(String(b.raised_at)));
+  return table.openFaults.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || String(a.raised_at).localeCompare(String(b.raised_at)));
 }
 
 function renderAlert(table) {

@@ -6,11 +6,10 @@ import { alertFacts, tableFacts } from "/desk_detail.js";
 import { openHistory, openSearch } from "/desk_history.js";
 import { $, clockTime, Live, make, renderOnce, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
-import { alertWords, namesFault, slotName, speak, spoken, wanted, word, wordOf } from "/words.js";
+import { alertWords, slotName, speak, spoken, wanted, word, wordOf } from "/words.js";
 
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
 const DEADLINES = ["next-card", "settlement", "next-coup", "shoe-end", "none"];
-const OPEN = ["raised", "acknowledged", "lapsed"];
 
 let me = null;
 let chosen = { table: "", alert: "" };
@@ -62,25 +61,17 @@ const typing = () => [...$("actions").querySelectorAll("input")].some((input) =>
 
 // What is open, the gravest first; what follows from another fault stands under it.
 function queued() {
-  return ranked().filter(({ table, alert }) => OPEN.includes(alert.state) && !causeOf(table, alert));
+  return ranked().filter(({ table, alert }) => live.tables.get(table).openFaults.includes(alert));
 }
 
-// The fault that was not put right in time, while it is still open.
-function causeOf(name, alert) {
-  if (alert.code !== "DEADLINE_PASSED") return undefined;
-  const lapsed = [...live.tables.get(name).alerts.values()].filter((one) => one.state === "lapsed" && one.shoe === alert.shoe && one.coup === alert.coup && one.code !== alert.code);
-  return lapsed.find((one) => namesFault(alert.text, one.code)) ?? lapsed[0];
-}
-
-const followers = (name, alert) => openAlerts(live.tables.get(name)).filter((one) => causeOf(name, one)?.id === alert.id);
-
-function openAlerts(table) {
-  return [...table.alerts.values()].filter((alert) => OPEN.includes(alert.state));
+function followers(name, alert) {
+  const table = live.tables.get(name);
+  return table.open.filter((one) => table.causeOf(one)?.id === alert.id);
 }
 
 function renderTables() {
   const rows = [...live.tables].map(([name, table]) => ({
-    name, title: titleOf(table, name), trouble: live.trouble(name), open: openAlerts(table).length,
+    name, title: titleOf(table, name), trouble: live.trouble(name), open: table.openFaults.length,
     shoe: table.shoe?.shoe ?? "–", coup: table.live?.coup ?? table.result?.coup ?? "–",
     state: coupState(table), health: healthWords(table.topics.health), chosen: chosen.table === name && !chosen.alert,
   }));
@@ -173,7 +164,7 @@ function followerOf(name, alert) {
 
 // In English the reader has said what was not put right; in another language it is named here.
 function followerWords(name, alert) {
-  const cause = causeOf(name, alert);
+  const cause = live.tables.get(name).causeOf(alert);
   return spoken() === "en" || !cause ? alertWords(alert) : word("desk.cause", { what: alertWords(alert), of: alertWords(cause) });
 }
 

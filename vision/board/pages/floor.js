@@ -4,7 +4,6 @@ import { $, Live, make, setText, titleOf } from "/live.js";
 import { logOut, watchSession, whoAmI } from "/session.js";
 import { alertWords, faultName, speak, spoken, wanted, word, wordOf } from "/words.js";
 
-const OPEN = ["raised", "acknowledged", "lapsed"];
 const SEVERITIES = ["critical", "warning", "advisory", "info"];
 // From worst to best; what a table is ranked by first.
 const GRADES = ["critical", "warning", "away", "held", "advisory", "info", "good"];
@@ -23,7 +22,7 @@ function age(iso) {
 
 // What a table is in, and what is said of it.
 function stateOf(name, table) {
-  const open = [...table.alerts.values()].filter((alert) => OPEN.includes(alert.state));
+  const open = table.openFaults;
   const rank = (alert) => GRADES.indexOf(alert.severity);
   open.sort((a, b) => rank(a) - rank(b) || String(a.raised_at).localeCompare(String(b.raised_at)));
   const trouble = live.trouble(name);

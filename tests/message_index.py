@@ -153,7 +153,7 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the disk is full, read-only or faulty, or the file was damaged",
         "free space or repair the disk; if it is damaged, keep a copy and run shoe-reader audit",
     ),
-    "the deck is not armed at an error of": (
+    "the deck is refused at an error of": (
         "faces of this deck look too much alike under this light",
         "improve the lamp, the focus or the deck, and enrol again",
     ),

@@ -186,7 +186,7 @@ def enrol_on_table(deck: Deck, back: str, models: ModelSet, out: Path) -> Enroll
         f"asked: {' '.join(asked) or 'nothing'}; {(time.monotonic() - begun) / 60:.1f} min, of "
         f"which {(time.process_time() - used) / 60:.1f} min of one core"
     )
-    print(f"  not armed: {enrolled.why}" if enrolled.why else f"  armed at {BOUND:g}")
+    print(f"  refused: {enrolled.why}" if enrolled.why else f"  accepted at {BOUND:g}")
     for line in report(enrolled.measured):
         print(f"  {line}")
     return enrolled

@@ -60,10 +60,10 @@ def run(args: argparse.Namespace) -> int:
     print(f"deck: {out} (sha256 {enrolled.sha256[:16]}); closest pairs: {pairs_path(out)}")
     if enrolled.why:
         raise OutsideError(
-            f"the deck is not armed at an error of {config.reader.error_bound:g}: {enrolled.why}. "
+            f"the deck is refused at an error of {config.reader.error_bound:g}: {enrolled.why}. "
             "Improve the lamp, the focus or the deck and enrol again"
         )
-    print(f"armed at an error of {config.reader.error_bound:g}")
+    print(f"the deck is accepted at an error of {config.reader.error_bound:g}")
     print(f'to read with it, set in {args.table}: [deck] path = "{out}"')
     return 0
 

@@ -59,7 +59,7 @@ def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
         )
     if not found.facts.get("armed"):
         raise ConfigurationError(
-            f"{path}: the deck is not armed: {found.facts.get('why', 'no reason is given')}; "
+            f"{path}: the deck is refused: {found.facts.get('why', 'no reason is given')}; "
             "correct that and enrol again, or leave [deck] path empty to read without it"
         )
     return _deck(path, found), found.sha256

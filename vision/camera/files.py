@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import av
 import av.logging
@@ -76,10 +75,6 @@ LOOK_S = 0.2
 JOIN_S = 2.0
 # Frames that other containers than MP4 may be shorter than they say: their lengths are rounded.
 LENGTH_ERROR = 2
-# Bytes of a packet of MPEG-TS, of which a whole file has a whole number.
-TS_PACKET, TS_SYNC = 188, 0x47
-# How Matroska begins, and its elements that hold others (RFC 9559).
-EBML, SEGMENT, CLUSTER = b"\x1a\x45\xdf\xa3", 0x18538067, 0x1F43B675
 
 
 def open_video(path: Path) -> InputContainer:
@@ -282,70 +277,11 @@ def pictures(names: list[Path]) -> Iterator[Decoded]:
 
 
 def cut_off(path: Path, promise: Promise, decoded: int) -> bool:
-    """Whether a video lacks its end: a part longer than the file, or frames that never came.
+    """Whether a video lacks its end: frames that never came.
 
-    Only MP4 and its kin count their frames exactly.
+    Only MP4 and its kin count their frames exactly; of other containers the last two may be
+    missing unnoticed.
     """
     if path.suffix.lower() in ISO_VIDEOS:
-        return decoded < promise.frames or part_beyond_end(path)
-    return promise.lacks_s > LENGTH_ERROR / promise.fps or part_beyond_end(path)
-
-
-def part_beyond_end(path: Path) -> bool:
-    """Whether a part of the container (by its own beginning, MP4, AVI, Matroska, TS) is cut."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(TS_PACKET + 1)
-        if path.suffix.lower() in ISO_VIDEOS:
-            return _walk(file, 0, size, _box)
-        if head.startswith(b"RIFF"):
-            return int.from_bytes(head[4:8], "little") + 8 > size
-        if head.startswith(EBML):
-            return _walk(file, 0, size, _element)
-        is_ts = head[:1] == head[TS_PACKET:] == bytes([TS_SYNC])
-        return is_ts and size % TS_PACKET != 0
-
-
-def _walk(file: IO[bytes], at: int, size: int, part: Callable[[IO[bytes]], int | None]) -> bool:
-    """Walk the parts of a container, from one to the next; `None`: what follows has no length."""
-    while at < size:
-        file.seek(at)
-        length = part(file)
-        if length is None:
-            return False
-        if length <= 0:
-            return True
-        at += length
-    return at > size
-
-
-def _box(file: IO[bytes]) -> int | None:
-    """Return how long the box (length, type) of an ISO media file is; `None`: to the end."""
-    length = int.from_bytes(file.read(4))
-    if length == 1:  # a 64-bit length follows the type
-        file.seek(4, os.SEEK_CUR)
-        length = int.from_bytes(file.read(8))
-    return None if length == 0 else length if length >= 8 else -1
-
-
-def _element(file: IO[bytes]) -> int | None:
-    """Return how long an element of Matroska is; of one that holds others its beginning only."""
-    name, name_bytes = _number(file, marked=True)
-    length, length_bytes = _number(file, marked=False)
-    if not name_bytes or not length_bytes:
-        return -1
-    unknown = length == (1 << 7 * length_bytes) - 1
-    if name == SEGMENT or (unknown and name == CLUSTER):
-        return name_bytes + length_bytes
-    return None if unknown else name_bytes + length_bytes + length
-
-
-def _number(file: IO[bytes], *, marked: bool) -> tuple[int, int]:
-    """Return a number of Matroska's variable length (RFC 8794, 4), and its bytes; 0: cut."""
-    first = file.read(1)
-    count = 9 - first[0].bit_length() if first and first[0] else 0
-    rest = file.read(max(0, count - 1))
-    if not count or len(rest) < count - 1:
-        return 0, 0
-    value = int.from_bytes(first + rest)
-    return (value if marked else value & ((1 << 7 * count) - 1)), count
+        return decoded < promise.frames
+    return promise.lacks_s > LENGTH_ERROR / promise.fps

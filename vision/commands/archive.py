@@ -60,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json-log", action="store_true", help="log to stderr as JSON, one object a line"
     )
-    parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     add_trust(parser)
 
 
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _serve(args: argparse.Namespace) -> int:
-    logging_setup.set_up(json_lines=args.json_log, service=True, syslog=args.syslog)
+    logging_setup.set_up(json_lines=args.json_log, service=True)
     if not args.files:
         raise ConfigurationError(
             "archive serve: no table file is named; give one, all tables of its site are archived"

@@ -29,13 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json-log", action="store_true", help="log to stderr as JSON, one object a line"
     )
-    parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; a broker that is away is waited for."""
-    logging_setup.set_up(json_lines=args.json_log, service=True, syslog=args.syslog)
+    logging_setup.set_up(json_lines=args.json_log, service=True)
     configs = [_loaded(path) for path in args.table]
     _check_broker(configs, args.table)
     port = args.http_port

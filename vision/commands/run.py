@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log to stderr as JSON, one object a line",
     )
-    parser.add_argument("--syslog", default="", metavar="A", help=logging_setup.SYSLOG_HELP)
     parser.add_argument(
         "--log",
         type=Path,
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until the source ends or the run is interrupted; the summary comes in any case."""
-    logging_setup.set_up(json_lines=args.json_log, syslog=args.syslog)
+    logging_setup.set_up(json_lines=args.json_log)
     config = load(args.table)
     refuse_template(args.table, template=config.view.template)
     if args.source is not None:

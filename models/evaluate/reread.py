@@ -83,7 +83,7 @@ def read(urls: list[str], out: Path, pool: Pool) -> tuple[list[Reread], Progress
     shutil.rmtree(out, ignore_errors=True)
     progress = Progress()
     found = Rereading(out, pool, progress).run(recordings(urls, None, None))
-    write_report(out, found, progress.cost())
+    write_report(out, found, progress.core_s)
     return found, progress
 
 
@@ -167,7 +167,7 @@ def main() -> None:
         ("two, one killed", 2, Killing), ("two workers", 2, Cluster), ("one worker", 1, Cluster)
     ):  # fmt: skip
         with ExitStack() as closing:
-            table.row(name, kind(own_workers(workers, closing), patience_s=60, say=print))
+            table.row(name, kind(own_workers(workers, closing)))
     said = [
         args.folder / "this-process" / each.recording.name / "messages.jsonl" for each in before
     ]

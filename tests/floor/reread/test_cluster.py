@@ -45,9 +45,8 @@ def test_here_does_each_and_gives_errors_as_values() -> None:
 @pytest.mark.slow
 def test_killed_worker_loses_nothing(tmp_path: Path) -> None:
     """What a killed worker had is done by another one, and an error stays that of its task."""
-    said: list[str] = []
     with ExitStack() as closing:
-        cluster = Cluster(own_workers(2, closing), patience_s=30, say=said.append)
+        cluster = Cluster(own_workers(2, closing))
         assert dict(cluster.run(double, {"a": 1, "c": 3})) == {"a": 2, "c": 6}
         assert isinstance(dict(cluster.run(double, {"b": 13}))["b"], OutsideError)
         tasks = {f"t{number}": (number, str(tmp_path)) for number in range(8)}
@@ -64,40 +63,24 @@ def test_killed_worker_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_scheduler_that_is_started_again_loses_nothing(tmp_path: Path) -> None:
-    """What came back is kept, and only what is left is handed in again."""
-    said: list[str] = []
+def test_scheduler_that_is_lost_ends_the_run_with_what_to_do(tmp_path: Path) -> None:
+    """What came back before is there, and the words say to give the command again."""
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with ExitStack() as closing:
         scheduler = _begin(closing, "scheduler", "--port", str(port), "--no-dashboard")
         _begin(closing, "worker", address, "--nthreads", "1", "--death-timeout", "60")
-        cluster = Cluster(scheduler_at(address, None), patience_s=60, say=said.append)
         tasks = {f"t{number}": (number, str(tmp_path)) for number in range(6)}
-        found = {}
-        for name, result in cluster.run(slowly, tasks):
-            if not found:
-                scheduler.kill()
-                scheduler.wait()
-                _begin(closing, "scheduler", "--port", str(port), "--no-dashboard")
-                _begin(closing, "worker", address, "--nthreads", "1", "--death-timeout", "60")
-            assert name not in found
-            found[name] = result
-    assert {name: result[0] for name, result in found.items()} == {
-        name: 2 * number for name, (number, _) in tasks.items()
-    }
-    assert len(said) == 1
-    assert "handed in again" in said[0]
-
-
-def test_scheduler_that_never_comes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the patience the words name the address and the cure."""
-    monkeypatch.setattr("vision.floor.reread.cluster.ANSWER_S", 0.5)
-    cluster = Cluster(
-        scheduler_at(f"tcp://127.0.0.1:{free_port()}", None), patience_s=0.1, say=print
-    )
-    with pytest.raises(OutsideError, match="dask scheduler"):
-        dict(cluster.run(double, {"a": 1}))
+        results = Cluster(scheduler_at(address, None)).run(slowly, tasks)
+        name, result = next(results)
+        assert name in tasks
+        assert not isinstance(result, Exception)
+        scheduler.kill()
+        scheduler.wait()
+        with pytest.raises(OutsideError, match="give the same command"):
+            list(results)
+        with pytest.raises(OutsideError, match="dask scheduler"):
+            dict(Cluster(scheduler_at(address, None)).run(double, {"a": 1}))
 
 
 def _begin(closing: ExitStack, what: str, *words: str) -> subprocess.Popen[bytes]:

@@ -9,8 +9,6 @@ import pytest
 
 from tests.table_log import overdraw, said, write_log
 from vision.errors import OutsideError
-from vision.floor.archive.database import open_archive
-from vision.floor.archive.writer import Received, Writer
 from vision.floor.reread.evening import (
     CoupThen,
     DifferenceKind,
@@ -18,7 +16,6 @@ from vision.floor.reread.evening import (
     differences,
     evening_of,
     load_evening,
-    said_in,
     unlike,
 )
 from vision.wire.messages import message_line
@@ -79,25 +76,6 @@ def test_evening_of_a_log_is_that_of_its_messages(tmp_path: Path) -> None:
     assert [(coup.coup, coup.winner) for coup in evening.coups] == [(1, "punto"), (2, "punto")]
     assert evening.coups[1].by == "Ann"
     assert evening == evening_of(text.splitlines())
-
-
-def test_evening_of_an_archive_is_that_of_the_messages_of_a_time(tmp_path: Path) -> None:
-    """The archive has the same coups and shoes; other tables and times are left out."""
-    messages = said(overdraw().events)
-    prefix = messages[0].topic.removesuffix("status")
-    archive = open_archive(str(tmp_path / "archive.sqlite"))
-    for table in ("7", "8"):
-        Writer(archive).take(
-            Received("lisboa", table, m.topic.removeprefix(prefix), m.payload, 0) for m in messages
-        )
-    whole = evening_of(message_line(message) for message in messages)
-    first, last = whole.coups[0].at, whole.coups[-1].at
-    found = evening_of(said_in(archive, ("lisboa", "7"), first, last + 60_000))
-    assert found.coups == whole.coups
-    assert {name for _, name in found.shoes} == {coup.shoe for coup in whole.coups}
-    assert found.shoes[0][0] <= first
-    assert whole.between(first + 1, last) == whole.coups[1:]
-    assert evening_of(said_in(archive, ("lisboa", "9"), first, last)).coups == ()
 
 
 def test_evening_that_is_none_is_refused(tmp_path: Path) -> None:

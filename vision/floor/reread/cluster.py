@@ -1,8 +1,8 @@
 """Have work done by whoever has a core: this process, workers of its own, or a cluster of Dask.
 
 A task is a function of its module and one value; it gives the same wherever it runs. What Dask
-loses with a worker it gives to another one; what it loses with the scheduler is handed in again
-here, for as long as the patience lasts. Nothing that came back is ever asked for again.
+loses with a worker it gives to another one; where it loses the scheduler the run ends, and the next
+one goes on with what is left.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # Seconds between two looks at what has come back. Longer shows progress late, shorter costs time.
 LOOK_S = 0.2
-# Seconds in which a scheduler must answer, and between two tries to reach one that went away.
-ANSWER_S, AGAIN_S = 10.0, 1.0
+# Seconds in which a scheduler must answer.
+ANSWER_S = 10.0
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -65,47 +65,37 @@ class Here:
 
 
 class Cluster:
-    """Does tasks with the workers of a Dask scheduler.
+    """Does tasks with the workers of a Dask scheduler."""
 
-    `say` is told in words when the scheduler goes away and when it is back; it is waited for
-    `patience_s` seconds.
-    """
-
-    def __init__(self, at: Scheduler, *, patience_s: float, say: Callable[[str], None]) -> None:
+    def __init__(self, at: Scheduler) -> None:
         self._address, self._security = at
-        self._patience_s = patience_s
-        self._say = say
 
     def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
         """Do the work of each task, as `Pool` has it; OutsideError without a scheduler."""
         left = dict(tasks)
-        while left:
-            with self._client() as client:
-                for name, result in _finished(client, work, left):
-                    del left[name]
-                    yield name, result
-            if left:
-                self._say(f"the scheduler is gone; {len(left)} tasks are handed in again")
+        if not left:
+            return
+        with self._client() as client:
+            for name, result in _finished(client, work, left):
+                del left[name]
+                yield name, result
+        if left:
+            raise OutsideError(
+                f"the scheduler at {self._address} is gone, {len(left)} tasks are left; start it "
+                "again, and give the same command: what was done is kept"
+            )
 
     def _client(self) -> Client:
-        """Return a connection; OutsideError after `patience_s` without one."""
-        until = time.monotonic() + self._patience_s
-        while True:
-            try:
-                return Client(
-                    self._address,
-                    security=self._security,
-                    timeout=ANSWER_S,
-                    set_as_default=False,
-                )
-            except OSError as error:
-                if time.monotonic() >= until:
-                    raise OutsideError(
-                        f"no scheduler answers at {self._address} ({error}); start one with "
-                        "`dask scheduler`, and workers with `dask worker`, and give the same "
-                        "command again: what was done is kept"
-                    ) from error
-                time.sleep(AGAIN_S)
+        try:
+            return Client(
+                self._address, security=self._security, timeout=ANSWER_S, set_as_default=False
+            )
+        except OSError as error:
+            raise OutsideError(
+                f"no scheduler answers at {self._address} ({error}); start one with "
+                "`dask scheduler`, and workers with `dask worker`, and give the same "
+                "command again: what was done is kept"
+            ) from error
 
 
 def own_workers(count: int, closing: ExitStack) -> Scheduler:

@@ -1,6 +1,6 @@
 """The coups of an evening as they stood at the end, and how a second reading of its film differs.
 
-They come from a log, an export of it, a messages file or the archive; a correction by a person is
+They come from a log, an export of it or a messages file; a correction by a person is
 part of the evening. Neither reading is taken for the truth: a person looks at each difference.
 """
 
@@ -13,14 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Engine, Select, and_, func, select
-
 from vision.errors import OutsideError
-from vision.floor.archive import tables
-from vision.floor.archive.database import explained
 from vision.record.chain import BrokenChainError
 from vision.storage.log_walk import walked
-from vision.wire.messages import PREFIX, iso, message_line, unix_ms
+from vision.wire.messages import message_line, unix_ms
 
 Payload = Mapping[str, Any]
 
@@ -122,53 +118,6 @@ def _lines(path: Path) -> Iterator[str]:
     else:
         for taken in walked(path):
             yield from map(message_line, taken.step.messages if taken.step else ())
-
-
-# Milliseconds before the time asked for in which its first shoe began: longer than any shoe lasts.
-# Shorter, and the shoe that was in use then has no name.
-SHOE_BEFORE_MS = 86_400_000
-
-
-def said_in(engine: Engine, where: tuple[str, str], since: int, until: int) -> Iterator[str]:
-    """Yield a line for each shoe and result of a table (site, table), results in their order.
-
-    The times are Unix ms. The archive knows of a shoe by its first card, so a shoe is said to begin
-    half-way between that and the last result of the one before. OutsideError.
-    """
-    site, table = where
-    prefix = PREFIX.format(site=site, table=table)
-    message = tables.message.c
-    results = select(message.payload).where(
-        message.site == site, message.table_name == table, message.topic == "coup/result",
-        message.at >= since, message.at <= until,
-    ).order_by(message.seq)  # fmt: skip
-    with explained(engine), engine.connect() as connection:
-        ended = None
-        for name, begun_at, last in connection.execute(_shoes(where, since, until)):
-            payload = {
-                "shoe": name,
-                "at": iso(begun_at if ended is None else (ended + begun_at) // 2),
-            }
-            ended = last or begun_at
-            yield json.dumps({"topic": f"{prefix}shoe", "payload": payload})
-        for (text,) in connection.execute(results):
-            yield json.dumps({"topic": f"{prefix}coup/result", "payload": json.loads(text)})
-
-
-def _shoes(where: tuple[str, str], since: int, until: int) -> Select[Any]:
-    """Return the question for shoes: name, first card or result, last result."""
-    shoe, coup = tables.shoe, tables.coup
-    same = [shoe.c[name] == coup.c[name] for name in ("site", "table_name", "numbering", "shoe")]
-    return (
-        select(shoe.c.shoe, shoe.c.begun_at, func.max(coup.c.dealt_at))
-        .select_from(shoe.outerjoin(coup, and_(*same)))
-        .where(
-            shoe.c.site == where[0], shoe.c.table_name == where[1],
-            shoe.c.begun_at >= since - SHOE_BEFORE_MS, shoe.c.begun_at <= until,
-        )
-        .group_by(shoe.c.shoe, shoe.c.begun_at)
-        .order_by(shoe.c.begun_at)
-    )  # fmt: skip
 
 
 # What it costs to leave a coup without a partner, against 1 for two that have not a card in common.

@@ -45,66 +45,37 @@ class Kept:
         return self._folder / f"{film.key}.json"
 
 
-BAR = 24  # characters of the bar
-# Seconds between two lines where nobody sits at a terminal: a log stays short.
-QUIET_EVERY_S = 30.0
-
-
 class Progress:
-    """Counts films and their costs; `price` is of an hour of a core, in any currency."""
+    """Says on stderr how far a run is, and what it cost."""
 
-    def __init__(self, *, price: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.core_s = 0.0
-        self.read = 0
-        self.kept = 0
-        self.total = 0
-        self._price = price
-        self._terminal = sys.stderr.isatty()
-        self._began_s = self._said_s = time.monotonic()
+        self._read = self._kept = self._total = 0
+        self._began_s = time.monotonic()
 
     def begin(self, total: int, kept: int) -> None:
         """Begin with so many films, of which so many are kept from before."""
-        self.total, self.kept = total, kept
+        self._total, self._kept = total, kept
         self._began_s = time.monotonic()
 
-    def add(self, core_s: float) -> None:
+    def add(self, name: str, core_s: float) -> None:
         """Count a film that was read."""
-        self.read += 1
+        self._read += 1
         self.core_s += core_s
-        self.show()
+        self.say(f"{name}: read; {self.line()}")
 
     def say(self, words: str) -> None:
         """Say something on a line of its own."""
-        sys.stderr.write(f"\r\x1b[K{words}\n" if self._terminal else f"{words}\n")
+        sys.stderr.write(f"{words}\n")
         sys.stderr.flush()
-
-    def show(self) -> None:
-        """Renew the line."""
-        now = time.monotonic()
-        done = self.read + self.kept == self.total
-        if self._terminal:
-            sys.stderr.write(f"\r\x1b[K{self.line()}" + ("\n" if done else ""))
-            sys.stderr.flush()
-        elif done or now - self._said_s >= QUIET_EVERY_S:
-            self._said_s = now
-            self.say(self.line())
 
     def line(self) -> str:
         """Return how far it is, what it cost so far, and about how long it takes yet."""
-        done = self.read + self.kept
-        filled = BAR * done // max(1, self.total)
-        left = ""
-        if self.read > 0 and done < self.total:
-            each = (time.monotonic() - self._began_s) / self.read
-            left = f", about {each * (self.total - done) / 60:.0f} min left"
-        bar = "#" * filled + "." * (BAR - filled)
-        return f"[{bar}] {done}/{self.total} films, {self.cost()}{left}"
-
-    def cost(self) -> str:
-        """Return what was spent so far."""
-        price = self._price * self.core_s / 3600
-        money = f" = {price:.2f}" if self._price else ""
-        return f"{self.core_s:.0f} core-seconds{money}"
+        done, left = self._read + self._kept, ""
+        if self._read and done < self._total:
+            each = (time.monotonic() - self._began_s) / self._read
+            left = f", about {each * (self._total - done) / 60:.0f} min left"
+        return f"{done} of {self._total} films, {self.core_s:.0f} core-seconds{left}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +153,7 @@ class Rereading:
                 self._progress.say(f"{name}: {result}")
             else:
                 self._kept.keep(wanted[name], result)
-                self._progress.add(result.core_s)
+                self._progress.add(name, result.core_s)
         return reads
 
     def _compared(self, recording: Recording, read: FilmRead | ShoeReaderError) -> Reread:

@@ -32,11 +32,6 @@ class Recording:
     evening: Evening | None
 
     @property
-    def is_dated(self) -> bool:
-        """Whether its name says when it began."""
-        return TIME.search(PurePosixPath(self.url).name) is not None
-
-    @property
     def start_ms(self) -> int:
         """When it began, Unix ms: by its name, else the beginning of the evening's run, else 0."""
         found = TIME.search(PurePosixPath(self.url).name)

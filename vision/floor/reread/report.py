@@ -47,12 +47,12 @@ def summary(found: Reread) -> str:
     return f"{name}: {', '.join(parts)}"
 
 
-def write_report(out: Path, found: Sequence[Reread], cost: str) -> None:
+def write_report(out: Path, found: Sequence[Reread], core_s: float) -> None:
     """Write `report.html` and `report.json` into a folder; WriteError when the disk refuses."""
-    content = {"cost": cost, "recordings": [_data(each) for each in found]}
+    content = {"core_s": round(core_s), "recordings": [_data(each) for each in found]}
     text = json.dumps(content, indent=1, ensure_ascii=False)
     write_whole(out / "report.json", text.encode())
-    write_whole(out / "report.html", "".join(_page(found, cost)).encode())
+    write_whole(out / "report.html", "".join(_page(found, core_s)).encode())
 
 
 def _data(found: Reread) -> dict[str, object]:
@@ -79,7 +79,7 @@ def _difference(each: Difference) -> dict[str, object]:
     return {"kind": each.kind.value, **coups}
 
 
-def _page(found: Sequence[Reread], cost: str) -> Iterator[str]:
+def _page(found: Sequence[Reread], core_s: float) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width">'
     yield f"<title>Second opinion</title><style>{STYLE}</style>\n<h1>Second opinion</h1>\n"
@@ -89,7 +89,7 @@ def _page(found: Sequence[Reread], cost: str) -> Iterator[str]:
     yield "<th>differ</th><th>damaged</th></tr></thead><tbody>\n"
     for each in found:
         yield _row(each)
-    yield f"</tbody></table>\n<p>Spent: {escape(cost)}.</p>\n"
+    yield f"</tbody></table>\n<p>Spent: {core_s:.0f} core-seconds.</p>\n"
     for each in found:
         yield from _sections(each)
     yield "</html>\n"

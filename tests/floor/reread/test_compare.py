@@ -16,7 +16,6 @@ from vision.floor.reread.evening import (
     differences,
     evening_of,
     load_evening,
-    unlike,
 )
 from vision.wire.messages import message_line
 
@@ -56,13 +55,6 @@ def test_missed_coup_spoils_none_after_it() -> None:
     assert [d.kind for d in differences(COUPS[1:], COUPS)] == [DifferenceKind.ONLY_NOW]
     pairs = align(COUPS[2:], COUPS[:-1])
     assert sum(one == other for one, other in pairs) == len(COUPS) - 3
-
-
-def test_unlike_is_the_share_of_other_cards() -> None:
-    """A third card that one has and the other has not is one place more."""
-    one = COUPS[0]
-    assert unlike(one, one) == 0
-    assert unlike(one, replace(one, banco=(*one.banco, "9d"))) == pytest.approx(1 / 5)
 
 
 def test_evening_of_a_log_is_that_of_its_messages(tmp_path: Path) -> None:

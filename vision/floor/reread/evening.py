@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 
@@ -120,12 +122,6 @@ def _lines(path: Path) -> Iterator[str]:
             yield from map(message_line, taken.step.messages if taken.step else ())
 
 
-# What it costs to leave a coup without a partner, against 1 for two that have not a card in common.
-# At half of that or less no two coups that differ would ever be partners; at more than 1, two
-# that have nothing in common would be.
-ALONE = 0.75
-
-
 class DifferenceKind(StrEnum):
     """How two readings of a coup differ; the worst comes first."""
 
@@ -172,49 +168,13 @@ def _kind(then: CoupThen | None, now: CoupThen | None) -> DifferenceKind | None:
 
 
 def align(then: Sequence[CoupThen], now: Sequence[CoupThen]) -> list[Pair]:
-    """Return the coups of both in pairs, `None` for the partner that one has not."""
-    rows, columns = len(then), len(now)
-    cost = [[0.0] * (columns + 1) for _ in range(rows + 1)]
-    for i in range(rows, -1, -1):
-        for j in range(columns, -1, -1):
-            cost[i][j] = min((each[0] for each in _steps(cost, then, now, i, j)), default=0.0)
-    pairs: list[Pair] = []
-    i = j = 0
-    while (i, j) != (rows, columns):
-        _, down, right = min(_steps(cost, then, now, i, j))
-        pairs.append((then[i] if down else None, now[j] if right else None))
-        i, j = i + down, j + right
-    return pairs
+    """Return the coups of both in pairs, `None` for the partner that one has not.
 
-
-def _steps(
-    cost: list[list[float]], then: Sequence[CoupThen], now: Sequence[CoupThen], i: int, j: int
-) -> list[tuple[float, int, int]]:
-    """Return what each way on from (i, j) costs to the end."""
-    steps = []
-    if i < len(then) and j < len(now):
-        steps.append((unlike(then[i], now[j]) + cost[i + 1][j + 1], 1, 1))
-    if i < len(then):
-        steps.append((ALONE + cost[i + 1][j], 1, 0))
-    if j < len(now):
-        steps.append((ALONE + cost[i][j + 1], 0, 1))
-    return steps
-
-
-def unlike(one: CoupThen, other: CoupThen) -> float:
-    """Return which share of the places of two coups holds another card, 0 to 1."""
-    places = [
-        (a, b)
-        for mine, its in zip(one.cards, other.cards, strict=True)
-        for a, b in _in_places(mine, its)
+    Coups of the same cards are partners; between them the others, in their order.
+    """
+    hands = SequenceMatcher(None, [c.cards for c in then], [c.cards for c in now], autojunk=False)
+    return [
+        pair
+        for _, old, old_end, new, new_end in hands.get_opcodes()
+        for pair in zip_longest(then[old:old_end], now[new:new_end])
     ]
-    return sum(a != b for a, b in places) / max(1, len(places))
-
-
-def _in_places(one: Sequence[str], other: Sequence[str]) -> list[tuple[str, str]]:
-    length = max(len(one), len(other))
-    return [(_card_at(one, place), _card_at(other, place)) for place in range(length)]
-
-
-def _card_at(hand: Sequence[str], place: int) -> str:
-    return hand[place] if place < len(hand) else ""

@@ -29,7 +29,7 @@ from datasets.render.paint import Image, lay, pyramid
 from vision.game.events import Slot
 from vision.inference.load import open_models
 from vision.setup.calibration.card_edges import true_corners
-from vision.setup.calibration.from_sheet import SIZE_MM, NotSeenError, find, ink
+from vision.setup.calibration.from_sheet import SIZE_MM, NotSeenError, board, find
 from vision.setup.calibration.solver import Thing, fit, fit_most, rigid
 from vision.sight.detection.detector import Detector
 from vision.sight.geometry.plane import Homography, Lens, TableView
@@ -89,12 +89,18 @@ def scene(table: str, tilt: float, k1: float) -> Scene:
     return Scene(stage, plane, maps)
 
 
+def _ink(px_per_mm: int) -> NDArray[np.bool_]:
+    """Return where the sheet is black, without its margin, at so many pixels a millimetre."""
+    black = np.asarray(board().generateImage(SIZE_MM)) < 128
+    return black.repeat(px_per_mm, axis=0).repeat(px_per_mm, axis=1)
+
+
 def paper() -> tuple[Image, ...]:
     """Return the printed sheet with its margin as a pyramid."""
     scale, margin = SHEET_PX_PER_MM, MARGIN_MM
     width, height = ((side + 2 * margin) * scale for side in SIZE_MM)
     image = np.full((height, width, 4), 255, np.uint8)
-    image[margin * scale : -margin * scale, margin * scale : -margin * scale, :3][ink(scale)] = 20
+    image[margin * scale : -margin * scale, margin * scale : -margin * scale, :3][_ink(scale)] = 20
     return pyramid(image, smallest=64)
 
 

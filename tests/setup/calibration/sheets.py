@@ -7,7 +7,8 @@ from functools import cache
 import cv2
 import numpy as np
 
-from vision.setup.calibration.from_sheet import SIZE_MM, ink
+from tests.setup.calibration.draw_sheet import ink
+from vision.setup.calibration.from_sheet import SIZE_MM
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Homography
 

@@ -7,10 +7,10 @@ import numpy as np
 import pypdfium2
 import pytest
 
+from tests.setup.calibration.draw_sheet import PAPERS_MM, pdf
 from tests.setup.calibration.sheets import lying, on_table
 from vision.setup.calibration.from_sheet import (
     LINE_MM,
-    PAPERS_MM,
     SIZE_MM,
     NotSeenError,
     find,
@@ -64,8 +64,10 @@ def test_print_that_shrank_is_put_right() -> None:
 def test_pdf_is_at_true_scale_on_either_paper(page: int) -> None:
     """Rasterised at 150 dpi, the corners lie where they should within a tenth of a millimetre."""
     dpi = 150
-    document = pypdfium2.PdfDocument(sheet_pdf())
+    document, drawn = (pypdfium2.PdfDocument(data) for data in (sheet_pdf(), pdf()))
     sheet = document[page]
+    shipped, now = (each[page].render(scale=1).to_numpy() for each in (document, drawn))
+    assert np.array_equal(shipped, now), "python -m tests.setup.calibration.draw_sheet"
     paper = np.array(list(PAPERS_MM.values())[page])
     assert np.allclose(np.array(sheet.get_size()) / 72 * 25.4, paper, atol=0.1)
     image = np.ascontiguousarray(sheet.render(scale=dpi / 72).to_numpy()[:, :, :3])

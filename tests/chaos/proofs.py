@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -38,7 +37,7 @@ from vision.game.events import CoupSeen, Event, Noticed
 from vision.sight.geometry.frame import Frame, Image
 from vision.storage.evidence import folder_of
 from vision.storage.log import MESSAGES, messages_from
-from vision.storage.sqlite import open_for_reading
+from vision.storage.sqlite import reading
 from vision.wire.messages import Message
 
 CODE = "EXPOSED_IN_SHOE"
@@ -129,7 +128,7 @@ class Disk:
             self.seq = message.seq
 
     def _messages(self) -> list[Message]:
-        with contextlib.closing(open_for_reading(self.log)) as db:
+        with reading(self.log) as db:
             return messages_from(db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (self.seq,)))
 
     def _weigh(self, topic: str, content: dict[str, Any]) -> None:

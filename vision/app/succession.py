@@ -33,7 +33,7 @@ from vision.storage.backup import put_in_place
 from vision.storage.log import RECENT, Entry, Store
 from vision.storage.log_reader import read_log
 from vision.storage.retention import trusted_time
-from vision.storage.sqlite import CLOSED, explained, lock, open_for_reading
+from vision.storage.sqlite import CLOSED, lock, reading
 from vision.wire.messages import PREFIX
 from vision.wire.session import advance, new_session
 
@@ -64,9 +64,8 @@ class EndedLog:
 
 def ended_log(path: Path, prefix: str) -> EndedLog:
     """Read how a log ended; `prefix` begins its topics. OutsideError."""
-    db = open_for_reading(path)
     try:
-        with explained("read", path):
+        with reading(path) as db:
             (first,) = db.execute("SELECT hash FROM log WHERE n = 0").fetchone()
             number, digest = db.execute(
                 "SELECT n, hash FROM log ORDER BY n DESC LIMIT 1"
@@ -74,8 +73,6 @@ def ended_log(path: Path, prefix: str) -> EndedLog:
             return EndedLog(first, number, digest, *_messages_of(db, prefix))
     except TypeError as error:
         raise OutsideError(f"the log {path} is empty: move it away to begin a new one") from error
-    finally:
-        db.close()
 
 
 def _messages_of(db: sqlite3.Connection, prefix: str) -> tuple[int, int, int, tuple[str, ...]]:

@@ -6,11 +6,12 @@ import os
 import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 from vision.errors import ConfigurationError
 from vision.files import DRAFT, WriteError, make_folder, replacing, write_whole
-from vision.storage.sqlite import CLOSED, explained, open_for_reading
+from vision.storage.sqlite import CLOSED, explained, reading
 
 
 def copy_log(log: Path, out: Path) -> None:
@@ -21,18 +22,15 @@ def copy_log(log: Path, out: Path) -> None:
     """
     if out.exists():
         raise ConfigurationError(f"{out} is there already and is not overwritten; give a new name")
-    source = open_for_reading(log)
-    try:
-        with replacing(out) as draft, explained("copy", log):
-            target = sqlite3.connect(draft.name, isolation_level=None)
-            try:
-                source.backup(target)
-                target.execute("PRAGMA journal_mode=DELETE")
-                target.execute(f"PRAGMA user_version={CLOSED}")
-            finally:
-                target.close()
-    finally:
-        source.close()
+    with (
+        reading(log) as source,
+        replacing(out) as draft,
+        explained("copy", log),
+        closing(sqlite3.connect(draft.name, isolation_level=None)) as target,
+    ):
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+        target.execute(f"PRAGMA user_version={CLOSED}")
 
 
 def put_in_place(new: Path, path: Path, kept: Path) -> None:

@@ -14,7 +14,7 @@ from vision.record.codec import event_from_json
 from vision.record.proofs import Anchored
 from vision.storage.log import MESSAGES, DamagedMessageError, messages_from
 from vision.storage.retention import listed
-from vision.storage.sqlite import explained, open_for_reading
+from vision.storage.sqlite import reading
 from vision.wire.messages import Message
 
 SQLITE_MAGIC = b"SQLite format 3\0"  # by which a log is told from an export
@@ -65,35 +65,24 @@ def read_messages(path: Path, after: int = 0) -> Iterator[Message]:
     """
     if not is_table(path):
         return
-    db = open_for_reading(path)
     try:
-        with explained("read", path):
+        with reading(path) as db:
             for row in db.execute(f"{MESSAGES} WHERE seq > ? ORDER BY seq", (after,)):
                 yield from messages_from([row])
     except DamagedMessageError as error:
         raise OutsideError(f"{path}: {error}") from error
-    finally:
-        db.close()
 
 
 def standing_messages(path: Path) -> dict[str, int]:
     """Return the number of the retained message that stands on each topic of a table's log."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            return dict(db.execute("SELECT topic, seq FROM standing").fetchall())
-    finally:
-        db.close()
+    with reading(path) as db:
+        return dict(db.execute("SELECT topic, seq FROM standing").fetchall())
 
 
 def unsent_messages(path: Path) -> list[int]:
     """Return the numbers of the messages of a table's log that no broker has acknowledged."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            return [seq for (seq,) in db.execute("SELECT seq FROM unsent ORDER BY seq")]
-    finally:
-        db.close()
+    with reading(path) as db:
+        return [seq for (seq,) in db.execute("SELECT seq FROM unsent ORDER BY seq")]
 
 
 def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
@@ -101,19 +90,15 @@ def checkpoints(path: Path, last: int = NEWEST) -> Iterator[CheckpointMark]:
 
     One after another, so that what is new is found as quickly in a long log as in a short one.
     """
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            for row in db.execute(
-                "SELECT s.n, s.seq, (SELECT hash FROM log WHERE n = s.n - 1), "
-                "coalesce(json_extract(l.body, '$.desk.table.shoe.name'), '') "
-                "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned AND s.n <= ? "
-                "ORDER BY s.n DESC",
-                (last,),
-            ):
-                yield CheckpointMark(*row)
-    finally:
-        db.close()
+    with reading(path) as db:
+        for row in db.execute(
+            "SELECT s.n, s.seq, (SELECT hash FROM log WHERE n = s.n - 1), "
+            "coalesce(json_extract(l.body, '$.desk.table.shoe.name'), '') "
+            "FROM segment s JOIN log l USING (n) WHERE NOT s.pruned AND s.n <= ? "
+            "ORDER BY s.n DESC",
+            (last,),
+        ):
+            yield CheckpointMark(*row)
 
 
 def signatures(path: Path) -> Iterator[tuple[str, Anchored]]:
@@ -121,39 +106,27 @@ def signatures(path: Path) -> Iterator[tuple[str, Anchored]]:
 
     What only looks like one is left out, and one that is not of the record before it.
     """
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            for number, body, digest in db.execute(SIGNATURES):
-                try:
-                    anchor = event_from_json(json.loads(body)["event"])
-                except (ValueError, KeyError, TypeError):
-                    continue
-                if isinstance(anchor, Anchored) and anchor.number == number - 1:
-                    yield digest, anchor
-    finally:
-        db.close()
+    with reading(path) as db:
+        for number, body, digest in db.execute(SIGNATURES):
+            try:
+                anchor = event_from_json(json.loads(body)["event"])
+            except (ValueError, KeyError, TypeError):
+                continue
+            if isinstance(anchor, Anchored) and anchor.number == number - 1:
+                yield digest, anchor
 
 
 def hash_of(path: Path, number: int) -> str:
     """Return the hash of a record of a table's log, "" where it is not there."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            row = db.execute("SELECT hash FROM log WHERE n = ?", (number,)).fetchone()
-            return "" if row is None else str(row[0])
-    finally:
-        db.close()
+    with reading(path) as db:
+        row = db.execute("SELECT hash FROM log WHERE n = ?", (number,)).fetchone()
+        return "" if row is None else str(row[0])
 
 
 def gaps(path: Path) -> list[tuple[int, int]]:
     """Return the first and last record of each gap that the newest pruning of a log lists."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            return [(int(str(gap[0])), int(str(gap[1]))) for gap in listed(db)]
-    finally:
-        db.close()
+    with reading(path) as db:
+        return [(int(str(gap[0])), int(str(gap[1]))) for gap in listed(db)]
 
 
 def is_table(path: Path) -> bool:
@@ -179,11 +152,7 @@ def _read_export(path: Path) -> Iterator[Record]:
 
 
 def _read_table(path: Path, first: int) -> Iterator[Record]:
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            query = "SELECT n, body, hash FROM log WHERE n >= ? ORDER BY n"
-            for row in db.execute(query, (first,)):
-                yield Record(*row)
-    finally:
-        db.close()
+    with reading(path) as db:
+        query = "SELECT n, body, hash FROM log WHERE n >= ? ORDER BY n"
+        for row in db.execute(query, (first,)):
+            yield Record(*row)

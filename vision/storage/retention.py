@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from vision.storage.sqlite import Database, explained, open_for_reading
+from vision.storage.sqlite import Database, reading
 
 DAY_MS = 86_400_000  # milliseconds of a day
 
@@ -209,15 +209,11 @@ class ElapsedTime:
 
 def trusted_time(path: Path) -> tuple[int, int] | None:
     """Return the confirmed time of a log and its allowance (ms), `None` where it has none yet."""
-    db = open_for_reading(path)
-    try:
-        with explained("read", path):
-            if not db.execute(HAS_TIME).fetchone()[0]:
-                return None
-            found: tuple[int, int] | None = db.execute(READ_TIME).fetchone()
-            return found
-    finally:
-        db.close()
+    with reading(path) as db:
+        if not db.execute(HAS_TIME).fetchone()[0]:
+            return None
+        found: tuple[int, int] | None = db.execute(READ_TIME).fetchone()
+        return found
 
 
 def set_trusted_time(db: Database, time_and_allowance: tuple[int, int]) -> None:

@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any
@@ -179,8 +179,9 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     return db
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open an existing log without changing it, also while a reader writes it.
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open an existing log for the block without changing it, also while a reader writes it.
 
     OutsideError when it cannot be read or is not one of ours.
     """
@@ -189,12 +190,11 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{options}"
     with explained("open", path):
         db = sqlite3.connect(uri, uri=True, isolation_level=None)
-        try:
+    with closing(db):
+        with explained("open", path):
             refuse_foreign(db, path)
-        except BaseException:
-            db.close()
-            raise
-    return db
+        with explained("read", path):
+            yield db
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path) -> None:

@@ -26,7 +26,6 @@ from typing import TypeVar
 
 import numpy as np
 import onnx
-from distributed import Client
 from onnx import numpy_helper
 
 from datasets.dealing.simulate import main as simulate
@@ -63,7 +62,7 @@ class Killing(Cluster):
         for name, result in super().run(work, tasks):
             if work is read_film and not self.killed:
                 self.killed = True
-                with Client(self._address, set_as_default=False) as client:
+                with self._client() as client:
                     os.kill(max(client.run(os.getpid).values()), signal.SIGKILL)
             yield name, result
 

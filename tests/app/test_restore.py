@@ -128,7 +128,7 @@ def test_check_names_the_first_line_that_differs(
     ):
         file.write_text("\n".join(changed) + "\n" * bool(changed), encoding="utf-8")
         assert replay(log, "--check", file) == 3
-        assert f"line {number} is not" in capsys.readouterr().err
+        assert f"line {number} differs" in capsys.readouterr().err
 
 
 def test_check_with_a_missing_file_is_explained(

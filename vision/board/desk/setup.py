@@ -49,8 +49,8 @@ JOBS = {
 }
 # Lines of a command's output that are kept; what an engineer scrolls through. The last ones count.
 KEPT_LINES = 200
-# Seconds that a command has to end in order before it is killed; it has nothing to save.
-END_S = 5.0
+# Seconds that a command has to end in order before it is killed: on a loaded machine more than 5.
+END_S = 20.0
 
 # Seconds after which an engineer who goes on looking at a picture is recorded as doing so again.
 LOOKED_FOR_S = 600.0

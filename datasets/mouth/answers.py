@@ -67,7 +67,8 @@ class Placed:
 class Mouth:
     """A mouth between draws: `depth` of a card along the exit, mm; what the next card shows.
 
-    The next card `waits` so many mm out of the lip. `is_coming`: it is on its way there.
+    In the picture of the mouth at rest the next card `waits` so many mm out of the lip.
+    `is_coming`: it is on its way there.
     """
 
     depth: float
@@ -78,16 +79,16 @@ class Mouth:
 
 def answer(cards: Sequence[Placed], mouth: Mouth, *, hand: bool) -> Answer:
     """Return what a watcher should say of cards that are not at rest in the shoe."""
-    leaving = [card for card in cards if card.is_leaving]
-    first = [card for card in leaving if not card.follows]
-    if first:
-        twice = any(card.follows for card in leaving)
-        return _of_leaving(first[0], mouth, hand=hand, twice=twice)
-    seen = [card for card in cards if not card.follows]
+    twice = any(card.follows for card in cards)
+    first = next((card for card in cards if card.is_leaving and not card.follows), None)
+    seen = [card for card in cards if not card.follows and not card.is_leaving]
     card = max(seen, key=lambda card: card.in_patch, default=None)
-    if card is not None and card.in_patch > IN_PATCH[1]:
-        twice = any(card.follows for card in cards)
-        return Answer(2, card.shift(mouth.depth), card.kind, int(hand), -int(twice))
+    is_out = card is not None and card.in_patch > IN_PATCH[1]
+    # A card that was drawn and is still before the shoe is out, though the next one waits there.
+    if first is not None and not (is_out and first.front - mouth.waits < SEEN_MM[1]):
+        return _of_leaving(first, mouth, hand=hand, twice=twice)
+    if card is not None and is_out:
+        return Answer(2, card.shift(mouth.depth), card.kind, int(hand), int(twice))
     unsure = mouth.is_coming or (card is not None and card.in_patch > IN_PATCH[0])
     return Answer(-1 if unsure else 0, np.nan, mouth.rest_kind, int(hand), 0)
 

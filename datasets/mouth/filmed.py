@@ -93,14 +93,16 @@ def _of_film(rng: Rng, show: Show) -> Iterator[tuple[Image, NDArray[np.float32]]
     quality = int(rng.choice([40, 60, 80, 100]))
     past: deque[tuple[float, Image]] = deque(maxlen=16)
     quiet: Image | None = None
+    waits = 0.0
     for number, act in enumerate(show.acts):
         for at in _times(act, look.fps):
             cards = on_table(show.acts, number)
             frame = patch(shot.frame(cards, act, at))
             now = jpeg(frame, quality) if quality < 100 else frame
-            found = answer_at(cards, act, at, look.style.layout)
-            if quiet is None or (found.phase == 0 and not found.hand and rng.random() < 0.2):
-                quiet = now
+            calm = answer_at(cards, act, at, look.style.layout)
+            if quiet is None or (calm.phase == 0 and not calm.hand and rng.random() < 0.2):
+                quiet, waits = now, _front(cards, at, look.style.layout)
+            found = answer_at(cards, act, at, look.style.layout, waits)
             before = next((p for t, p in reversed(past) if AGE_S <= at - t < 0.2), None)
             past.append((at, now))
             if before is not None and rng.random() < KEPT[found.phase]:
@@ -128,8 +130,14 @@ def _times(act: Act, fps: float) -> Iterator[float]:
             yield at
 
 
-def answer_at(cards: Sequence[Carried], act: Act, at: float, layout: Layout) -> Answer:
-    """Return what a watcher should say of an instant of an act."""
+def answer_at(
+    cards: Sequence[Carried], act: Act, at: float, layout: Layout, waits: float | None = None
+) -> Answer:
+    """Return what a watcher should say of an instant of an act.
+
+    In its picture of the mouth at rest the next card `waits` so many mm out of the lip: `None`, as
+    it does before it is drawn.
+    """
     seconds = {m.order for m in act.coup.mistakes if m.code == "TWO_CARDS_OUT"}
     moved = [
         card
@@ -139,7 +147,8 @@ def answer_at(cards: Sequence[Carried], act: Act, at: float, layout: Layout) -> 
     found = [_placed(card, at, layout, seconds) for card in moved]
     grips = [pose.centre for hand in act.hands if (pose := pose_at(hand.legs, at)) is not None]
     hand = any(np.hypot(*(grip - layout.mouth)) < HAND_MM for grip in grips)
-    waits = max((_waits(card, layout) for card in cards), default=0.0)
+    if waits is None:
+        waits = max((_waits(card, layout) for card in cards), default=0.0)
     mouth = Mouth(CARD_MM[0], int(Kind.BACK), waits)
     said = answer([card for card in found if card is not None], mouth, hand=hand)
     still = not any(is_moving(card.legs, at - LAIN_S[0], at) for card in cards)
@@ -150,6 +159,13 @@ def _in_shoe(card: Carried, at: float, layout: Layout) -> bool:
     """Whether a card has not come out of the shoe wholly."""
     pose = card.pose(at)
     return pose is not None and float(((pose.corners() - layout.mouth) @ layout.way).min()) < 0
+
+
+def _front(cards: Sequence[Carried], at: float, layout: Layout) -> float:
+    """Return how far out of the lip cards are that have not left the shoe wholly, mm."""
+    poses = [card.pose(at) for card in cards if _is_drawn(card) and at < card.out]
+    edges = [((p.corners() - layout.mouth) @ layout.way).max() for p in poses if p is not None]
+    return max(0.0, *map(float, edges)) if edges else 0.0
 
 
 def _is_drawn(card: Carried) -> bool:

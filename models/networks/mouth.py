@@ -52,16 +52,19 @@ class MouthNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return N x 10: logits of phases, shift in card depths, logits of kinds and flags."""
-        # A dim room and a bright one look the same.
-        x = x * (0.4 / (x[:, :3].mean((1, 2, 3), keepdim=True) + 0.08))
-        rest, before, now = x[:, :3], x[:, 3:6], x[:, 6:]
-        stacked = torch.cat([now - 0.5, (now - before) * 2, (now - rest) * 2], 1) * 2
-        features = self.features(stacked)
+        x = _evenly_lit(x)
+        rest, now = x[:, :3], x[:, 6:]
+        features = self.features(_differences(x))
         along = self.along(features)
         values: Tensor = self.head(torch.cat([along.mean(2), along.amax(2)], 1))
         shown = self.shown(self._looked_at(features, now, rest))
         first, last = SHOWN.start, SHOWN.stop
         return torch.cat([values[:, :first], values[:, first:last] + shown, values[:, last:]], 1)
+
+    @staticmethod
+    def differences(x: Tensor) -> Tensor:
+        """Return what the first stage sees of an input, N x 9 x 56 x 80."""
+        return _differences(_evenly_lit(x))
 
     def _looked_at(self, features: Tensor, now: Tensor, rest: Tensor) -> Tensor:
         """Return features, colours, their spread and the colours at rest where it looks, N x n."""
@@ -76,6 +79,16 @@ class MouthNet(nn.Module):
 def example() -> Tensor:
     """Return an input of zeros."""
     return torch.zeros(1, 9, HEIGHT, WIDTH)
+
+
+def _evenly_lit(x: Tensor) -> Tensor:
+    """Return patches of one lightness: a dim room and a bright one look the same."""
+    return x * (0.4 / (x[:, :3].mean((1, 2, 3), keepdim=True) + 0.08))
+
+
+def _differences(x: Tensor) -> Tensor:
+    rest, before, now = x[:, :3], x[:, 3:6], x[:, 6:]
+    return torch.cat([now - 0.5, (now - before) * 2, (now - rest) * 2], 1) * 2
 
 
 def _stage(inputs: int, outputs: int, stride: tuple[int, int], *, groups: int = 1) -> nn.Module:

@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
+from onnx import numpy_helper
 from torch import Tensor, nn
 
 from datasets.mouth.samples import mixed
@@ -78,11 +80,12 @@ def varied(x: Tensor, generator: torch.Generator) -> Tensor:
 class Training(Loop):
     """A run of the network."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    def __init__(self, arguments: argparse.Namespace, held_out: Bank) -> None:
         super().__init__(MouthNet(), bank_of("train", arguments.bank), arguments)
-        self.held_out = bank_of("held_out", arguments.held_out)
+        self.held_out = held_out
         if arguments.resume:
-            self.net.load_state_dict(torch.load(arguments.resume, weights_only=True))
+            pictures, _ = self.held_out.slice(0, self.held_out.capacity)
+            resume(self.net, Path(arguments.resume), stacked(pictures))
             self.average.module.load_state_dict(self.net.state_dict())
 
     def batch(self) -> tuple[Tensor, Tensor]:
@@ -109,6 +112,34 @@ class Training(Loop):
     def measured(self) -> str:
         """Return how good it is on held-out decks and shoes."""
         return measure(self.average.module, self.held_out)
+
+
+def resume(net: MouthNet, path: Path, samples: Tensor) -> None:
+    """Put the weights of a checkpoint, or of an exported network, into a new one.
+
+    Export folds each normalisation into the convolution before it. The one that is put back has the
+    mean and spread that its values have over `samples` (N x 9 x 56 x 80), so that the network is
+    the same in training.
+    """
+    if path.suffix != ".onnx":
+        net.load_state_dict(torch.load(path, weights_only=True))
+        return
+    graph = onnx.load(str(path)).graph
+    values = {v.name: torch.from_numpy(numpy_helper.to_array(v).copy()) for v in graph.initializer}
+    own = net.state_dict()
+    folded = [values[name] for name in values if name not in own]
+    net.load_state_dict({name: values.get(name, own[name]) for name in own})
+    x = net.differences(samples)
+    with torch.no_grad():
+        for stage, weight, bias in zip(net.features, folded[::2], folded[1::2], strict=True):
+            stage[0].weight.copy_(weight)
+            out = stage[0](x)
+            mean, spread = out.mean((0, 2, 3)), out.var((0, 2, 3), correction=0)
+            stage[1].running_mean.copy_(mean)
+            stage[1].running_var.copy_(spread)
+            stage[1].weight.copy_((spread + stage[1].eps).sqrt())
+            stage[1].bias.copy_(mean + bias)
+            x = (out + bias[:, None, None]).relu()
 
 
 def _entropy(logits: Tensor, truth: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -147,8 +178,9 @@ def main() -> None:
     arguments = command.parse_args()
     torch.set_num_threads(1)
     RUNS.mkdir(parents=True, exist_ok=True)
-    training = Training(arguments)
-    make("test", training.held_out, 0, 1)
+    held_out = bank_of("held_out", arguments.held_out)
+    make("test", held_out, 0, 1)
+    training = Training(arguments, held_out)
     checkpoint = train(training, RUNS / "mouth.pt", partial(make, "train", training.bank))
     print(export(checkpoint, checkpoint.with_suffix(".onnx")))
 

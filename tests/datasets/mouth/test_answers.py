@@ -62,3 +62,16 @@ def test_answer_two_that_leave_as_one_are_told_by_the_first() -> None:
     assert (found.together, found.kind) == (1, FACE)
     assert found.shift == pytest.approx(40 / 63)
     assert said(out(40.0)).together == 0
+
+
+def test_answer_drawn_card_is_out_though_the_next_one_waits_half_out() -> None:
+    """It is held or turned before the shoe; only once the next one is drawn is that one told."""
+    held = out(95.0)
+    assert said(held, out(25.0), waits=25.0).phase == 2
+    assert said(held, out(40.0), waits=25.0).phase == 1
+
+
+def test_answer_two_that_lie_out_are_still_two() -> None:
+    """Both are in sight beyond the lip."""
+    assert said(out(95.0), out(75.0, follows=True)).together == 1
+    assert said(out(95.0)).together == 0

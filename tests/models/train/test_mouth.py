@@ -27,8 +27,9 @@ def test_mouth_network_trained_a_little_exports_to_the_same_network(
         minutes=0.3, steps=40, bank=112, held_out=28, batch=32, rate=2e-3, makers=1, every=600.0,
         resume=None, seed=1,
     )  # fmt: skip
-    train_mouth.make("test", train_mouth.bank_of("held_out", 28), 0, 1)
-    training = train_mouth.Training(arguments)
+    held_out = train_mouth.bank_of("held_out", 28)
+    train_mouth.make("test", held_out, 0, 1)
+    training = train_mouth.Training(arguments, held_out)
     train_mouth.make("train", training.bank, 0, 1)
     first = training.step(0.1)
     checkpoint = training.run(tmp_path / "mouth.pt")
@@ -48,3 +49,19 @@ def test_mouth_network_trained_a_little_exports_to_the_same_network(
 def test_mouth_network_has_an_output_for_each_label() -> None:
     """Values and labels are as many."""
     assert MouthNet().eval()(example()).shape == (1, len(LABELS))
+
+
+def test_exported_mouth_network_is_resumed_as_it_was() -> None:
+    """A run that goes on from what ships begins with its values, in training too."""
+    path = Path("models/mouth.onnx")
+    samples = torch.rand(32, *example().shape[1:], generator=torch.Generator().manual_seed(5))
+    net = MouthNet()
+    train_mouth.resume(net, path, samples)
+    _, run = onnx_runner(path, threads=1)
+    expected = run(samples.numpy())
+    for module in net.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    for mode in (False, True):
+        found = net.train(mode)(samples).detach().numpy()
+        np.testing.assert_allclose(found, expected, atol=1e-4)

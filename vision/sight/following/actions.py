@@ -1,6 +1,6 @@
 """What a dealer does, and how soon: one table of actions.
 
-An action is as quick as one of six speeds, where procedure asks for it and where it does not; what
+An action is as quick as one of five speeds, where procedure asks for it and where it does not; what
 procedure does not ask for carries a code. Dealers wait, and waits have long tails, so that a due
 action that does not come says little. These numbers are priors, set by hand so that films of the
 simulator (`python -m models.evaluate.following`) are decoded; the figures of sight are fitted.
@@ -13,15 +13,16 @@ from typing import NamedTuple
 from vision.game.rules import Dealing
 
 # Speeds, a second. A movement that has begun; what procedure asks for next; what happens at times;
-# a departure from procedure; what sight missed altogether; what is believed if nothing else fits.
-MOVING, NEXT, AT_TIMES, DEPARTURE, MISSED, LAST = 15.0, 1.0, 0.03, 2e-3, 4e-5, 1e-7
+# a departure from procedure, or a card that was none; what sight missed altogether.
+MOVING, NEXT, AT_TIMES, DEPARTURE, MISSED = 15.0, 1.0, 0.03, 2e-3, 4e-5
 # The share (0 to 1) of its rate by which the not coming of what is awaited counts as evidence; the
 # same of a card on its way out: in some houses the next one waits half out of the shoe.
 AWAITED, HALF_OUT = 0.1, 0.02
 # The share (0 to 1) by which an action is less usual. First: a second card of a hand laid first,
 # cards taken that lie face down or that nobody could see lie, a coup begun with cards left on the
-# table or after one of fewer than four. Then: a card laid while the lip still shows it, a clearing
-# while the next card is half out of the shoe, a lifted card held over another slot of its hand.
+# table or after one of fewer than four. Then: a card drawn while another is in the hand or laid
+# while the lip still shows it, a clearing while the next card is half out of the shoe, a lifted card
+# held over another slot of its hand.
 UNUSUAL, LESS_USUAL = 0.01, 0.1
 # The share (0 to 1) of cards that are laid face up, by the way of dealing.
 LAID_FACE_UP = {Dealing.FACE_UP: 0.9, Dealing.FACE_DOWN: 0.03, Dealing.PUNTO_FIRST: 0.03}
@@ -51,11 +52,13 @@ ACTIONS: dict[str, Action] = {
     "out": Action(MOVING, MOVING, HALF_OUT),  # the edge is drawn wholly out
     "edge back": _awaited(NEXT),  # a hand lets the edge go
     "leave": _free(MOVING),  # the card leaves the mouth's picture; nobody waits there
+    "linger": _free(NEXT),  # it is held or turned before the shoe
+    "go on": _free(NEXT),
     "push back": _free(AT_TIMES, DEPARTURE),  # from the lip; from further away
     "cut": _free(AT_TIMES),  # the cut card comes
     "cut out": _awaited(MOVING),
     "two": _free(DEPARTURE),  # two cards are drawn as one
-    "unseen": _free(MISSED, LAST),  # a draw that the mouth did not see
+    "unseen": _free(MISSED),  # a draw that the mouth did not see
     # --- on the table
     "lay": _awaited(NEXT, DEPARTURE),  # from the hand to the slot; not due: with the other hand
     "lay in order": _free(AT_TIMES),  # another slot of the right hand
@@ -69,5 +72,5 @@ ACTIONS: dict[str, Action] = {
     "take": _awaited(NEXT, DEPARTURE),  # the first of a clearing; not due: under-draw, removal
     "take more": _awaited(NEXT),  # the others
     "lies still": _free(MISSED),  # what seemed to be taken lies there
-    "no card": _free(LAST),  # what seemed to be in the hand is none
+    "no card": _free(DEPARTURE / 2),  # what seemed to be in the hand is none
 }

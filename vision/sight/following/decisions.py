@@ -62,7 +62,7 @@ class Account:
     """A coup as it is believed.
 
     `cards` are as said; `p` is the probability of the likeliest `layout`. `odds` has for each
-    departure how many times likelier the worlds with it are than those with none, where each card
+    departure how many times likelier the worlds with it are than those without, where each card
     was seen to lie; `unseen` is how many times likelier than all others those are in which one was
     not. `blind`: a part of the coup was not seen; `seen`: each card of the likeliest state that was
     laid was seen to lie.
@@ -157,34 +157,33 @@ class Account:
         likeliest = []
         for card, seen, faces in zip(self.cards, believed, up, strict=True):
             where: dict[int, float] = {}
-            gone = 0.0
+            gone, there = 0.0, sum(seen.values())  # as sure as it is, where there is such a card
             for place, p in seen.items():
-                where[_lay_at(place)] = where.get(_lay_at(place), 0.0) + p
-                gone += p * is_gone(place)
+                where[_lay_at(place)] = where.get(_lay_at(place), 0.0) + p / there
+                gone += p / there * is_gone(place)
             place = max(where, key=lambda place: where[place], default=HAND)
             likeliest.append(place)
             if where.get(place, 0.0) > PLACED:
                 was_gone = is_gone(card.place) and _lay_at(card.place) == place
                 is_taken = gone > (1 - PLACED if was_gone else PLACED)
                 card.place = taken_from(place) if is_taken else place
-            if faces > PLACED or sum(seen.values()) - faces > PLACED:
-                card.face_up = faces > PLACED
+            if not 1 - PLACED <= faces / there <= PLACED:
+                card.face_up = faces / there > PLACED
         return likeliest
 
     def _weigh(self, states: Weighed) -> None:
         codes: dict[str, float] = {}
-        lawful = unseen = 0.0
+        unseen = 0.0
         for state, p in states.items():
             if not state.codes:
-                lawful += p
                 continue
             seen = were_seen(state.cards)
             unseen += 0.0 if seen or set(state.codes) <= {RETURNED} else p
             for code in state.codes if seen else {RETURNED} & set(state.codes):
                 codes[code] = codes.get(code, 0.0) + p
-        least = max(lawful, LEAST_LAWFUL)
-        self.odds = {code: p / least for code, p in codes.items()}
-        self.unseen = unseen / max(sum(states.values()) - unseen, LEAST_LAWFUL)
+        total = sum(states.values())
+        self.odds = {code: p / max(total - p, LEAST_LAWFUL) for code, p in codes.items()}
+        self.unseen = unseen / max(total - unseen, LEAST_LAWFUL)
 
 
 def were_seen(cards: Cards) -> bool:

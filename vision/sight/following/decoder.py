@@ -70,7 +70,7 @@ class Decoder:
     ) -> bool:
         """Take what a picture at a time (ms) shows; return whether the worlds moved.
 
-        `lip` (10) are log-likelihoods; `shown` is what the slots show, where they were looked at.
+        `lip` (11) are log-likelihoods; `shown` is what the slots show, where they were looked at.
         Pictures that follow quickly are taken together. `still`: nothing moved since the one
         before, so that one thing at most happened.
         """

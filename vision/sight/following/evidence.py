@@ -81,7 +81,7 @@ class LipEvidence:
         self._at: int | None = None
 
     def take(self, values: Sequence[float] | NDArray[np.floating], at: int) -> Values:
-        """Return the log-likelihood of each `Lip` (10) of a picture taken at a time, ms."""
+        """Return the log-likelihood of each `Lip` (11) of a picture taken at a time, ms."""
         logits = np.asarray(values, np.float64)
         elapsed = min(MOUTH_MS, at - self._at) if self._at is not None else MOUTH_MS
         self._at = at
@@ -104,6 +104,7 @@ class LipEvidence:
             max(partly, wholly) + cut + still,
             wholly + still + two,
             wholly + still + two,
+            np.log(1 / 3) + still,
         ])  # fmt: skip
         return found * (elapsed / MOUTH_MS)
 

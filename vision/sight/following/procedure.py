@@ -81,7 +81,7 @@ class Procedure:
             if state.burning:
                 found = list(_lip_moves_of_burn(cards, lip))
             else:
-                at_lip = lip in {Lip.WHOLLY, Lip.CLEAR}
+                at_lip = lip in {Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS}
                 drawn = lip in {Lip.EMERGING, Lip.PARTLY}
                 found = [
                     *self._at_lip(cards, lip, codes),
@@ -175,7 +175,13 @@ class Procedure:
         elif lip in {Lip.WHOLLY, Lip.CLEAR}:
             step = lip is Lip.WHOLLY
             yield _move("step" if step else "leave", cards, Lip.CLEAR if step else Lip.REST, codes)
+            if not step and hand:
+                yield _move("linger", cards, Lip.LINGERS, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
+        elif lip is Lip.LINGERS:
+            # The next card may have come half out meanwhile.
+            for seen in (Lip.REST, Lip.PARTLY):
+                yield _move("go on", cards, seen, codes)
         elif lip is Lip.TWO:
             yield _move("step", cards, Lip.TWO_CLEAR, codes)
         elif lip is Lip.TWO_CLEAR:
@@ -215,7 +221,9 @@ class Procedure:
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         """Yield the moves of a card that is drawn wholly out, alone or with another."""
-        out, edge = ACTIONS["out"], ACTIONS["edge"]
+        edge, out = ACTIONS["edge"], ACTIONS["out"]
+        if any(place == HAND for place, _, _ in cards):
+            out = out._replace(due=out.due * LESS_USUAL)  # a card is laid before the next is drawn
         cost = out.due * out.survival
         if _begins(cards):
             left, laid = swept(cards), sum(_counts(place) for place, _, _ in cards)
@@ -269,7 +277,9 @@ class Procedure:
             yield Move(aside, aside, put(cards, index, ASIDE, BACK + UNSEEN), codes)
         if hand:
             none = tuple(card for i, card in enumerate(cards) if i != hand[0])
-            yield _move("no card", none, None, codes)
+            over = any(self.due(none[:i]).get(COMPLETE) == 1 for i in range(FIRST_CARDS, len(none)))
+            after = codes if over else tuple(code for code in codes if code != OVER)
+            yield _move("no card", none, None, after)
 
     def _lay_rate(
         self, slot: int, due: dict[int, float], codes: Codes

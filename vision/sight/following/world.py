@@ -44,6 +44,7 @@ class Lip(IntEnum):
     CUT = 7  # the cut card is out, or comes
     TWO = 8  # two cards are out as one
     TWO_CLEAR = 9
+    LINGERS = 10  # the card just drawn is still before the shoe, and hides what its lip shows
 
 
 @dataclass(slots=True, eq=False)

@@ -81,11 +81,12 @@ class Training(Loop):
     """A run of the network."""
 
     def __init__(self, arguments: argparse.Namespace, held_out: Bank) -> None:
-        super().__init__(MouthNet(), bank_of("train", arguments.bank), arguments)
+        net = MouthNet()
+        super().__init__(net, bank_of("train", arguments.bank), arguments)
         self.held_out = held_out
         if arguments.resume:
             pictures, _ = self.held_out.slice(0, self.held_out.capacity)
-            resume(self.net, Path(arguments.resume), stacked(pictures))
+            resume(net, Path(arguments.resume), stacked(pictures))
             self.average.module.load_state_dict(self.net.state_dict())
 
     def batch(self) -> tuple[Tensor, Tensor]:
@@ -131,14 +132,16 @@ def resume(net: MouthNet, path: Path, samples: Tensor) -> None:
     net.load_state_dict({name: values.get(name, own[name]) for name in own})
     x = net.differences(samples)
     with torch.no_grad():
-        for stage, weight, bias in zip(net.features, folded[::2], folded[1::2], strict=True):
-            stage[0].weight.copy_(weight)
-            out = stage[0](x)
+        modules = list(net.features.modules())
+        folds = [module for module in modules if isinstance(module, nn.Conv2d)]
+        norms = [module for module in modules if isinstance(module, nn.BatchNorm2d)]
+        for fold, norm, weight, bias in zip(folds, norms, folded[::2], folded[1::2], strict=True):
+            fold.weight.copy_(weight)
+            out = fold(x)
             mean, spread = out.mean((0, 2, 3)), out.var((0, 2, 3), correction=0)
-            stage[1].running_mean.copy_(mean)
-            stage[1].running_var.copy_(spread)
-            stage[1].weight.copy_((spread + stage[1].eps).sqrt())
-            stage[1].bias.copy_(mean + bias)
+            known = {"running_mean": mean, "running_var": spread, "bias": mean + bias}
+            known["weight"] = (spread + norm.eps).sqrt()
+            norm.load_state_dict(norm.state_dict() | known)
             x = (out + bias[:, None, None]).relu()
 
 

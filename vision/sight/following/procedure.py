@@ -47,6 +47,21 @@ COMPLETE = -1
 _DRAWN = (HAND, BACK + UNSEEN, None)
 _FIRST: Cards = (_DRAWN,)
 _BOTH: Cards = (_DRAWN, _DRAWN)
+# What may be seen of the lip next, whatever the cards, by the action that it takes.
+_STEPS: dict[Lip, tuple[tuple[str, Lip], ...]] = {
+    Lip.REST: (("cut", Lip.CUT),),
+    Lip.CUT: (("cut out", Lip.REST),),
+    Lip.EMERGING: (("slide", Lip.PARTLY), ("edge back", Lip.REST)),
+    Lip.PARTLY: (("edge back", Lip.REST),),
+    Lip.WHOLLY: (("step", Lip.CLEAR),),
+    Lip.CLEAR: (("leave", Lip.REST), ("linger", Lip.LINGERS)),
+    # The next card may have come half out meanwhile.
+    Lip.LINGERS: (("go on", Lip.REST), ("go on", Lip.PARTLY)),
+    Lip.RETURNING: (("step", Lip.INSIDE),),
+    Lip.INSIDE: (("leave", Lip.REST),),
+    Lip.TWO: (("step", Lip.TWO_CLEAR),),
+    Lip.TWO_CLEAR: (("leave", Lip.REST),),
+}
 # States kept; a coup has some thousands. More only take memory.
 MOST_STATES = 50_000
 
@@ -159,37 +174,16 @@ class Procedure:
 
     def _at_lip(self, cards: Cards, lip: Lip, codes: Codes) -> Iterator[Move]:
         hand = [i for i, card in enumerate(cards) if card[0] == HAND]
+        for name, to in _STEPS[lip]:
+            yield _move(name, cards, to, codes)
         if lip is Lip.REST:
             yield from self._edge(cards, codes)
             yield from self._unseen(cards, codes)
-            yield _move("cut", cards, Lip.CUT, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].undue)
-        elif lip is Lip.CUT:
-            yield _move("cut out", cards, Lip.REST, codes)
-        elif lip is Lip.EMERGING:
-            yield _move("slide", cards, Lip.PARTLY, codes)
-            yield _move("edge back", cards, Lip.REST, codes)
         elif lip is Lip.PARTLY:
-            yield _move("edge back", cards, Lip.REST, codes)
             yield from self._drawn(cards, codes)
         elif lip in {Lip.WHOLLY, Lip.CLEAR}:
-            step = lip is Lip.WHOLLY
-            yield _move("step" if step else "leave", cards, Lip.CLEAR if step else Lip.REST, codes)
-            if not step and hand:
-                yield _move("linger", cards, Lip.LINGERS, codes)
             yield from _pushed_back(cards, codes, hand, ACTIONS["push back"].due)
-        elif lip is Lip.LINGERS:
-            # The next card may have come half out meanwhile.
-            for seen in (Lip.REST, Lip.PARTLY):
-                yield _move("go on", cards, seen, codes)
-        elif lip is Lip.TWO:
-            yield _move("step", cards, Lip.TWO_CLEAR, codes)
-        elif lip is Lip.TWO_CLEAR:
-            yield _move("leave", cards, Lip.REST, codes)
-        elif lip is Lip.RETURNING:
-            yield _move("step", cards, Lip.INSIDE, codes)
-        else:
-            yield _move("leave", cards, Lip.REST, codes)
 
     def _edge(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         action, share = ACTIONS["edge"], self._wanted(cards, codes)

@@ -229,7 +229,7 @@ class ReaderSection(Section):
     """When a card counts as read, and when a fault is alleged.
 
     `error_bound` is the highest probability of error that a read may have; `allege_odds` is how
-    many times likelier a fault that only sight can know must be than the best explanation without.
+    many times likelier a fault that only sight can know must be than all explanations without it.
     """
 
     error_bound: float = Field(default=1e-5, gt=0, lt=0.5)

@@ -102,7 +102,7 @@ class SeenCard:
 class Allegation:
     """A fault that only sight can know, of that card or of the coup: a code that is `alleged`.
 
-    `odds`: how many times likelier it is than the best explanation in which nobody did wrong.
+    `odds`: how many times likelier it is than all explanations without it.
     """
 
     code: str
@@ -119,7 +119,7 @@ class CoupSeen(Event):
     or went back included. `sure`: no other layout is likely; else the result waits and no fault
     that rests on the layout is alleged yet. `doubt`: words for people when sight stays unsure
     (REVIEW): then nothing is alleged of the dealer. `odds`: how many times likelier a departure
-    from procedure is than the best explanation without one.
+    from procedure is than all explanations without it.
     """
 
     coup: int

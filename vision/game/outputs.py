@@ -145,7 +145,7 @@ class Alert:
     not be one under the second-best reading of a card. `deadline` is the next one to pass, and
     `deadline_at` when the last has passed; `in_time` is then whether it had been rectified, or
     brought to management, before. `odds`: how many times likelier it was, as it was raised, than
-    the best explanation in which nobody did wrong.
+    all explanations without it.
     """
 
     id: str

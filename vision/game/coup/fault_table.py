@@ -77,8 +77,8 @@ class Fault:
     """A fault as found: `key` is the same for as long as it is about the same thing.
 
     `grade` counts up from its mildest state. `waits`: no time limit passes, because a card on which
-    it rests is in doubt. `odds`: how many times likelier it is than the best explanation in which
-    nobody did wrong, where sight says so. The other fields are the facts at that time.
+    it rests is in doubt. `odds`: how many times likelier it is than all explanations
+    without it, where sight says so. The other fields are the facts at that time.
     """
 
     key: str

@@ -351,6 +351,19 @@ def test_fault_of_the_layout_waits_until_sight_is_sure() -> None:
     assert dealer.result.state is ResultState.FINAL
 
 
+def test_card_that_may_lie_somewhere_is_not_missing() -> None:
+    """It is missing once sight is sure that it lies nowhere."""
+    dealer = table()
+    dealer.see("P1:4h -:-", sure=False)
+    dealer.tick(20_000)
+    dealer.tell(TimePassed(dealer.now))
+    assert dealer.open == []
+    dealer.see("P1:4h -:-")
+    dealer.tick(100)
+    dealer.tell(TimePassed(dealer.now))
+    assert dealer.open == ["CARD_UNACCOUNTED"]
+
+
 def test_published_result_stands_while_sight_is_unsure() -> None:
     """A result on the board does not come and go with a hand over the cards."""
     dealer = table()

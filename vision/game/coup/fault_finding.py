@@ -84,7 +84,8 @@ def _card(context: FaultContext, card: DealtCard) -> Iterator[Fault]:
     """Find what is wrong with, or doubtful about, one card."""
     rules, marks = context.rules, card.marks
     if (
-        card.placed_at is None
+        context.coup.sure  # a card that may lie somewhere is not missing
+        and card.placed_at is None
         and card.removed_at is None
         and card.face is None
         and context.now >= card.out_at + rules.unaccounted_after_ms

@@ -54,8 +54,8 @@ LEAST_LEFT = 0.5
 # ON_ANOTHER of the bound. Stricter loses cards that lie on others; looser names parts of cards.
 ALIKE, ON_ANOTHER = 0.6, 0.5
 # Of a card of which little is in sight the detector is seldom sure: then at least BACKED outlines
-# of it, one of them detected, read the same with the confidence ALSO (0 to 1) or more. In drawn
-# stairs and fans that names 4 % more cards and none of them wrongly.
+# of it, one of them detected, read the same with the confidence ALSO (0 to 1) or more. Chosen, with
+# the two above, on 48 drawn stills: 228 of 273 cards named, 218 before, none more wrongly.
 BACKED, ALSO = 3, 0.9
 # An unread face is given only if the detector's score (0 to 1) is at least LEAST_UNREAD, its area
 # at least LEAST_AREA of the smallest card named (no table is so deep), and no more than IN_NAMED of

@@ -30,6 +30,7 @@ from vision.sight.following.world import (
     Moves,
     State,
     held,
+    is_gone,
     is_held,
     put,
     seen_over,
@@ -139,7 +140,7 @@ class Procedure:
         """Return by how much less likely a state is once points are read, and its codes then.
 
         A third card that was drawn, or laid, while the points were unknown may prove not to have
-        been due, or not there.
+        been due, or not there; a clearing that began then, to have come before a card that was.
         """
         ratio = 1.0
         for index in range(FIRST_CARDS, len(cards)):
@@ -158,6 +159,14 @@ class Procedure:
             if after is None:
                 return 0.0, codes
             ratio, codes = ratio * action.undue / (action.due * share), after
+        was, now = self.due(before).get(COMPLETE, 0.0), self.due(cards).get(COMPLETE, 0.0)
+        if was > now == 0 and any(is_gone(place) for place, _, _ in cards):
+            after = codes if TAKEN in codes else _with(codes, UNDER)
+            if after is None:
+                return 0.0, codes
+            if after != codes:
+                action = ACTIONS["take"]
+                ratio, codes = ratio * action.undue / (action.due * was), after
         return min(ratio, 1.0), codes
 
     def _table_moves(

@@ -159,14 +159,14 @@ class Procedure:
             if after is None:
                 return 0.0, codes
             ratio, codes = ratio * action.undue / (action.due * share), after
-        was, now = self.due(before).get(COMPLETE, 0.0), self.due(cards).get(COMPLETE, 0.0)
-        if was > now == 0 and any(is_gone(place) for place, _, _ in cards):
+        over, still = self.due(before).get(COMPLETE, 0.0), self.due(cards).get(COMPLETE, 0.0)
+        if over > still == 0 and any(is_gone(place) for place, _, _ in cards):
             after = codes if TAKEN in codes else _with(codes, UNDER)
             if after is None:
                 return 0.0, codes
             if after != codes:
                 action = ACTIONS["take"]
-                ratio, codes = ratio * action.undue / (action.due * was), after
+                ratio, codes = ratio * action.undue / (action.due * over), after
         return min(ratio, 1.0), codes
 
     def _table_moves(

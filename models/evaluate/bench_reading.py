@@ -26,8 +26,8 @@ from vision.config.table import TableConfig, load
 from vision.metrics.counters import Metrics
 from vision.sight.detection.classifier import Classifier
 from vision.sight.detection.detector import CornerFinder, Detector
+from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.follower import Follower
-from vision.sight.following.mouth import MouthSight
 from vision.sight.motion_gate import MotionGate
 from vision.sight.quality.camera_position import CameraPosition
 from vision.sight.quality.view import ViewCheck

@@ -23,7 +23,7 @@ from models.evaluate.film_truth import FilmTruth, read_truth
 from vision.config.table import TableConfig, load
 from vision.inference.load import load_model, packaged, quick
 from vision.sight.detection.detector import KINDS, Detection, Detector, Kind
-from vision.sight.following.mouth import MouthSight
+from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.plane import TableView
 

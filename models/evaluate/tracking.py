@@ -46,8 +46,8 @@ from vision.config.table import load
 from vision.game.rules import Dealing, Rules
 from vision.inference.load import ModelSet, open_models
 from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.mouth import MouthSight
 from vision.sight.following.follower import Follower, Sight
-from vision.sight.following.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import TableView, box_around, distance_inside, overlap

@@ -249,7 +249,7 @@ def test_run_again_live_goes_on_with_the_shoe(start: TableConfig, tmp_path: Path
     """After a restart at a live table the shoe and its count of cards go on."""
     first, second = (run(start, tmp_path) for _ in range(2))
     orders = [
-        [card["order"] for card in of(messages, "card") if card["event"] == "out"]
+        [card["order"] for card in of(messages, "card") if card["event"] in {"out", "found"}]
         for messages in (first, second)
     ]
     assert max(orders[0]) + 1 == min(orders[1])

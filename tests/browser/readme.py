@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from markdown import markdown
 from playwright.sync_api import sync_playwright
@@ -27,24 +28,24 @@ code { font-family: "DejaVu Sans Mono", monospace; font-size: 85%; background: #
 """  # noqa: E501 - a style sheet
 
 
-def render(out: Path) -> float:
-    """Write the picture; return the height in screens."""
+def render(browser: Any, out: Path) -> float:
+    """Write the picture with a browser of Playwright; return the height in screens."""
     text = (ROOT / "README.md").read_text("utf-8")
     body = markdown(text, extensions=["tables", "fenced_code"])
     page_file = ROOT / "README.rendered.html"
     page_file.write_text(f"<meta charset=utf-8><style>{STYLE}</style>{body}", "utf-8")
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with sync_playwright() as play:
-            browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
-            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-            page.goto(page_file.as_uri())
-            page.screenshot(path=out, full_page=True)
-            return float(page.evaluate("document.documentElement.scrollHeight")) / HEIGHT
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page.goto(page_file.as_uri())
+        page.screenshot(path=out, full_page=True)
+        return float(page.evaluate("document.documentElement.scrollHeight")) / HEIGHT
     finally:
         page_file.unlink()
 
 
 if __name__ == "__main__":
     shown = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
-    print(f"{shown}: {render(shown):.1f} screens of {WIDTH} x {HEIGHT}")
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+        print(f"{shown}: {render(chromium, shown):.2f} screens of {WIDTH} x {HEIGHT}")

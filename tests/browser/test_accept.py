@@ -14,6 +14,7 @@ from tests.acceptance.people import FIRST, SECOND, served
 from tests.browser.conftest import Screen
 from tests.browser.people import PASSWORD
 from tests.browser.test_reports import grave
+from tests.browser.voice import wait_for
 from vision.acceptance.answers import Answer, answer_text
 from vision.acceptance.coups import LogBook
 from vision.cli import main
@@ -140,7 +141,12 @@ def test_coups_are_answered_by_keys_alone(
     assert "404 (Not Found)" in complaint
     page.context.close()
     book = LogBook(folder / "table.sqlite")
-    book.renew()
+
+    def all_are_kept() -> bool:
+        book.renew()
+        return len(book.keyed) == 5
+
+    wait_for(all_are_kept)
     assert [(each.coup, each.revision) for each in book.keyed] == [
         ("s1/1", 1), ("s1/2", 1), ("s1/2", 2), ("s1/3", 1), ("s1/4", 1)
     ]  # fmt: skip

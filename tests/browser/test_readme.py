@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,6 @@ pytestmark = pytest.mark.browser
 MOST = 1.5  # screens of Full HD, at the type and width of a code host
 
 
-def test_readme_is_a_screen_and_a_half(tmp_path: Path) -> None:
+def test_readme_is_a_screen_and_a_half(chromium: Any, tmp_path: Path) -> None:
     """As it is shown on a code host, pictures and figures included."""
-    assert render(tmp_path / "readme.png") <= MOST
+    assert render(chromium, tmp_path / "readme.png") <= MOST

@@ -24,10 +24,9 @@ from vision.inference.load import ModelSet, Runtime, open_models
 from vision.pictures import open_picture
 from vision.sight.detection.classifier import FaceCheck, Look
 from vision.sight.detection.detector import Kind
-from vision.sight.detection.mouth import mouth_outline
+from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
-from vision.sight.following.mouth import MouthSight
 from vision.sight.following.places import LEAST_SCORE, PlacePatches
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.motion_gate import MotionGate, PartGate

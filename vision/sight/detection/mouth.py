@@ -284,6 +284,46 @@ def _patience(found: Measurement) -> int:
     return STILL_MS if at_rest else LEARN_CHANGED_MS
 
 
+# The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
+LEARN_AFTER_MS = 150
+
+
+class MouthSight:
+    """Gives the values of the mouth's network, and how new the colours are, picture by picture."""
+
+    def __init__(self, view: TableView, infer: Infer) -> None:
+        self._infer = infer
+        self._meter = MouthMeter(MouthPatch(view), self._kept)
+        self._values = np.zeros(10, np.float32)
+        self._colours = KnownColours()
+        self._passage: list[Cells] = []
+        self._rest_since: int | None = None
+
+    def _kept(self, tensor: Tensor) -> Tensor:
+        values = self._infer(tensor)
+        self._values = values[0]
+        return values
+
+    def values(self, image: Image, at: int) -> NDArray[np.float32]:
+        """Return 11 values of a picture at a time (ms): the network's, the share of new colours.
+
+        That share is NaN while the colours of cards are not known or nothing is out.
+        """
+        found = self._meter(image, at)
+        novelty = float("nan")
+        if found.cells is not None:
+            share = self._colours.novelty([found.cells])
+            novelty = novelty if share is None else share
+            self._passage.append(found.cells)
+            self._rest_since = None
+        elif self._rest_since is None:
+            self._rest_since = at
+        elif self._passage and at - self._rest_since >= LEARN_AFTER_MS:
+            self._colours.learn(self._passage)
+            self._passage = []
+        return np.append(self._values, np.float32(novelty))
+
+
 def as_tensor(patch: Image) -> Tensor:
     """Return a patch (HEIGHT x WIDTH x 3, BGR) as the network takes it (3 x ..., RGB, 0 to 1)."""
     return np.ascontiguousarray(patch[:, :, ::-1].transpose(2, 0, 1), np.float32) / np.float32(255)

@@ -280,6 +280,7 @@ class Procedure:
             yield Move(aside, aside, put(cards, index, ASIDE, BACK + UNSEEN), codes)
         if hand:
             none = tuple(card for i, card in enumerate(cards) if i != hand[0])
+            # An over-draw goes with the card, unless another card is over too.
             over = any(self.due(none[:i]).get(COMPLETE) == 1 for i in range(FIRST_CARDS, len(none)))
             after = codes if over else tuple(code for code in codes if code != OVER)
             yield _move("no card", none, None, after)

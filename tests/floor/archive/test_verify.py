@@ -89,7 +89,7 @@ NO_SUCH_SHOE = f"INSERT INTO coup SELECT {COLUMNS} FROM coup LIMIT 1"
         (NO_SUCH_SHOE, "forged: coup shoe s9, coup 1"),
         (UNKEYED, "doubled: message boot b1, seq "),
         ("UPDATE source SET seen = '[[1,9],[11,999]]'", "never came: source message 10"),
-        ("UPDATE shoe SET reads = reads + 1", "changed: shoe shoe s1"),
+        ("UPDATE coup SET named = 9 WHERE coup = 1", "changed: coup shoe s1, coup 1"),
     ],
     ids=["changed", "winner", "alert", "missing", "forged", "coup", "doubled", "number", "count"],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from sqlalchemy import (
     case,
     create_engine,
     event,
+    func,
     inspect,
     make_url,
-    or_,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -126,41 +126,18 @@ def explained(engine: Engine) -> Iterator[None]:
 def joining(connection: Connection, table: Table) -> Insert:
     """Return an insert that joins a row of the same key as the columns of the table say."""
     insert = _insert(connection, table)
-    there, new = table.c, insert.excluded
-    is_newer = new.seq >= there.seq
+    is_newer = insert.excluded.seq >= table.c.seq
     values: dict[str, Any] = {}
     for column in table.columns:
-        old, added = there[column.name], new[column.name]
-        join = column.info.get("join")
-        if column.primary_key:
-            continue
-        if join == "added":
-            values[column.name] = old + added
-        elif join == "either":
-            values[column.name] = or_(old, added)
-        elif join == "first":
-            is_first = old.is_(None) | (added < old)
-            values[column.name] = case((added.is_(None), old), (is_first, added), else_=old)
-        else:
-            values[column.name] = case((is_newer, added), else_=old)
+        old, new = column, insert.excluded[column.name]
+        if column.info.get("first"):
+            values[column.name] = case((new < func.coalesce(old, new + 1), new), else_=old)
+        elif not column.primary_key:
+            values[column.name] = case((is_newer, new), else_=old)
     statement: Insert = insert.on_conflict_do_update(
         index_elements=list(table.primary_key), set_=values
     )
     return statement
-
-
-def joined(table: Table, there: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `joining` makes of two rows of one key, for rows of one batch."""
-    found = dict(new if new["seq"] >= there["seq"] else there)
-    for column in table.columns:
-        join, both = column.info.get("join"), (there[column.name], new[column.name])
-        if join == "added":
-            found[column.name] = sum(both)
-        elif join == "either":
-            found[column.name] = any(both)
-        elif join == "first":
-            found[column.name] = min((one for one in both if one is not None), default=None)
-    return found
 
 
 def once(connection: Connection, table: Table) -> Insert:
@@ -237,7 +214,6 @@ TIMES = {
     tables.evidence: "at",
     tables.card: "at",
     tables.coup: "dealt_at",
-    tables.shoe: "begun_at",
     tables.alert: "raised_at",
 }
 

@@ -245,8 +245,8 @@ def _waits(found: Sequence[Any]) -> tuple[Any, ...]:
 
 def reads(connection: Connection, asked: Asked) -> Answer:
     """Return the share of reads that were declined or corrected, by table, deck or day."""
-    day = f"shoe.begun_at / {DAY_MS}"
-    key = {"table": "shoe.table_name", "deck": "run.deck", "day": day}[asked.by]
+    day = f"at / {DAY_MS}"
+    key = {"table": "fact.table_name", "deck": "run.deck", "day": day}[asked.by]
     found = [
         (key, int(a), int(b), int(c)) for key, a, b, c in _rows(connection, "reads", asked, key)
     ]

@@ -19,18 +19,17 @@ SELECT {key}, raised_at, acknowledged_at, rectified_at, closed_at, in_time FROM 
 WHERE raised_at >= :since AND raised_at < :until AND (:table = '' OR table_name = :table)
 ORDER BY 1
 
+-- A card that was declined and keyed in is named in its coup, though nobody read it.
 -- name: reads
-SELECT {key}, sum(shoe.reads), coalesce(sum(unusual.declined), 0), coalesce(sum(unusual.keyed), 0)
-FROM shoe
-LEFT JOIN (
-  SELECT site, table_name, numbering, shoe,
-    sum(CASE WHEN declined THEN 1 ELSE 0 END) AS declined,
-    sum(CASE WHEN keyed AND NOT declined THEN 1 ELSE 0 END) AS keyed
-  FROM card GROUP BY site, table_name, numbering, shoe
-) AS unusual ON unusual.site = shoe.site AND unusual.table_name = shoe.table_name
-  AND unusual.numbering = shoe.numbering AND unusual.shoe = shoe.shoe
-LEFT JOIN run ON run.site = shoe.site AND run.table_name = shoe.table_name AND run.boot = shoe.boot
-WHERE begun_at >= :since AND begun_at < :until AND (:table = '' OR shoe.table_name = :table)
+SELECT {key}, sum(named), sum(declined), sum(corrected) FROM (
+  SELECT site, table_name, boot, dealt_at AS at, named, 0 AS declined, 0 AS corrected FROM coup
+  UNION ALL
+  SELECT site, table_name, min(boot), min(at), -max(declined) * max(keyed), max(declined),
+    max(keyed) * (1 - max(declined))
+  FROM card GROUP BY site, table_name, shoe, position
+) AS fact
+LEFT JOIN run ON run.site = fact.site AND run.table_name = fact.table_name AND run.boot = fact.boot
+WHERE at >= :since AND at < :until AND (:table = '' OR fact.table_name = :table)
 GROUP BY 1 ORDER BY 1
 
 -- name: pace

@@ -7,7 +7,7 @@ contract is a ValueError.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -21,13 +21,11 @@ from vision.wire.messages import unix_ms
 
 Content = Mapping[str, Any]
 Row = dict[str, Any]
-Rows = list[tuple[Table, Row]]
 
 # Messages that are kept whole; of the others only the number is noted, for they repeat what these
 # say: the cards on the table, the roads, the counts of the shoe.
 KEPT = ("status", "coup/result", "alert", "alert/", "evidence", "anchor", "cmd/reply")
 REPLAYED = tuple(f"{REPLAY}/{side}/" for side in ("public", "restricted"))
-KEYED = "keyed"
 DECK = "deck sha256:"
 # What a message needs to be archived, whatever else it lacks.
 NEEDED = ("boot", "seq", "at")
@@ -76,7 +74,8 @@ class Published:
     def is_kept(self) -> bool:
         """Whether the archive keeps its text."""
         if self.topic == "card":
-            return _is_unusual(self.content)
+            event, card = self.content.get("event"), self.content.get("card")
+            return event == tables.KEYED or (event == "read" and card is None)
         return self.topic.startswith("alert/") or self.topic in KEPT
 
 
@@ -110,117 +109,20 @@ def numbers_of(said: Published) -> tuple[int, int]:
     return (seq, seq + 1) if closes else (seq, seq)
 
 
-def rows_of(said: Published, at: int) -> Rows:
-    """Return the rows besides that of the message itself; `at` is its time in Unix ms."""
-    make = MAKERS.get("alert" if said.topic.startswith("alert/") else said.topic)
+def row_of(said: Published, at: int) -> tuple[Table, Row] | None:
+    """Return the row besides that of the message itself; `at` is its time in Unix ms."""
+    table = TABLES.get("alert" if said.topic.startswith("alert/") else said.topic)
+    if table is None or not said.is_kept:
+        return None
+    facts = {**said.content, "mark": mark_of(said), "at_ms": at}
+    makers = {c.name: c.info["of"] for c in table.columns if "of" in c.info}
     try:
-        return make(said, at) if make is not None else []
+        return table, {name: make(facts) for name, make in makers.items()}
     except (KeyError, TypeError) as error:
         raise ValueError(f"{said.topic}: {error!r} is missing, or of another type") from error
 
 
-def _result(said: Published, at: int) -> Rows:
-    content = said.content
-    hands = (content["punto"], content["banco"])
-    result = {
-        "shoe": content["shoe"],
-        "coup": content["coup"],
-        "seq": said.seq,
-        "dealt_at": at,
-        "revision": content["revision"],
-        "state": content["state"],
-        "winner": content["winner"],
-        "punto_points": hands[0]["points"],
-        "banco_points": hands[1]["points"],
-        "cards": sum(len(hand["cards"]) for hand in hands),
-        "free": bool(content["free"]),
-        "boot": said.boot,
-        **ranks_of(content),
-    }
-    return [(tables.coup, result), _shoe(said, at, reads=0)]
-
-
-def ranks_of(result: Content) -> Row:
-    """Return how many cards of a result are of each rank, by the columns of the coup."""
-    cards = (*result["punto"]["cards"], *result["banco"]["cards"])
-    read = [card[0] for card in cards if card is not None]
-    return {name: read.count(letter) for letter, name in tables.RANKS.items()}
-
-
-def _shoe(said: Published, at: int, *, reads: int) -> tuple[Table, Row]:
-    name = str(said.content["shoe"])
-    row = {"shoe": name, "seq": said.seq, "begun_at": at, "boot": said.boot, "reads": reads}
-    return tables.shoe, row
-
-
-def _alert(said: Published, _at: int) -> Rows:
-    content = said.content
-    state, changed = content["state"], unix_ms(content["changed_at"])
-    row = {
-        "id": content["id"],
-        "seq": said.seq,
-        "code": content["code"],
-        "severity": content["severity"],
-        "state": state,
-        "shoe": content["shoe"],
-        "coup": content["coup"],
-        "raised_at": unix_ms(content["raised_at"]),
-        "acknowledged_at": _moment(content["acknowledged_at"]),
-        "rectified_at": changed if state == "rectified" else None,
-        "closed_at": changed if state == "closed" else None,
-        "in_time": content["in_time"],
-        "remedy": content["remedy"],
-        "by": content["by"],
-        "text": content["text"],
-    }
-    return [(tables.alert, row)]
-
-
-def _card(said: Published, at: int) -> Rows:
-    content = said.content
-    if content["event"] not in ("read", KEYED):
-        return []
-    keyed, declined = content["event"] == KEYED, content["card"] is None
-    rows: Rows = [_shoe(said, at, reads=int(not keyed and not declined))]
-    if keyed or declined:
-        row = {
-            "shoe": content["shoe"],
-            "position": content["order"],
-            "seq": said.seq,
-            "at": at,
-            "declined": declined,
-            "keyed": keyed,
-        }
-        rows.append((tables.card, row))
-    return rows
-
-
-def _is_unusual(content: Content) -> bool:
-    event = content.get("event")
-    return event == KEYED or (event == "read" and content.get("card") is None)
-
-
-def _status(said: Published, at: int) -> Rows:
-    content = said.content
-    key = {"boot": said.boot, "seq": said.seq, "mark": mark_of(said)}
-    return [(tables.status, {**key, "at": at, "state": content["state"], "why": content["why"]})]
-
-
-def _evidence(said: Published, at: int) -> Rows:
-    content = said.content
-    names = ("topic", "kind", "shoe", "coup", "alert", "sha256", "size")
-    return [
-        (tables.evidence, {**{name: content[name] for name in names}, "seq": said.seq, "at": at})
-    ]
-
-
-MAKERS: Mapping[str, Callable[[Published, int], Rows]] = {
-    "status": _status,
-    "coup/result": _result,
-    "alert": _alert,
-    "card": _card,
-    "evidence": _evidence,
-}
+TABLES = {table.info["topic"]: table for table in tables.DERIVED}
 
 
 def mark_of(said: Published) -> str:
@@ -267,7 +169,3 @@ def run_facts(content: Content) -> Row:
     models = content.get("models") or ()
     deck = next((m.removeprefix(DECK) for m in models if m.startswith(DECK)), "")
     return {"profile": str(content.get("profile", "")), "deck": deck}
-
-
-def _moment(text: str | None) -> int | None:
-    return None if text is None else unix_ms(text)

@@ -1,11 +1,14 @@
 """The tables of the archive: messages as they came, and rows by which questions are answered.
 
-`message` is the record: the bytes that a table published. What else is here is made from it by
-`vision.floor.archive.rows`, in the same transaction, so that no question needs to open a payload.
+`message` is the record: the bytes that a table published. Each table below it says of which topic
+its rows are and what each column takes from a message, so that no question needs to open a payload;
+`vision.floor.archive.rows` makes them in the same transaction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -20,21 +23,35 @@ from sqlalchemy import (
 )
 
 from vision.game.cards import RANK_LETTERS
+from vision.wire.messages import unix_ms
 
 metadata = MetaData()
 
-# How a row joins one of the same key that is there already, by column: the value of the message
-# with the higher number counts (no entry), the sum, the least of those that are known, or either.
-ADDED, FIRST, EITHER = {"join": "added"}, {"join": "first"}, {"join": "either"}
+Facts = Mapping[str, Any]  # a message's content, its `mark`, and its time in Unix ms as `at_ms`
+Of = Callable[[Facts], Any]
+KEYED = "keyed"  # the event of a card that a person named
 
 
-def _key(name: str, kind: Any = Text) -> Column[Any]:
-    return Column(name, kind, primary_key=True, autoincrement=False)
+def _key(name: str, kind: Any = Text, of: Of | None = None) -> Column[Any]:
+    info = {"of": of} if of else {}
+    return Column(name, kind, primary_key=True, autoincrement=False, info=info)
 
 
-def _table(name: str, *columns: Column[Any] | Index) -> Table:
-    """Return a table whose rows belong to a table of the house."""
-    return Table(name, metadata, _key("site"), _key("table_name"), *columns)
+def _said(
+    name: str, kind: Any = Text, of: Of | None = None, *, null: bool = False, first: bool = False
+) -> Column[Any]:
+    """Return a column of what a message says: its field of that name, else what `of` makes of it.
+
+    Of several messages with one key the newest counts; `first`: the least that is known.
+    """
+    info = {"of": of or itemgetter(name), "first": first}
+    return Column(name, kind, nullable=null, info=info)
+
+
+def _table(name: str, *columns: Column[Any] | Index, topic: str = "") -> Table:
+    """Return a table whose rows belong to a table of the house, and are of that topic."""
+    info = {"topic": topic}
+    return Table(name, metadata, _key("site"), _key("table_name"), *columns, info=info)
 
 
 # A message once: by run and number. Those without a number of their own (a last will, the refusal
@@ -103,91 +120,118 @@ run = _table(
 # Columns of a coup: how many of its cards are of each rank, unread ones apart.
 RANKS = {letter: f"rank_{letter.lower()}" for letter in RANK_LETTERS}
 
+
+def _cards(result: Facts) -> list[str | None]:
+    return [*result["punto"]["cards"], *result["banco"]["cards"]]
+
+
+def _named(result: Facts) -> list[str]:
+    return [card[0] for card in _cards(result) if card is not None]
+
+
+def _of_rank(letter: str) -> Of:
+    return lambda result: _named(result).count(letter)
+
+
+def _points(hand: str) -> Of:
+    return lambda result: result[hand]["points"]
+
+
+def _in_state(state: str) -> Of:
+    """Return when an alert came into that state, None of another state."""
+    return lambda alert: unix_ms(alert["changed_at"]) if alert["state"] == state else None
+
+
+def _seen_at(alert: Facts) -> int | None:
+    return None if alert["acknowledged_at"] is None else unix_ms(alert["acknowledged_at"])
+
+
+def _own_key() -> tuple[Column[Any], ...]:
+    """Return the key of a message, for a row that no other message joins."""
+    kinds = {"boot": Text, "seq": BigInteger, "mark": Text}
+    return tuple(_key(name, kind, itemgetter(name)) for name, kind in kinds.items())
+
+
+_AT = itemgetter("at_ms")
+
 coup = _table(
     "coup",
     _key("numbering", Integer),
-    _key("shoe"),
-    _key("coup", Integer),
-    Column("seq", BigInteger, nullable=False),
-    Column("dealt_at", BigInteger, nullable=False, info=FIRST),
-    Column("revision", Integer, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("winner", Text),
-    Column("punto_points", Integer),
-    Column("banco_points", Integer),
-    Column("cards", Integer, nullable=False),
-    Column("free", Boolean, nullable=False),
-    Column("boot", Text, nullable=False),
-    *(Column(name, Integer, nullable=False) for name in RANKS.values()),
+    _key("shoe", of=itemgetter("shoe")),
+    _key("coup", Integer, itemgetter("coup")),
+    _said("seq", BigInteger),
+    _said("dealt_at", BigInteger, _AT, first=True),
+    _said("revision", Integer),
+    _said("state"),
+    _said("winner", null=True),
+    _said("punto_points", Integer, _points("punto"), null=True),
+    _said("banco_points", Integer, _points("banco"), null=True),
+    _said("cards", Integer, lambda result: len(_cards(result))),
+    _said("named", Integer, lambda result: len(_named(result))),
+    _said("free", Boolean, lambda result: bool(result["free"])),
+    _said("boot"),
+    *(_said(name, Integer, _of_rank(letter)) for letter, name in RANKS.items()),
     Index("coup_dealt", "dealt_at", "site", "table_name", "state"),
     Index("coup_outcome", "site", "table_name", "boot", "winner", "cards", "state", "dealt_at"),
+    topic="coup/result",
 )
 alert = _table(
     "alert",
     _key("numbering", Integer),
-    _key("id"),
-    Column("seq", BigInteger, nullable=False),
-    Column("code", Text, nullable=False),
-    Column("severity", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("shoe", Text, nullable=False),
-    Column("coup", Integer, nullable=False),
-    Column("raised_at", BigInteger, nullable=False, info=FIRST),
-    Column("acknowledged_at", BigInteger, info=FIRST),
-    Column("rectified_at", BigInteger, info=FIRST),
-    Column("closed_at", BigInteger, info=FIRST),
-    Column("in_time", Boolean),
-    Column("remedy", Text, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    _key("id", of=itemgetter("id")),
+    _said("seq", BigInteger),
+    _said("code"),
+    _said("severity"),
+    _said("state"),
+    _said("shoe"),
+    _said("coup", Integer),
+    _said("raised_at", BigInteger, lambda alert: unix_ms(alert["raised_at"])),
+    _said("acknowledged_at", BigInteger, _seen_at, null=True),
+    _said("rectified_at", BigInteger, _in_state("rectified"), null=True, first=True),
+    _said("closed_at", BigInteger, _in_state("closed"), null=True, first=True),
+    _said("in_time", Boolean, null=True),
+    _said("remedy"),
+    _said("by"),
+    _said("text"),
     Index("alert_raised", "raised_at", "site", "table_name", "code"),
+    topic="alert",
 )
-shoe = _table(
-    "shoe",
-    _key("numbering", Integer),
-    _key("shoe"),
-    Column("seq", BigInteger, nullable=False),
-    Column("begun_at", BigInteger, nullable=False, info=FIRST),
-    Column("boot", Text, nullable=False),
-    Column("reads", Integer, nullable=False, info=ADDED),
-    Index("shoe_begun", "begun_at", "site", "table_name"),
-)
-# Cards whose reading was declined, or that a person keyed in.
+# Readings that were declined, and cards that a person keyed in.
 card = _table(
     "card",
-    _key("numbering", Integer),
-    _key("shoe"),
-    _key("position", Integer),
-    Column("seq", BigInteger, nullable=False),
-    Column("at", BigInteger, nullable=False, info=FIRST),
-    Column("declined", Boolean, nullable=False, info=EITHER),
-    Column("keyed", Boolean, nullable=False, info=EITHER),
+    *_own_key(),
+    _said("at", BigInteger, _AT),
+    _said("shoe"),
+    _said("position", Integer, itemgetter("order")),
+    _said("declined", Integer, lambda card: int(card["event"] != KEYED)),
+    _said("keyed", Integer, lambda card: int(card["event"] == KEYED)),
+    topic="card",
 )
 status = _table(
     "status",
-    _key("boot"),
-    _key("seq", BigInteger),
-    _key("mark"),
-    Column("at", BigInteger, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    *_own_key(),
+    _said("at", BigInteger, _AT),
+    _said("state"),
+    _said("why"),
     Index("status_at", "site", "table_name", "at"),
+    topic="status",
 )
 evidence = _table(
     "evidence",
     _key("numbering", Integer),
-    _key("topic"),
-    Column("seq", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("shoe", Text, nullable=False),
-    Column("coup", Integer, nullable=False),
-    Column("alert", Text),
-    Column("sha256", Text, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("at", BigInteger, nullable=False),
+    _key("topic", of=itemgetter("topic")),
+    _said("seq", BigInteger),
+    _said("kind"),
+    _said("shoe"),
+    _said("coup", Integer),
+    _said("alert", null=True),
+    _said("sha256"),
+    _said("size", BigInteger),
+    _said("at", BigInteger, _AT),
+    topic="evidence",
 )
 # How far a web hook has been served.
 hook = Table("hook", metadata, _key("url"), Column("arrival", BigInteger, nullable=False))
 
 # Made from messages: what a check makes anew from a log and compares.
-DERIVED = (coup, alert, shoe, card, status, evidence)
+DERIVED = (coup, alert, card, status, evidence)

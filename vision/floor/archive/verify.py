@@ -24,7 +24,7 @@ from vision.floor.archive.writer import Received, Where, Writer
 from vision.storage.log_reader import is_table, unsent_messages
 
 # What a row of each table is told by, besides its house and table; when it is of.
-TIMES = {"message": "at", "coup": "dealt_at", "alert": "raised_at", "shoe": "begun_at"}
+TIMES = {"message": "at", "coup": "dealt_at", "alert": "raised_at"}
 # Not compared: the order in which messages came, and the count of numberings before this log.
 OF_THE_ARCHIVE = ("arrival", "numbering")
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Table, func, select, text, update
 
 from vision.floor.archive import tables
-from vision.floor.archive.database import explained, joined, joining, once, replacing
+from vision.floor.archive.database import explained, joining, once, replacing
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.rows import (
     Published,
@@ -28,7 +28,7 @@ from vision.floor.archive.rows import (
     mark_of,
     numbers_of,
     own_topic,
-    rows_of,
+    row_of,
     run_facts,
     said_of,
 )
@@ -116,23 +116,17 @@ class Batch:
 
     def __init__(self) -> None:
         self.once: dict[Table, list[Row]] = defaultdict(list)
-        self.joined: dict[Table, dict[tuple[Any, ...], Row]] = defaultdict(dict)
+        self.joined: dict[Table, list[Row]] = defaultdict(list)
         self.replaced: dict[Table, list[Row]] = defaultdict(list)
         self.answers: list[Row] = []
         self.texts: dict[tuple[object, ...], str] = {}  # of kept messages, by numbering and number
-
-    def join(self, table: Table, row: Row) -> None:
-        """Add a row that joins one of the same key, as the columns of the table say."""
-        key = tuple(row[column.name] for column in table.primary_key)
-        known = self.joined[table].get(key)
-        self.joined[table][key] = row if known is None else joined(table, known, row)
 
     def write(self, connection: Connection) -> None:
         """Write all rows."""
         for table, values in self.once.items():
             connection.execute(once(connection, table), values)
         for table, rows in self.joined.items():
-            connection.execute(joining(connection, table), list(rows.values()))
+            connection.execute(joining(connection, table), rows)
         for table, values in self.replaced.items():
             connection.execute(replacing(connection, table), values)
         for row in self.answers:
@@ -304,7 +298,7 @@ class Writer:
             source.newest = max(source.newest, last)
             self._changed.add((said.site, said.table))
         try:
-            made = rows_of(said, at) if said.counted or said.topic == "status" else []
+            made = row_of(said, at) if said.counted or said.topic == "status" else None
         except ValueError as error:
             self._keep_apart(rows, said, at, str(error))
             return "unread"
@@ -333,7 +327,7 @@ class Writer:
             return set(connection.execute(query).scalars())
 
     def _add_rows(
-        self, rows: Batch, said: Published, at: int, made: Sequence[tuple[Table, Row]]
+        self, rows: Batch, said: Published, at: int, made: tuple[Table, Row] | None
     ) -> None:
         where = {"site": said.site, "table_name": said.table}
         numbering = self._source(said).numbering
@@ -345,11 +339,10 @@ class Writer:
                 rows.texts[said.site, said.table, numbering, said.seq] = said.text
         if said.topic == "cmd/reply" and said.content["ref"]:
             rows.answers.append({**where, **answer_of(said.content)})
-        for table, row in made:
-            if table is tables.status:
-                rows.once[table].append({**where, **row})
-            else:
-                rows.join(table, {**where, "numbering": numbering, **row})
+        if made is not None:
+            table, row = made
+            own = {"numbering": numbering} if "numbering" in table.c else {}
+            rows.joined[table].append({**where, **own, **row})
         if said.topic == "status" and said.counted:
             key = (said.site, said.table, said.boot)
             self._set_run(key, numbering, run_facts(said.content))

@@ -152,8 +152,7 @@ class Auditor:
             self._take_event(found, record, content["event"])
         _take_order(found, taken)
         if self._rows is not None and taken.after is not None:
-            messages = taken.step.messages if taken.step else ()
-            self._rows.take(content, taken.after, messages)
+            self._rows.take(content, taken.after, taken.messages)
         found.last, self._before = record, record.hash
         return taken
 

@@ -25,9 +25,8 @@ from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive.consumer import Consumer
 from vision.floor.archive.database import ARCHIVE_HELP, forget_term, open_named, prune
 from vision.floor.archive.hook import Hook, hook_target
-from vision.floor.archive.log_loader import load_log
+from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.questions import ask, asked_of
-from vision.floor.archive.verify import verify
 from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.record.chain import BrokenChainError

@@ -70,7 +70,7 @@ def _agrees_with_itself(log: Path) -> str:
     count = 0
     rows = Rows(read_messages(log), standing_messages(log)) if is_table(log) else None
     for taken in walked(log):
-        messages = taken.step.messages if taken.step else ()
+        messages = taken.messages
         count += len(messages)
         if rows is not None and taken.after is not None:
             rows.take(taken.content, taken.after, messages)

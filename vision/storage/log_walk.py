@@ -48,6 +48,11 @@ class Taken:
     after: TableSession | None
     step: Step | None
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that it came to."""
+        return self.step.messages if self.step else ()
+
 
 def opened(records: Iterable[Record], first: int, previous: str) -> Iterator[Opened]:
     """Yield record 0 and the records from `first` on, with their contents, verified.

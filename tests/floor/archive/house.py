@@ -39,9 +39,9 @@ from vision.board.web import public_part
 from vision.clock import now_ms, time_sync
 from vision.config.table import TableConfig
 from vision.floor.archive.database import open_archive
+from vision.floor.archive.logs import verify
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.tables import message, source
-from vision.floor.archive.verify import verify
 from vision.game.events import Event, Noticed
 from vision.record.codec import canonical
 

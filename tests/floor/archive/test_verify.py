@@ -17,8 +17,7 @@ from vision.config.table import load
 from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import open_archive
-from vision.floor.archive.log_loader import load_log
-from vision.floor.archive.verify import verify
+from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.writer import Received, Writer
 from vision.record.chain import seal
 from vision.record.codec import event_from_json

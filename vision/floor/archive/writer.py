@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -162,21 +162,20 @@ class Writer:
 
         A message that the database does not take costs itself only, and is kept apart.
         """
-        self._take_parts(list(batch))
-
-    def _take_parts(self, batch: Sequence[Received], *, is_again: bool = False) -> None:
+        messages = list(batch)
         try:
-            self._take_whole(batch)
-        except Exception as error:  # noqa: BLE001  # whatever one message does, the others count
+            self._take_whole(messages)
+        except Exception:  # noqa: BLE001  # whatever one message does, the others count
             self._demand_database()
-            middle = len(batch) // 2
-            if middle:
-                self._take_parts(batch[:middle])
-                self._take_parts(batch[middle:])
-            elif is_again:
-                self._set_aside(batch[0], error)
-            else:
-                self._take_parts(batch, is_again=True)
+            for received in messages:
+                self._take_alone(received)
+
+    def _take_alone(self, received: Received) -> None:
+        try:
+            self._take_whole([received])
+        except Exception as error:  # noqa: BLE001  # as above
+            self._demand_database()
+            self._set_aside(received, error)
 
     def _take_whole(self, batch: Iterable[Received]) -> None:
         rows, counted = Batch(), Counter[str]()
@@ -193,7 +192,7 @@ class Writer:
             connection.execute(text("SELECT 1"))
 
     def _set_aside(self, received: Received, error: Exception) -> None:
-        """Keep a message apart that failed twice alone; OutsideError where not even that works."""
+        """Keep a message apart that fails alone too; OutsideError where not even that works."""
         rows = Batch()
         with self._whole():
             self._keep_unread(rows, received, str(error.__cause__ or error))

@@ -119,7 +119,7 @@ def _lines(path: Path) -> Iterator[str]:
             yield from text
     else:
         for taken in walked(path):
-            yield from map(message_line, taken.step.messages if taken.step else ())
+            yield from map(message_line, taken.messages)
 
 
 class DifferenceKind(StrEnum):

@@ -1,27 +1,70 @@
-"""Hold an archive against the logs of its tables: what is forged, missing, doubled or changed.
+"""The logs of tables beside an archive: put into it, or held against it.
 
-The log of a table is chained and signed; the archive is neither. So all that a log says is put
-into an empty archive by the same code, and the rows of both are compared, the tables from which
-questions are answered too.
+The messages of a log are made again from its events, as a replay makes them, so an export serves as
+well as the table's own file; whether signatures cover it, whoever asks has to find out first. The
+log is chained and signed, the archive is neither. So for a comparison all that a log says is put
+into an empty archive by the same code, and the rows of both are compared: what is forged, missing,
+doubled or changed.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Table, select
 
+from vision.errors import OutsideError
 from vision.floor.archive import tables
 from vision.floor.archive.database import MEMORY, explained, open_archive
-from vision.floor.archive.log_loader import AT_ONCE, LogStep, received_of, steps_of
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.rows import Row
 from vision.floor.archive.writer import Received, Where, Writer
+from vision.record.chain import BrokenChainError
 from vision.storage.log_reader import is_table, unsent_messages
+from vision.storage.log_walk import Taken, walked
+from vision.wire.session import TableSession
+
+# Messages in one transaction: large ones are quicker, and a failed one costs a second at most.
+AT_ONCE = 5000
+
+
+def load_log(path: Path, writer: Writer) -> int:
+    """Write all that a log says into the archive; return how many messages. OutsideError."""
+    found = (one for session, taken in _said_in(path) for one in _received(session, taken))
+    count = 0
+    while batch := list(islice(found, AT_ONCE)):
+        writer.take(batch)
+        count += len(batch)
+    return count
+
+
+def _said_in(path: Path) -> Iterator[tuple[TableSession, Taken]]:
+    """Yield each record that is an event or a checkpoint, its chain verified; OutsideError."""
+    try:
+        for taken in walked(path):
+            if taken.after is not None and (taken.step is not None or "desk" in taken.content):
+                yield taken.after, taken
+    except BrokenChainError as error:
+        raise OutsideError(
+            f"{path}: the chain is broken at {error}; keep it as evidence"
+        ) from error
+
+
+def _received(session: TableSession, taken: Taken) -> Iterator[Received]:
+    """Yield what the archive is given of a record: its order, then its messages."""
+    where, at = (session.stream.site, session.stream.table), session.table.clock
+    order = taken.content.get("order")
+    if order is not None:
+        yield Received(*where, f"cmd/{order['name']}", json.dumps(order["fields"]).encode(), at)
+    for message in taken.messages:
+        yield Received(*where, message.topic.split("/", 4)[4], message.payload, at)
+
 
 # What a row of each table is told by, besides its house and table; when it is of.
 TIMES = {"message": "at", "coup": "dealt_at", "alert": "raised_at"}
@@ -80,14 +123,15 @@ class _Said:
     since: int = 0
     _seq: int = 0
 
-    def note(self, step: LogStep) -> None:
-        """Note which numbers a step proves, and where something before it is not proven."""
-        begins = step.messages[0].seq - 1 if step.messages else step.seq
-        if step.messages:
-            self.proven.add(begins + 1, step.seq)
+    def note(self, session: TableSession, taken: Taken) -> None:
+        """Note which numbers a record proves, and where something before it is not proven."""
+        seq = session.stream.seq
+        begins = taken.messages[0].seq - 1 if taken.messages else seq
+        if taken.messages:
+            self.proven.add(begins + 1, seq)
         if begins != self._seq:
-            self.since = max(self.since, step.at)
-        self._seq = step.seq
+            self.since = max(self.since, session.table.clock)
+        self._seq = seq
 
 
 def verify(engine: Engine, logs: Sequence[Path]) -> Iterator[Compared]:
@@ -106,12 +150,13 @@ def _said(logs: Iterable[Path]) -> dict[Where, _Said]:
         unsent = set(unsent_messages(path)) if is_table(path) else set()
         batch: list[Received] = []
         said: _Said | None = None
-        for step in steps_of(path):
+        for session, taken in _said_in(path):
             if said is None:
-                said = found.setdefault(step.where, _new_said())
+                where = session.stream.site, session.stream.table
+                said = found.setdefault(where, _new_said())
                 said.unsent |= unsent
-            said.note(step)
-            batch += received_of(step)
+            said.note(session, taken)
+            batch += _received(session, taken)
             if len(batch) >= AT_ONCE:
                 said.writer.take(batch)
                 batch = []

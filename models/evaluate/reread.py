@@ -32,7 +32,7 @@ from datasets.dealing.simulate import main as simulate
 from datasets.training.crops import NO_CARD, crops
 from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
-from vision.floor.reread.cluster import Cluster, Here, Pool, Results, own_workers
+from vision.floor.reread.cluster import Cluster, Pool, Results, here, own_workers
 from vision.floor.reread.film_reader import read_film
 from vision.floor.reread.job import Progress, Reread, Rereading
 from vision.floor.reread.recordings import recordings
@@ -57,9 +57,9 @@ class Killing(Cluster):
 
     killed = False
 
-    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+    def __call__(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
         """Do the work, and kill a worker after the first film."""
-        for name, result in super().run(work, tasks):
+        for name, result in super().__call__(work, tasks):
             if work is read_film and not self.killed:
                 self.killed = True
                 with self._client() as client:
@@ -161,7 +161,7 @@ def main() -> None:
     print("| read by | seconds | core-seconds | films equal |")
     print("|---|---|---|---|")
     table = Table(urls, args.folder)
-    before = table.row("this process", Here())
+    before = table.row("this process", here)
     for name, workers, kind in (
         ("two, one killed", 2, Killing), ("two workers", 2, Cluster), ("one worker", 1, Cluster)
     ):  # fmt: skip
@@ -170,7 +170,7 @@ def main() -> None:
     said = [
         args.folder / "this-process" / each.recording.name / "messages.jsonl" for each in before
     ]
-    found, _ = read(with_spoilt(urls, args.folder, said), args.folder / "after", Here())
+    found, _ = read(with_spoilt(urls, args.folder, said), args.folder / "after", here)
     for each in found:
         print(summary(each))
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from vision.errors import OutsideError
-from vision.floor.reread.cluster import Cluster, Here, Pool, own_workers, scheduler_at
+from vision.floor.reread.cluster import Cluster, Pool, here, own_workers, scheduler_at
 from vision.floor.reread.job import Progress, Rereading
 from vision.floor.reread.recordings import recordings
 from vision.floor.reread.report import summary, write_report
@@ -52,4 +52,4 @@ def _pool(args: argparse.Namespace, closing: ExitStack) -> Pool:
         return Cluster(scheduler_at(args.scheduler, args.tls))
     if args.workers > 0:
         return Cluster(own_workers(args.workers, closing))
-    return Here()
+    return here

@@ -15,7 +15,7 @@ from distributed import Client
 
 from tests.mqtt.mqtt_tools import free_port
 from vision.errors import ConfigurationError, OutsideError
-from vision.floor.reread.cluster import Cluster, Here, own_workers, scheduler_at
+from vision.floor.reread.cluster import Cluster, here, own_workers, scheduler_at
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -37,7 +37,7 @@ def slowly(task: tuple[int, str]) -> tuple[int, int]:
 
 def test_here_does_each_and_gives_errors_as_values() -> None:
     """One that cannot be done keeps no other from being done."""
-    found = dict(Here().run(double, {"a": 1, "b": 13, "c": 3}))
+    found = dict(here(double, {"a": 1, "b": 13, "c": 3}))
     assert (found["a"], found["c"]) == (2, 6)
     assert isinstance(found["b"], OutsideError)
 
@@ -47,15 +47,15 @@ def test_killed_worker_loses_nothing(tmp_path: Path) -> None:
     """What a killed worker had is done by another one, and an error stays that of its task."""
     with ExitStack() as closing:
         cluster = Cluster(own_workers(2, closing))
-        assert dict(cluster.run(double, {"a": 1, "c": 3})) == {"a": 2, "c": 6}
-        assert isinstance(dict(cluster.run(double, {"b": 13}))["b"], OutsideError)
+        assert dict(cluster(double, {"a": 1, "c": 3})) == {"a": 2, "c": 6}
+        assert isinstance(dict(cluster(double, {"b": 13}))["b"], OutsideError)
         tasks = {f"t{number}": (number, str(tmp_path)) for number in range(8)}
-        found = {}
-        for name, result in cluster.run(slowly, tasks):
+        found: dict[str, tuple[int, int]] = {}
+        for name, result in cluster(slowly, tasks):
             if not found:
-                assert not isinstance(result, Exception)
                 running = {int(path.name.split("-")[1]) for path in tmp_path.iterdir()}
                 os.kill(max(running), signal.SIGKILL)
+            assert isinstance(result, tuple)
             found[name] = result
     assert {name: result[0] for name, result in found.items()} == {
         name: 2 * number for name, (number, _) in tasks.items()
@@ -71,7 +71,7 @@ def test_scheduler_that_is_lost_ends_the_run_with_what_to_do(tmp_path: Path) -> 
         scheduler = _begin(closing, "scheduler", "--port", str(port), "--no-dashboard")
         _begin(closing, "worker", address, "--nthreads", "1", "--death-timeout", "60")
         tasks = {f"t{number}": (number, str(tmp_path)) for number in range(6)}
-        results = Cluster(scheduler_at(address, None)).run(slowly, tasks)
+        results = Cluster(scheduler_at(address, None))(slowly, tasks)
         name, result = next(results)
         assert name in tasks
         assert not isinstance(result, Exception)
@@ -80,7 +80,7 @@ def test_scheduler_that_is_lost_ends_the_run_with_what_to_do(tmp_path: Path) -> 
         with pytest.raises(OutsideError, match="give the same command"):
             list(results)
         with pytest.raises(OutsideError, match="dask scheduler"):
-            dict(Cluster(scheduler_at(address, None)).run(double, {"a": 1}))
+            dict(Cluster(scheduler_at(address, None))(double, {"a": 1}))
 
 
 def _begin(closing: ExitStack, what: str, *words: str) -> subprocess.Popen[bytes]:

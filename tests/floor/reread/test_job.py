@@ -10,7 +10,7 @@ import pytest
 from datasets.dealing.simulate import main as simulate
 from vision import cli
 from vision.errors import ConfigurationError
-from vision.floor.reread.cluster import Here
+from vision.floor.reread.cluster import here
 from vision.floor.reread.film_reader import FilmRead, WantedFilm
 from vision.floor.reread.job import Progress, Rereading
 from vision.floor.reread.recordings import recordings
@@ -80,9 +80,9 @@ def test_run_that_was_broken_off_reads_no_film_twice(film: Path, tmp_path: Path)
     found_in = recordings(urls, film.with_name("table.toml"), None)
     first, second, third = Counting(fails=2), Counting(), Counting()
     with pytest.raises(KeyboardInterrupt):
-        Rereading(tmp_path / "out", Here(), Progress(), read=first).run(found_in)
+        Rereading(tmp_path / "out", here, Progress(), read=first).run(found_in)
     for counting in (second, third):
-        found = Rereading(tmp_path / "out", Here(), Progress(), read=counting).run(found_in)
+        found = Rereading(tmp_path / "out", here, Progress(), read=counting).run(found_in)
         assert [each.error for each in found] == [""] * 3
     assert (first.count, second.count, third.count) == (2, 1, 0)
 

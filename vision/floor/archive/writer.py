@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import Connection, Engine, Table, func, select, text, update
 
@@ -76,6 +76,13 @@ class Numbering:
     newest: int = 0
     term: Term = field(default_factory=Term)
     pruned: int = 0
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """Return the numbering of a row of `source`."""
+        seen, lost = NumberSet.of_text(row.seen), NumberSet.of_text(row.lost)
+        term = Term(row.term, row.term_from)
+        return cls(row.numbering, seen, lost, row.newest, term, row.pruned)
 
     def row(self) -> Row:
         """Return it as a row, without the table's key."""
@@ -437,24 +444,13 @@ class Writer:
         self._arrival = newest or 0
         self._sources, self._present = {}, {}
         for row in sources:
-            self._sources.setdefault((row.site, row.table_name), []).append(_source_of(row))
+            self._sources.setdefault((row.site, row.table_name), []).append(Numbering.of(row))
         self._runs = {
             (row["site"], row["table_name"], row["boot"]): {
-                name: row[name] for name in ("numbering", "profile", "deck")
+                name: row[name] for name in row if name not in RUN_KEY
             }
             for row in runs
         }
-
-
-def _source_of(row: Any) -> Numbering:
-    return Numbering(
-        numbering=row.numbering,
-        seen=NumberSet.of_text(row.seen),
-        lost=NumberSet.of_text(row.lost),
-        newest=row.newest,
-        term=Term(row.term, row.term_from),
-        pruned=row.pruned,
-    )
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,6 @@ one goes on with what is left.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future, LocalCluster, as_completed
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
@@ -23,8 +22,6 @@ from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 
 # Where only this machine's own programs reach a port.
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-# Seconds between two looks at what has come back. Longer shows progress late, shorter costs time.
-LOOK_S = 0.2
 # Seconds in which a scheduler must answer.
 ANSWER_S = 10.0
 
@@ -41,37 +38,32 @@ class Scheduler(NamedTuple):
 
 
 class Pool(Protocol):
-    """Does tasks."""
+    """Does the work of each task and yields the name of each with its result as it is done.
 
-    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
-        """Do the work of each task; yield the name of each with its result as it is done.
+    A task that cannot be done has its error for a result, and the others go on.
+    """
 
-        A task that cannot be done has its error for a result, and the others go on.
-        """
+    def __call__(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+        """Do a function of its module for each value."""
 
 
-class Here:
-    """Does one task after another in this process."""
-
-    cores = 1
-
-    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
-        """Do the work of each task, as `Pool` has it."""
-        for name, task in tasks.items():
-            try:
-                yield name, work(task)
-            except ShoeReaderError as error:
-                yield name, error
+def here(work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+    """Do one task after another in this process; a `Pool`."""
+    for name, task in tasks.items():
+        try:
+            yield name, work(task)
+        except ShoeReaderError as error:
+            yield name, error
 
 
 class Cluster:
-    """Does tasks with the workers of a Dask scheduler."""
+    """Has tasks done by the workers of a Dask scheduler; a `Pool`."""
 
     def __init__(self, at: Scheduler) -> None:
         self._address, self._security = at
 
-    def run(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
-        """Do the work of each task, as `Pool` has it; OutsideError without a scheduler."""
+    def __call__(self, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
+        """Do the work of each task; OutsideError without a scheduler."""
         left = dict(tasks)
         if not left:
             return
@@ -149,21 +141,12 @@ def scheduler_at(address: str, tls: Sequence[str] | None) -> Scheduler:
 
 def _finished(client: Client, work: Callable[[T], R], tasks: Mapping[str, T]) -> Results[R]:
     """Yield what comes back; end when all has, or when the scheduler has gone."""
-    waiting: dict[str, Future[R]] = {
-        name: client.submit(work, task, key=name) for name, task in tasks.items()
-    }
-    while waiting and client.status == "running":
-        for name, future in list(waiting.items()):
-            if future.status in {"cancelled", "lost"}:
-                return
-            if future.status in {"finished", "error"}:
-                try:
-                    result = _result(name, future)
-                except (CancelledError, OSError):
-                    return  # it went away with what held it
-                del waiting[name]
-                yield name, result
-        time.sleep(LOOK_S)
+    waiting = [client.submit(work, task, key=name) for name, task in tasks.items()]
+    for future in as_completed(waiting, loop=client.loop):
+        try:
+            yield future.key, _result(future.key, future)
+        except (CancelledError, OSError):
+            return  # it went away with what held it
 
 
 def _result(name: str, future: Future[R]) -> Any:

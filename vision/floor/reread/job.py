@@ -147,7 +147,7 @@ class Rereading:
                 reads[name] = kept
         self._progress.begin(len(films), len(reads))
         wanted = {name: film for name, film in films.items() if name not in reads}
-        for name, result in self._pool.run(self._read_film, wanted):
+        for name, result in self._pool(self._read_film, wanted):
             reads[name] = result
             if isinstance(result, ShoeReaderError):
                 self._progress.say(f"{name}: {result}")
@@ -190,7 +190,7 @@ class Rereading:
             name = f"{recording.name}/{number:04}.jpg"
             stills[name] = Still(recording.url, min(max(0.0, at_s), read.seconds))
         files = dict.fromkeys(stills, "")
-        for name, jpeg in self._pool.run(jpeg_of, stills):
+        for name, jpeg in self._pool(jpeg_of, stills):
             if isinstance(jpeg, bytes) and jpeg:
                 write_whole(self._out / name, jpeg)
                 files[name] = name

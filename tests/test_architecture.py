@@ -114,6 +114,7 @@ ROOMS = {
             "cv2",
             "distributed",
             "fsspec",
+            "jinja2",
             "nats",
             "numpy",
             "paho",

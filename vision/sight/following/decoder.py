@@ -19,18 +19,15 @@ from vision.sight.following.world import (
     ASIDE,
     FACE,
     HAND,
-    NOWHERE,
     UNSEEN,
     Cards,
     State,
     World,
-    is_held,
-    seen_over,
 )
 
 # Worlds that are so much less likely than the best one are dropped, and no more are kept than
 # these. What is so much less likely than that is not even looked at.
-PRUNE, BEAM, IGNORED = 3e-7, 128, 1e-8
+PRUNE, BEAM, IGNORED = 3e-6, 128, 1e-7
 # A longer time than this between two pictures is gone through in steps, s: several things may
 # happen in it. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24
@@ -41,6 +38,8 @@ LEAST_LAWFUL = 1e-12
 MOST_STEPS = 40
 
 Weights = dict[World, float]
+# The same while it is added up, by plain tuples, which are quicker made and equal to worlds.
+Parts = dict[tuple[int, State | None, State], float]
 Reads = Mapping[int, int]
 
 
@@ -57,6 +56,9 @@ class Decoder:
                 self.worlds[World(1, None, self.procedure.state((), burning=burning))] = p
         self._at: int | None = None
         self._waiting: Values | None = None
+        # What was read last, and what each state becomes by it, with its price.
+        self._reading: object = None
+        self._read: dict[State, tuple[float, State]] = {}
 
     def resume(self, coup: int, cards: Cards, *, gone: float) -> None:
         """Go on with the cards of a coup; `gone` (0 to 1): how likely they were taken meanwhile."""
@@ -83,19 +85,20 @@ class Decoder:
         elapsed = min(elapsed, round(1000 * LONGEST_S) * MOST_STEPS)
         most = 1 if still else MOST_STEPS
         steps = min(most, max(1, math.ceil(elapsed / 1000 / LONGEST_S)))
+        parts: Parts = dict(self.worlds.items())
         for _ in range(steps):
-            # Whole milliseconds, so that what follows a state is computed once.
-            self._move(max(1, round(elapsed / steps)) / 1000)
-        self._weigh(lip, shown)
+            parts = self._move(parts, elapsed / steps / 1000)
+        self._keep(self._weigh(parts, lip, shown))
         return True
 
-    def _move(self, elapsed: float) -> None:
-        """Go on by so many seconds in which anything may have happened."""
-        moved: Weights = {}
+    def _move(self, parts: Parts, elapsed: float) -> Parts:
+        """Return the worlds after so many seconds in which anything may have happened."""
+        moved: Parts = {}
         get, procedure = moved.get, self.procedure
-        least = IGNORED * max(self.worlds.values())
-        for world, weight in self.worlds.items():
+        least = IGNORED * max(parts.values())
+        for world, weight in parts.items():
             coup, before, state = world
+            lip = state.lip
             moves, rate, cost = state.moves or procedure.moves(state)
             moved[world] = get(world, 0.0) + weight * math.exp(-elapsed * cost)
             each = weight * (1 - math.exp(-elapsed * rate)) / rate if rate else 0.0
@@ -103,28 +106,25 @@ class Decoder:
                 share = each * move.rate
                 if share < least:
                     break  # the others are less likely still
-                following, ended = procedure.target(move, state.lip)
-                if ended is None:
-                    key = World(coup, before, following)
-                else:
-                    key = World(coup + 1, ended, following)
+                following, ended = move.targets.get(lip) or procedure.target(move, lip)
+                key = (coup, before, following) if ended is None else (coup + 1, ended, following)
                 moved[key] = get(key, 0.0) + share
-        self.worlds = moved
+        return moved
 
-    def _weigh(self, lip: Values, shown: TableLook | None) -> None:
+    def _weigh(self, parts: Parts, lip: Values, shown: TableLook | None) -> Parts:
         lips = np.exp(lip - lip.max()).tolist()
+        if shown is not None and shown.reading != self._reading:
+            self._reading, self._read = shown.reading, {}
         seen: dict[State, tuple[float, State]] = {}
-        weighed: Weights = {}
-        for world, weight in self.worlds.items():
-            state = world.state
+        weighed: Parts = {}
+        for (coup, before, state), weight in parts.items():
             known = seen.get(state)
             if known is None:
                 known = seen[state] = self._seen(state, lips, shown)
             p, read = known
-            if read is not state:
-                world = World(world.coup, world.before, read)
-            weighed[world] = weighed.get(world, 0.0) + weight * p
-        self._keep(weighed)
+            key = coup, before, read
+            weighed[key] = weighed.get(key, 0.0) + weight * p
+        return weighed
 
     def _seen(
         self, state: State, lips: list[float], shown: TableLook | None
@@ -133,25 +133,22 @@ class Decoder:
         p = float(lips[state.lip])
         if shown is None:
             return p, state
-        cards = state.cards
-        seen_in: dict[int, int] = {}
-        for place, side, _ in cards:
-            if is_held(place):
-                seen_in[seen_over(place)] = side
-            elif place == ASIDE:
-                p *= shown.aside
-        # What lies in a slot or is held over it is seen there once, however many cards that are.
-        seen_in.update((place, side) for place, side, _ in cards if place < HAND)
-        seen_in.pop(NOWHERE, None)
-        for slot, side in seen_in.items():
-            p *= shown.ratios[side % UNSEEN][slot]
-        seen = shown.into(cards)
-        if seen is cards:
-            return p, state
-        ratio, codes = self.procedure.reprice(cards, seen, state.codes)
-        return p * ratio, self.procedure.state(seen, state.lip, codes)
+        for side, slot in state.sights:
+            p *= shown.ratios[side][slot] if slot != ASIDE else shown.aside
+        read = self._read.get(state)
+        if read is None:
+            read = self._read[state] = self._taken(state, shown)
+        return p * read[0], read[1]
 
-    def _keep(self, weighed: Weights) -> None:
+    def _taken(self, state: State, shown: TableLook) -> tuple[float, State]:
+        """Return the state with what is read taken into it, and how much less likely it is then."""
+        seen = shown.into(state.cards)
+        if seen is state.cards:
+            return 1.0, state
+        ratio, codes = self.procedure.reprice(state.cards, seen, state.codes)
+        return ratio, self.procedure.state(seen, state.lip, codes)
+
+    def _keep(self, weighed: Parts) -> None:
         """Keep the likeliest worlds and the best lawful one, their sum 1."""
         best = max(weighed.values())
         if not best > 0:
@@ -160,12 +157,12 @@ class Decoder:
         kept = [pair for pair in weighed.items() if pair[1] > least]
         if len(kept) > self._beam:
             kept = sorted(kept, key=lambda pair: -pair[1])[: self._beam]
-        worlds = dict(kept)
+        worlds = {World(*key): p for key, p in kept}
         if not any(is_lawful(world) for world in worlds):
-            lawful = [pair for pair in weighed.items() if is_lawful(pair[0])]
+            lawful = [(p, key) for key, p in weighed.items() if is_lawful(World(*key))]
             if lawful:
-                world, p = max(lawful, key=lambda pair: pair[1])
-                worlds[world] = max(p, best * LEAST_LAWFUL)
+                p, key = max(lawful, key=lambda pair: pair[0])
+                worlds[World(*key)] = max(p, best * LEAST_LAWFUL)
         total = sum(worlds.values())
         self.worlds = {world: p / total for world, p in worlds.items()}
 
@@ -201,6 +198,11 @@ class TableLook(NamedTuple):
     def of(cls, slots: Values, holds: list[bool], reads: Reads, aside: float) -> TableLook:
         """Return what log-likelihoods (3 x 6) of empty, back and face show."""
         return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, aside)
+
+    @property
+    def reading(self) -> object:
+        """What of it may change a state."""
+        return self.holds, self.reads, self.aside > 1
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""

@@ -52,7 +52,7 @@ class State:
     """A coup as it stands: its cards, the lip, and the departures from procedure that it needs.
 
     There is one object for each value (`Procedure.state`), so that worlds are compared by identity.
-    `moves` is kept once it was asked for.
+    `moves` and `sights` are kept once they were asked for.
     """
 
     cards: Cards
@@ -60,6 +60,21 @@ class State:
     codes: Codes
     burning: bool
     moves: Moves | None = field(default=None, repr=False)
+    _sights: tuple[tuple[int, int], ...] | None = field(default=None, repr=False)
+
+    @property
+    def sights(self) -> tuple[tuple[int, int], ...]:
+        """Where cards are to be seen: side (`BACK` or `FACE`) and slot, or `ASIDE`.
+
+        What lies in a slot or is held over it is seen there once, however many cards that are.
+        """
+        if self._sights is None:
+            over = {seen_over(place): side for place, side, _ in self.cards if is_held(place)}
+            over |= {place: side for place, side, _ in self.cards if place < HAND}
+            over.pop(NOWHERE, None)
+            aside = [(BACK, ASIDE) for place, _, _ in self.cards if place == ASIDE]
+            self._sights = (*((side % UNSEEN, slot) for slot, side in over.items()), *aside)
+        return self._sights
 
 
 @dataclass(slots=True, eq=False)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vision.game.rules import Rules
+from vision.sight.following.actions import MISSED
 from vision.sight.following.evidence import Values
 from vision.sight.following.procedure import Procedure, swept
 from vision.sight.following.world import (
@@ -25,12 +26,15 @@ from vision.sight.following.world import (
     World,
 )
 
-# Worlds that are so much less likely than the best one are dropped, and no more are kept than
-# these. What is so much less likely than that is not even looked at.
-PRUNE, BEAM, IGNORED = 3e-6, 128, 1e-7
 # A longer time than this between two pictures is gone through in steps, s: several things may
 # happen in it. A shorter one than the second is added to the next.
 LONGEST_S, SHORTEST_MS = 0.05, 24
+# Worlds that are so much less likely than the best one are dropped: half of the rarest action
+# within the shortest step, or else a draw that sight missed is dropped as it happens. What is less
+# likely still by the second is not even looked at. No more worlds are kept than `BEAM`.
+PRUNE = MISSED * SHORTEST_MS / 1000 / 2
+IGNORED = PRUNE / 5
+BEAM = 128
 # The least weight of the lawful world against the best one; odds stop there.
 LEAST_LAWFUL = 1e-12
 # No more steps than these for one picture: of a longer gap nothing is known, and by the rates alone

@@ -86,6 +86,7 @@ ROOMS = {
             "cv2",
             "numpy",
             "paho",
+            "pydantic",
             "pyotp",
             "starlette",
             "uvicorn",
@@ -105,7 +106,7 @@ ROOMS = {
             "storage",
             "wire",
         ),
-        ("av", "cv2", "numpy", "tomlkit"),
+        ("av", "cv2", "jinja2", "numpy", "tomlkit"),
     ),
     "vision/floor": Room(
         (*PURE_ROOMS, *OUTSIDE_ROOMS, "app"),

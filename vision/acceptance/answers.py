@@ -24,31 +24,13 @@ Hand = tuple[Card | None, ...]  # None: there is a card that cannot be seen
 CUT_CARD, CUT_FIRST, COVERED = "CUT_CARD", "CUT_FIRST", "UNREAD"
 # Incidents that somebody can see in pictures; the last three are no fault of the dealer. When the
 # last coup is depends on whether the cut card came before the first card of a coup.
-INCIDENTS: dict[str, str] = {
-    "OVER_P3_STAND": "a card to Punto, who stands",
-    "OVER_NATURAL": "a card after a natural",
-    "OVER_B3": "a card to Banco, who stands",
-    "OVER_4TH": "a fourth card to a hand",
-    "UNDER_P3": "no card to Punto, who draws",
-    "UNDER_B3": "no card to Banco, who draws",
-    "WRONG_HAND": "a card to the wrong hand",
-    "WRONG_ORDER_INIT": "first cards in another order",
-    "OUT_OF_TURN_B3": "Banco's third card before Punto's",
-    "TWO_CARDS_OUT": "two cards at once",
-    "EXPOSED_IN_SHOE": "a card face up in the shoe",
-    "EXPOSED_EARLY": "a card shown too early",
-    "EARLY_DEAL": "dealt too early",
-    "SWITCH": "a card was exchanged",
-    "PREMATURE_CLEAR": "cleared before the result",
-    "WRONG_REMOVED": "a card taken off too early",
-    "RETURNED_TO_SHOE": "a card put back into the shoe",
-    "FOREIGN_CARD": "a card of another deck",
-    "CARD_UNACCOUNTED": "a card is gone from the table",
-    "CUT_IGNORED": "dealt on after the last coup",
-    COVERED: "a card stayed covered",
-    CUT_CARD: "the cut card, after the first card",
-    CUT_FIRST: "the cut card, before the first card",
-}
+INCIDENTS = (
+    "OVER_P3_STAND", "OVER_NATURAL", "OVER_B3", "OVER_4TH", "UNDER_P3", "UNDER_B3", "WRONG_HAND",
+    "WRONG_ORDER_INIT", "OUT_OF_TURN_B3", "TWO_CARDS_OUT", "EXPOSED_IN_SHOE", "EXPOSED_EARLY",
+    "EARLY_DEAL", "SWITCH", "PREMATURE_CLEAR", "WRONG_REMOVED", "RETURNED_TO_SHOE", "FOREIGN_CARD",
+    "CARD_UNACCOUNTED", "CUT_IGNORED", COVERED, CUT_CARD, CUT_FIRST,
+)  # fmt: skip
+CUT = {CUT_CARD: "Cut card after the first card", CUT_FIRST: "Cut card before the first card"}
 NO_MISTAKES = frozenset((COVERED, CUT_CARD, CUT_FIRST))
 # Alerts that say that the reader is not sure, or that the machine ails (a disk that is slow): they
 # accuse nobody.
@@ -105,11 +87,16 @@ def answer_text(answer: Answer) -> str:
 
 
 def answer_words(answer: Answer) -> str:
-    """Return an answer as people read it: incidents by their names."""
+    """Return an answer as people read it: incidents by their titles."""
     return "; ".join(
-        ", ".join((str(Dealt(one.punto, one.banco)), *(INCIDENTS[code] for code in one.incidents)))
+        ", ".join((str(Dealt(one.punto, one.banco)), *map(title_of, one.incidents)))
         for one in answer
     )
+
+
+def title_of(code: str) -> str:
+    """Return what people call an incident or an alert."""
+    return KINDS[code].title if code in KINDS else CUT.get(code, code)
 
 
 def read_answer(text: str) -> Answer:
@@ -131,7 +118,7 @@ def _read_dealt(text: str) -> Dealt:
         )
     punto, banco = (tuple(map(_read_card, side.split())) for side in sides)
     dealt = Dealt(punto, banco, tuple(sorted(set(codes.split()))))
-    if set(dealt.incidents) - INCIDENTS.keys():
+    if not set(dealt.incidents) <= set(INCIDENTS):
         raise ConfigurationError("there is no such incident; choose from the list")
     if dealt.is_none and dealt.incidents:
         raise ConfigurationError(

@@ -77,6 +77,16 @@ class Report:
         """The coups of which the reader said anything else than people."""
         return [coup for coup in self.coups if coup.counted and coup.counts.differs]
 
+    @property
+    def disagreements(self) -> list[Judged]:
+        """The coups of which people said different things."""
+        return [coup for coup in self.coups if len({k.answer for k in coup.answers}) > 1]
+
+    @property
+    def retracted(self) -> list[str]:
+        """The coups of which the reader itself took back a result that had been final."""
+        return [c.read.key for c in self.coups if c.counted and c.read.is_retracted]
+
     def people(self) -> dict[str, Any]:
         """Return how people agreed: by pairs, by person, and each answer that was changed."""
         pairs = [coup for coup in self.coups if len(coup.answers) > 1]
@@ -133,7 +143,7 @@ class Report:
             "open": sum(coup.is_due for coup in self.coups),
             "undecided": [c.read.key for c in self.coups if c.settled is Settled.UNDECIDED],
             "counts": counted(self.counts),
-            "retracted": [c.read.key for c in self.coups if c.counted and c.read.is_retracted],
+            "retracted": self.retracted,
             "ms": self.times(),
             "people": self.people(),
             "by": {

@@ -25,7 +25,7 @@ from vision.acceptance.answers import (
     settle,
 )
 from vision.acceptance.coups import LogBook, ReadCoup, Terms, keyed_of
-from vision.acceptance.outcomes import Counts, judge
+from vision.acceptance.outcomes import RIGHT, Counts, judge
 from vision.acceptance.pictures import Pictures, Side
 from vision.errors import ConfigurationError
 
@@ -58,6 +58,16 @@ class Judged:
     def counted(self) -> bool:
         """Whether it counts: enough people answered, and two of them alike where two did."""
         return self.answer is not None and not self.is_due
+
+    @property
+    def differences(self) -> list[str]:
+        """What was counted of it otherwise than right, in words."""
+        return [
+            f"{kind} {name} {count}"
+            for kind in ("coups", "cards", "incidents")
+            for name, count in getattr(self.counts, kind).items()
+            if count and name != RIGHT
+        ]
 
 
 def judged(book: LogBook) -> list[Judged]:

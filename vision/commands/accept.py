@@ -19,10 +19,9 @@ from vision.acceptance.report import Report
 from vision.acceptance.tasks import Keying
 from vision.audit.continuity import audit_from
 from vision.board.desk.acceptance import KeyingPages
-from vision.board.desk.records import Records
-from vision.board.host.boards import Boards, address_of
-from vision.board.host.process import with_broker
+from vision.board.host.boards import Boards, address_of, with_broker
 from vision.board.login.pages import LoginPages
+from vision.board.records import Records
 from vision.commands.printing.console import add_trust, broken, trust_of
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError

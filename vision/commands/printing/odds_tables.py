@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from html import escape
+from importlib.resources import files
+
+from jinja2 import Environment
 
 from vision.game.odds import Edge, Figure, OutcomeCounts, percent
 from vision.game.rules import Profile
@@ -51,21 +53,6 @@ class TextTable:
         """Return the table in Markdown."""
         rule = (":--", *("--:" for _ in self.heading[1:]))
         return "\n".join(f"| {' | '.join(line)} |" for line in (self.heading, rule, *self.rows))
-
-    def html(self) -> str:
-        """Return the table as an HTML element."""
-        return "\n".join(
-            (
-                "<table>",
-                _html_row("th", self.heading),
-                *(_html_row("td", row) for row in self.rows),
-                "</table>",
-            )
-        )
-
-
-def _html_row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def ten_digits(share: Fraction) -> str:
@@ -164,22 +151,9 @@ def guide_markdown(profile: Profile, decks: int, edges: tuple[Edge, ...]) -> str
 def guide_html(profile: Profile, decks: int, edges: tuple[Edge, ...]) -> str:
     """Return the Guide to the House Edge of a profile as a page of HTML."""
     title, table, notes = _guide_lines(profile, decks, edges)
-    words = escape(title)
-    body = "\n".join(
-        (
-            f"<h1>{words}</h1>",
-            f"<p>{escape(EXPLANATION)}</p>",
-            table.html(),
-            *(f"<p>{escape(note)}</p>" for note in notes),
-        )
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>{words}</title>\n"
-        "<style>body{font-family:sans-serif;max-width:40em;margin:2em auto}"
-        "td,th{text-align:left;padding:.2em 1em}</style>\n"
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    page = files("vision.commands.printing").joinpath("guide.html").read_text("utf-8")
+    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(page)
+    return template.render(title=title, table=table, paragraphs=(EXPLANATION, *notes))
 
 
 def figures_table(figures: Iterable[Figure]) -> TextTable:

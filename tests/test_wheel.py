@@ -44,7 +44,7 @@ def test_wheel_holds_models_pages_schemas_and_profiles(wheel: Path) -> None:
     for folder, ending in (
         ("vision/game/profiles", ".toml"),
         ("vision/schemas", ".json"),
-        ("vision/board/pages", ".html"),
+        ("vision/board/html", ".html"),
         ("vision/board/pages", ".js"),
     ):
         here = {p.relative_to(ROOT).as_posix() for p in (ROOT / folder).rglob(f"*{ending}")}

@@ -15,9 +15,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Generic, TypeVar
 
 from vision.errors import ConfigurationError, OutsideError
+
+T = TypeVar("T")
 
 ROOT = 0  # the user id of root
 OTHERS_WRITE, STICKY = 0o022, 0o1000  # bits of a folder's mode: as POSIX has them
@@ -128,6 +130,35 @@ def write_new(path: Path, content: bytes, *, mode: int | None = None) -> None:
         raise taken(path) from None
     except OSError as error:
         raise _write_error(path, error) from error
+
+
+class WatchedFile(Generic[T]):
+    """What a file contains, read again whenever the file has become another."""
+
+    def __init__(self, path: Path, load: Callable[[Path], T]) -> None:
+        """Read it for the first time; whatever `load` raises."""
+        self._path = path
+        self._load = load
+        self._stamp = stamp(path)
+        self._content = load(path)
+
+    def now(self) -> T:
+        """Return the content now; whatever `load` raises, again until the file can be used."""
+        found = stamp(self._path)
+        if not found or found != self._stamp:
+            self._stamp = ()
+            self._content = self._load(self._path)
+            self._stamp = found
+        return self._content
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """Return what tells one state of a file from another; nothing where there is no file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vision.access import command_gate
 from vision.access.command_gate import Gate
 from vision.access.users import Credential, RoleName, User, Users, load_users, save_users
 from vision.errors import ConfigurationError
@@ -237,8 +237,8 @@ def test_users_are_never_gone_while_their_file_is_read_again(
         seen.append(len(house.gate.users.users))
         return load_users(path)
 
-    monkeypatch.setattr(command_gate, "load_users", load)
-    house.gate._seen_stat = ()
+    monkeypatch.setattr(house.gate._file, "_load", load)
+    os.utime(house.path)
     house.admit(house.signed("Ann", **ANN))
     assert seen == [len(house.gate.users.users)]
     assert seen[0] > 0

@@ -80,13 +80,13 @@ TRIES: dict[tuple[str, str], tuple[int, int, int, int, int]] = {
     ("GET", "api/media/7/evidence/x"): (401, 403, 404, 404, 403),
     ("GET", "api/media/7/coup/live"): (401, 403, 404, 404, 403),
     ("GET", "setup"): (303, 303, 303, 303, 200),
-    ("GET", "api/export/7/s1/2"): (401, 403, 409, 409, 403),
+    ("GET", "api/export/7/s1/2"): (401, 403, 503, 503, 403),
     ("GET", "api/export/7/s1/x"): (404, 404, 404, 404, 404),
     ("POST", "api/order/7/nothing"): (401, 404, 404, 404, 404),
     ("POST", "api/order/8/confirm"): (401, 404, 404, 404, 404),
     ("POST", "api/order/7/sign_in"): (401, 404, 404, 404, 404),
     ("POST", "api/order/7/replay"): (401, 404, 404, 404, 404),
-    ("GET", "api/order/7/confirm"): (405, 405, 405, 405, 405),
+    ("GET", "api/order/7/confirm"): (404, 404, 404, 404, 404),
 }
 
 

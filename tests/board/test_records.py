@@ -15,11 +15,13 @@ from tests.browser.people import PASSWORD, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from tests.mqtt.mqtt_tools import free_port
 from vision.access.users import load_users, save_users
-from vision.board.desk import pages, records
-from vision.board.desk.commands import Listener, Order
+from vision.board import records
+from vision.board.desk import pages
 from vision.board.host import boards as boards_app
 from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import save_password
+from vision.board.orders import Listener, Order
+from vision.files import WatchedFile
 from vision.game.commands import SignIn
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.record.facts import Fact
@@ -54,7 +56,9 @@ def test_record_that_is_refused_is_kept_and_sent_again(
         desk = load_users(hall.folder / "users.json")
         file = hall.folder / "reader-users.json"
         save_users(file, desk.without("desk-1"))
-        hall.reader._gate._path = file  # the reader's own copy of the users
+        hall.reader._gate._file = WatchedFile(
+            file, load_users
+        )  # the reader's own copy of the users
         with hall.client("Ann"):
             wait_for(lambda: "refused by its table" in caplog.text)
             assert hall.recorded("SignIn") == []
@@ -139,7 +143,7 @@ def test_fact_about_who_is_no_user_any_more_names_them_in_words(
         everybody = load_users(hall.folder / "users.json")
         file = hall.folder / "reader-users.json"
         save_users(file, everybody.without("Cy"))
-        hall.reader._gate._path = file
+        hall.reader._gate._file = WatchedFile(file, load_users)
         with hall.client("Cy") as client:
             wait_for(lambda: client.get(f"api/media/7/{PICTURE}").status_code == 200)
             wait_for(lambda: hall.recorded("picture_seen"))

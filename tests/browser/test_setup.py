@@ -216,7 +216,7 @@ def test_places_that_are_none_are_refused(workshop: Workshop) -> None:
         ):
             content = json.dumps(body)
             answer = client.post(f"{API}places", content=content)
-            assert (answer.status_code, bool(answer.json()["why"])) == (409, True), body
+            assert (answer.status_code, bool(answer.json()["why"])) == (400, True), body
         assert client.post(f"{API}job/rm").status_code == 404
         assert client.get("api/setup/8/places").status_code == 404
     assert workshop.file.read_bytes() == text

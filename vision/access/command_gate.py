@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from vision.access.users import User, Users, load_users
 from vision.clock import CLOCK
 from vision.errors import ConfigurationError
+from vision.files import WatchedFile
 from vision.game.commands import (
     BurnCard,
     CarryCard,
@@ -96,16 +97,13 @@ class Gate:
         the first is by the clock of the run. ConfigurationError when the users file cannot be used.
         """
         self._prefix = prefix
-        self._path = users
         self._fresh_ms = fresh_ms
         self._moments = moments
-        self._users = Users()
-        self._seen_stat: tuple[int, ...] = ()
+        self._file = None if users is None else WatchedFile(users, load_users)
+        self._users = Users() if self._file is None else self._file.now()
         self._nonces: dict[tuple[str, str], int] = {}
         self._newest = 0
         self.refused = 0
-        if users is not None:
-            self._renew(users)
 
     @property
     def users(self) -> Users:
@@ -180,11 +178,12 @@ class Gate:
 
     def _check_proof(self, name: str, fields: Fields) -> tuple[str, User]:
         """Return whose key signed the fields, and that user."""
-        if self._path is None:
+        if self._file is None:
             raise RefusedError(NO_USERS)
         try:
-            self._renew(self._path)
+            self._users = self._file.now()
         except ConfigurationError as error:
+            self._users = Users()
             raise RefusedError("this reader takes no orders: its users file is faulty") from error
         for field, form in (("nonce", NONCE), ("time", MOMENT), ("sig", SIGNATURE)):
             if not form.fullmatch(_text(fields, field)):
@@ -192,17 +191,6 @@ class Gate:
                     f"{field}: not what a signed order has there; see deploy/mqtt.md"
                 )
         return _text(fields, "key"), self._signer(name, fields)
-
-    def _renew(self, path: Path) -> None:
-        """Read the users file if it has changed, so that who was removed is shut out at once."""
-        stat = _stat(path)
-        if stat != self._seen_stat or not stat:
-            try:
-                self._users = load_users(path)
-            except ConfigurationError:
-                self._users = Users()
-                raise
-            self._seen_stat = stat
 
     def _signer(self, name: str, fields: Fields) -> User:
         user = self._users.users.get(_text(fields, "key"))
@@ -272,15 +260,6 @@ class Gate:
         """Remember an order; one signed by a clock that is ahead makes no later one too old."""
         self._nonces[key, nonce] = time
         self._newest = max(self._newest, min(time, now))
-
-
-def _stat(path: Path) -> tuple[int, ...]:
-    """Return what tells one state of a file from another; nothing where there is no file."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
 def _text(fields: Fields, key: str, default: str = "") -> str:

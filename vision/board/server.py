@@ -79,7 +79,7 @@ class BoardServer:
         address = self._address
         return uvicorn.Config(
             self._app,
-            # What the application fails at is logged by `web.Logged`, in the form of our log.
+            # What the application fails at is logged by `answers.HANDLERS`, in the form of our log.
             log_level="critical",
             access_log=False,
             lifespan="off",

@@ -9,23 +9,20 @@ left never do. The feed behind these pages keeps nothing else.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vision.board.feed import Feed
 from vision.board.stream import Places, Stream
 from vision.wire.form import Payload
-
-log = logging.getLogger(__name__)
 
 # Streams of public boards at once. The rest of the connections (`connections.IN_ALL`) is left to
 # those who log in, whatever the public does.
@@ -94,13 +91,7 @@ HEADERS = {
 }
 # A year, as browsers' own lists ask for: a page is never fetched in clear again.
 OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
-# Content types of the files in `pages`, by suffix; other files are not served.
-CONTENT_TYPES = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".json": "application/json",
-}
+PAGES = ("vision.board", "pages")  # styles, scripts and words: a browser can ask for each
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -130,34 +121,9 @@ class SafeHeaders:
         await self._app(scope, receive, send_safely)
 
 
-class LoggedFailures:
-    """Logs what an answer fails at, a defect of the program, with its place; answers 500."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or log why not."""
-        begun = False
-
-        async def send_on(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_on)
-        except Exception:
-            path, method = ascii(scope.get("path", "")), scope.get("method", "")
-            log.exception("%s %s failed; this is a defect of the program", method, path)
-            if begun:
-                raise
-            await PlainTextResponse("this failed; the log says why", 500)(scope, receive, send)
-
-
 def page(name: str) -> Answer:
     """Return an answer with a page."""
-    content = _pages().joinpath(name).read_bytes()
+    content = files("vision.board").joinpath("html", name).read_bytes()
 
     async def answer(_request: Request) -> Response:
         return Response(content, media_type="text/html")
@@ -165,20 +131,16 @@ def page(name: str) -> Answer:
     return answer
 
 
-def asset_routes(language: str) -> list[Route]:
-    """Return a route for each style, script and list of words, and for the pages' `language`."""
+def asset_routes(language: str) -> list[BaseRoute]:
+    """Return the routes of styles, scripts and words, and of the pages' `language`; put them last.
+
+    They answer for every path that no other route has.
+    """
 
     async def house(_request: Request) -> Response:
         return JSONResponse({"language": language})
 
-    return [
-        Route("/words/house.json", house),
-        *(
-            Route(f"/{path}", _asset(entry))
-            for path, entry in _files(_pages())
-            if not path.endswith(".html")
-        ),
-    ]
+    return [Route("/words/house.json", house), Mount("/", StaticFiles(packages=[PAGES]))]
 
 
 def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
@@ -209,29 +171,4 @@ def public_routes(feed: Feed, facts: TableFacts, stopping: Callable[[], bool]) -
         Route("/table/{table}", board),
         Route("/tables", tables),
         Route("/events/{table}", events),
-        *asset_routes(str(next(iter(facts.values()))["language"])),
     ]
-
-
-def _pages() -> Traversable:
-    return files("vision.board").joinpath("pages")
-
-
-def _files(folder: Traversable, prefix: str = "") -> list[tuple[str, Traversable]]:
-    found: list[tuple[str, Traversable]] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found += _files(entry, f"{prefix}{entry.name}/")
-        elif "." + entry.name.rpartition(".")[2] in CONTENT_TYPES:
-            found.append((prefix + entry.name, entry))
-    return found
-
-
-def _asset(entry: Traversable) -> Answer:
-    content = entry.read_bytes()
-    kind = CONTENT_TYPES["." + entry.name.rpartition(".")[2]]
-
-    async def answer(_request: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return answer

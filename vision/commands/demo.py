@@ -16,7 +16,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -24,7 +24,8 @@ from typing import Any, get_args
 from vision.access.users import Credential, RoleName, User, Users, save_users
 from vision.app.journal import Destinations
 from vision.app.reader import TableReader
-from vision.board.host.process import BoardProcess, Served, with_broker
+from vision.board.desk.table_editor import TableEditor
+from vision.board.host.boards import Boards, address_of, with_broker
 from vision.board.login.passwords import save_password
 from vision.commands.printing.console import Console, clock
 from vision.commands.printing.drawn_film import live_drawing
@@ -32,6 +33,7 @@ from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.events import Role
 from vision.game.outputs import CoupResult
+from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.simulator.dealing import ready_film, simulate
 from vision.version import VERSION
 
@@ -83,12 +85,15 @@ def run(args: argparse.Namespace) -> int:
     file = _own_table_file(dealt.folder, folder)
     destinations = Destinations(folder / "demo.sqlite", folder / "demo.jsonl")
     config, password = _with_people(_logged(load(file), destinations), folder)
-    with BoardProcess(config, file, live_drawing) as boards:
-        served = boards.served
-        config = with_broker(config, served.port, served.websocket_port)
+    with ExitStack() as opened:
+        broker = _broker(config, opened)
+        config = with_broker(config, broker.port, broker.websocket_port)
+        url = _boards(config, file, opened).server.url
         print(
-            f"{_addresses(served)}\nlog: {destinations.log}   messages: {destinations.messages}\n\n"
-            f"{_pages(served.url, password)}",
+            f"broker: 127.0.0.1:{broker.port} (MQTT), 127.0.0.1:{broker.websocket_port} "
+            f"(WebSocket)\n  try: mosquitto_sub -p {broker.port} -t 'casino/#' -v\n"
+            f"log: {destinations.log}   messages: {destinations.messages}\n\n"
+            f"{_pages(url, password)}",
             flush=True,
         )
         for number in itertools.count(2):
@@ -98,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             # No file of messages is written twice; the log goes on.
             destinations = Destinations(destinations.log, folder / f"demo-{number}.jsonl")
         if sys.stdin.isatty():
-            _stay(served.url)
+            _stay(url)
     return 0
 
 
@@ -184,13 +189,24 @@ def _with_people(config: TableConfig, folder: Path) -> tuple[TableConfig, str]:
     return config.model_copy(update={"orders": orders, "desk": settings}), password
 
 
-def _addresses(served: Served) -> str:
-    """Return where the broker answers, and which usual ports were taken."""
-    where = (
-        f"broker: 127.0.0.1:{served.port} (MQTT), 127.0.0.1:{served.websocket_port} (WebSocket)\n"
-        f"  try: mosquitto_sub -p {served.port} -t 'casino/#' -v"
-    )
-    return "\n".join([*served.notes, where])
+def _broker(config: TableConfig, opened: ExitStack) -> EmbeddedBroker:
+    """Open the broker, at free ports where the usual ones are taken."""
+    broker = EmbeddedBroker(config.broker.port, config.broker.websocket_port)
+    try:
+        return opened.enter_context(broker)
+    except OutsideError:
+        print(f"ports {broker.port} and {broker.websocket_port} are not both free; taking others")
+        return opened.enter_context(EmbeddedBroker(0, 0))
+
+
+def _boards(config: TableConfig, file: Path, opened: ExitStack) -> Boards:
+    """Serve the boards, at a free port where the usual one is taken."""
+    editors = {config.table: TableEditor(config, file, live_drawing)}
+    try:
+        return opened.enter_context(Boards([config], address_of(config), editors))
+    except OutsideError:
+        print(f"port {config.board.port} is taken; the board takes another")
+        return opened.enter_context(Boards([config], address_of(config, port=0), editors))
 
 
 def _round(config: TableConfig, destinations: Destinations, film: DemoFilm, speed: float) -> None:

@@ -6,28 +6,21 @@ A client like any other: it goes through the broker, and the reader decides.
 from __future__ import annotations
 
 import argparse
-import json
-import queue
-import secrets
-import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from vision.access.users import load_credential, load_users
-from vision.clock import now_ms
+from vision.board.feed import Feed
+from vision.board.orders import Order, Orders, Second
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
-from vision.mqtt.endpoint import (
-    Endpoint,
-    endpoint_of,
-    explain_error,
-    new_client,
-    reachable,
-)
-from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError, order_fields
+from vision.mqtt.endpoint import Endpoint, endpoint_of, reachable
+from vision.wire.commands import COMMANDS, HOUSE_INPUTS, Fields, RefusedError
 from vision.wire.messages import PREFIX
 
 ANSWER_S = 10.0  # seconds until a table counts as silent; it looks for orders at every frame
+LOOK_S = 0.01  # seconds between two looks whether the broker has accepted us
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,25 +42,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Send the order and print the answer; 3 when it is refused or none comes."""
     credential, config = load_credential(args.key), load(args.table)
-    # The answer is known by its `ref`.
-    fields: Fields = {"ref": secrets.token_hex(8), **dict(_field(text) for text in args.fields)}
+    fields: Fields = dict(_field(text) for text in args.fields)
     if COMMANDS[args.order] not in HOUSE_INPUTS:
         by = args.by or credential.name
         role = args.role or _only_role(config, by)
         fields |= {"by": by, **({"role": role} if role else {})}
-    prefix = PREFIX.format(site=config.site, table=config.table) + "cmd/"
-    second = None if args.second is None else load_credential(args.second)
-    if second is not None:
-        named = {"second": second.name, "second_key": second.name, "second_role": args.second_role}
-        fields |= named
-    signed = credential.sign(prefix + args.order, fields, now_ms())
-    if second is not None:
-        signed["second_sig"] = second.vouch(prefix + args.order, signed)
+    second = None
+    if args.second is not None:
+        key = load_credential(args.second)
+        second = Second(key.name, args.second_role, key)
+    endpoint = _endpoint(config)
+    prefix = PREFIX.format(site=config.site, table=config.table)
+    feed = Feed(endpoint, {config.table: prefix}, ("cmd/reply",))
+    orders, order = Orders(feed, credential), Order(config.table, args.order, fields, second=second)
     try:
-        order_fields(json.dumps(signed).encode())
+        orders.signed(order)
     except RefusedError as error:
         raise ConfigurationError(f"{args.order}: {error}; correct the field") from error
-    answer = _ask(config, prefix, args.order, signed)
+    answer = _answer(feed, orders, order, reachable(endpoint))
     if not answer["accepted"]:
         raise OutsideError(f"the order was refused: {answer['why']}")
     print(f"{args.order} by {answer['by']}: accepted")
@@ -110,46 +102,22 @@ def _endpoint(config: TableConfig) -> Endpoint:
     return endpoint_of(config.broker.model_copy(update=names))
 
 
-def _ask(config: TableConfig, prefix: str, name: str, signed: Fields) -> dict[str, Any]:
-    """Publish an order and wait for its answer, known by its `ref`."""
-    endpoint = reachable(_endpoint(config))
-    answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    listening = threading.Event()
-    client = new_client(endpoint, f"shoe-reader-order-{signed['nonce']}")
-    client.on_message = lambda _c, _d, message: answers.put(json.loads(message.payload))
-    client.on_subscribe = lambda *_: listening.set()
-
-    def on_connect(*_: object) -> None:
-        client.subscribe(prefix + "reply", 1)
-
-    client.on_connect = on_connect
+def _answer(feed: Feed, orders: Orders, order: Order, endpoint: Endpoint) -> dict[str, Any]:
+    """Give an order through the broker and return the answer; OutsideError where none comes."""
+    feed.start()
+    orders.start()
     try:
-        client.connect(endpoint.host, endpoint.port, endpoint.keepalive_s)
-    except (OSError, ValueError) as error:
-        raise OutsideError(explain_error(error, endpoint)) from error
-    client.loop_start()
-    try:
-        if not listening.wait(ANSWER_S):
-            raise OutsideError(
-                f"the broker at {endpoint} sends no answers to this account; check its access list"
-            )
-        client.publish(prefix + name, json.dumps(signed), qos=1)
-        return _answer(answers, str(signed.get("ref", "")), endpoint)
+        until_s = time.monotonic() + ANSWER_S
+        while not feed.connected and time.monotonic() < until_s:
+            time.sleep(LOOK_S)
+        return orders.give(order).result(ANSWER_S)
+    except TimeoutError:
+        if feed.complaint:
+            raise OutsideError(feed.complaint) from None
+        raise OutsideError(
+            f"no answer through {endpoint} within {ANSWER_S:.0f} s; is the reader running, and "
+            "may this user publish orders there ([orders] username)?"
+        ) from None
     finally:
-        client.disconnect()
-        client.loop_stop()
-
-
-def _answer(
-    answers: queue.SimpleQueue[dict[str, Any]], ref: str, endpoint: Endpoint
-) -> dict[str, Any]:
-    while True:
-        try:
-            answer = answers.get(timeout=ANSWER_S)
-        except queue.Empty:
-            raise OutsideError(
-                f"no answer through {endpoint} within {ANSWER_S:.0f} s; is the reader running, and "
-                "may this user publish orders there ([orders] username)?"
-            ) from None
-        if answer.get("ref") == ref:
-            return answer
+        orders.stop()
+        feed.stop()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import segno
 
@@ -31,7 +31,6 @@ from vision.board.login.passwords import (
     new_secret,
     save_password,
     step_of,
-    without,
 )
 from vision.board.login.sessions import end_sessions, kept_sessions
 from vision.clock import now_ms
@@ -47,38 +46,53 @@ FILE = Path("users.json")
 # leaves it to the house; CIS control 5.3 says 45); shorter names more people on leave.
 DORMANT_DAYS = 90
 
+Action = Callable[[argparse.Namespace], None]
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    _declare_add(actions.add_parser("add", help="add a user; the file is made if there is none"))
-    for name, (action, words, who) in ACTIONS.items():
+
+    def declare(
+        name: str, action: Action, words: str, who: str = "", nargs: str | None = None
+    ) -> argparse.ArgumentParser:
         declared = actions.add_parser(name, help=words)
         declared.set_defaults(action=action)
+        add = declared.add_argument
         if who:
-            declared.add_argument("name", metavar="NAME", nargs=who.nargs, help=who.words)
-        if name == "second-factor":
-            declared.add_argument("--remove", action="store_true", help="take it away")
-        if name == "review":
-            _declare_review(declared)
+            add("name", metavar="NAME", nargs=nargs, help=who)
+        add("--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)")
+        if action is not _add:
+            words = "their file (passwords.json beside the users)"
+            add("--passwords", type=Path, metavar="F", help=words)
         if action in (_sessions, _log_out):
-            declared.add_argument(
-                "--folder", type=Path, metavar="D", help="[desk] folder (that of the passwords)"
-            )
-        declared.add_argument(
-            "--passwords",
-            type=Path,
-            metavar="F",
-            help="their file (passwords.json beside the users)",
+            words = "[desk] folder (that of the passwords)"
+            add("--folder", type=Path, metavar="D", help=words)
+        return declared
+
+    _declare_add(
+        declare(
+            "add",
+            _add,
+            "add a user; the file is made if there is none",
+            "as it is to stand in the log",
         )
-    for declared in actions.choices.values():
-        declared.add_argument(
-            "--file", type=Path, default=FILE, metavar="F", help="the users file (%(default)s)"
-        )
+    )
+    declare("password", _password, "set the password by which a user logs in",
+            "whose; asked for twice, or one line of input")  # fmt: skip
+    words = "set up the codes of a telephone (TOTP), which log-ins then ask for"
+    second = declare("second-factor", _second_factor, words, "whose; they must have a password")
+    second.add_argument("--remove", action="store_true", help="take it away")
+    declare("unlock", _unlock, "unlock a name that was locked after wrong passwords", "who")
+    declare("list", _list, "list the users, their roles, and how they log in")
+    _declare_review(declare("review", _review, "report from the logs when each name was last used"))
+    declare("sessions", _sessions, "list who is logged in, since when and from where")
+    declare("log-out", _log_out, "end the sessions of somebody, or of everybody",
+            "who; everybody without a name", "?")  # fmt: skip
+    declare("remove", _remove, "remove a user, at once on running readers", "who")
 
 
 def _declare_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="as it is to stand in the log")
     parser.add_argument(
         "--role", action="append", required=True, choices=get_args(RoleName), help="may be repeated"
     )
@@ -90,20 +104,13 @@ def _declare_add(parser: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "--through-desk", action="store_true", help="no key of one's own: speaks through a desk"
     )
-    parser.set_defaults(action=_add)
 
 
 def _declare_review(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables"
-    )
-    parser.add_argument(
-        "--dormant-days",
-        type=int,
-        default=DORMANT_DAYS,
-        metavar="N",
-        help="a name not used for so long is dormant (%(default)s)",
-    )
+    add = parser.add_argument
+    add("logs", type=Path, metavar="LOG", nargs="+", help="the logs of the house's tables")
+    words = "a name not used for so long is dormant (%(default)s)"
+    add("--dormant-days", type=int, default=DORMANT_DAYS, metavar="N", help=words)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -141,8 +148,7 @@ def _add_to(users: Users, args: argparse.Namespace) -> None:
 
 
 def _list(args: argparse.Namespace) -> None:
-    path = _passwords(args)
-    accounts = load_passwords(path) if path.exists() else {}
+    accounts = _accounts(args)
     for name, user in load_users(args.file).users.items():
         how = "vouches for others as" if user.may_act_for else "speaks as"
         through = "" if user.key else " through a desk"
@@ -179,7 +185,7 @@ def _second_factor(args: argparse.Namespace) -> None:
     _check_password(args)
     path = _passwords(args)
     if args.remove:
-        change_account(path, args.name, without)
+        change_account(path, args.name, lambda account: enrolled(account, "", ()))
         print(f"{path}: {args.name} has no second factor any more")
         return
     secret = new_secret()
@@ -199,10 +205,10 @@ def _second_factor(args: argparse.Namespace) -> None:
 
 
 def _check_password(args: argparse.Namespace) -> None:
-    path = _passwords(args)
-    if args.name not in (load_passwords(path) if path.exists() else {}):
+    if args.name not in _accounts(args):
         raise ConfigurationError(
-            f"'{args.name}' has no password in {path}; set one with shoe-reader users password"
+            f"'{args.name}' has no password in {_passwords(args)}; set one with shoe-reader users "
+            "password"
         )
 
 
@@ -252,6 +258,11 @@ def _passwords(args: argparse.Namespace) -> Path:
     return given or args.file.with_name("passwords.json")
 
 
+def _accounts(args: argparse.Namespace) -> dict[str, PasswordEntry]:
+    path = _passwords(args)
+    return load_passwords(path) if path.exists() else {}
+
+
 def _remove(args: argparse.Namespace) -> None:
     with locked(args.file):
         save_users(args.file, load_users(args.file).without(args.name))
@@ -299,35 +310,3 @@ def _dormant(use: Use, now: int, days: int) -> str:
 
 def _time(at: int) -> str:
     return _moment(at / 1000) if at else "never"
-
-
-class _Who(NamedTuple):
-    """The name that an action takes."""
-
-    words: str
-    nargs: str | None = None
-
-
-# What can be done beside `add`: the function, its line of help, and whose name it takes.
-ACTIONS: dict[str, tuple[Callable[[argparse.Namespace], None], str, _Who | None]] = {
-    "password": (
-        _password,
-        "set the password by which a user logs in",
-        _Who("whose; asked for twice, or one line of input"),
-    ),
-    "second-factor": (
-        _second_factor,
-        "set up the codes of a telephone (TOTP), which log-ins then ask for",
-        _Who("whose; they must have a password"),
-    ),
-    "unlock": (_unlock, "unlock a name that was locked after wrong passwords", _Who("who")),
-    "list": (_list, "list the users, their roles, and how they log in", None),
-    "review": (_review, "report from the logs when each name was last used", None),
-    "sessions": (_sessions, "list who is logged in, since when and from where", None),
-    "log-out": (
-        _log_out,
-        "end the sessions of somebody, or of everybody",
-        _Who("who; everybody without a name", "?"),
-    ),
-    "remove": (_remove, "remove a user, at once on running readers", _Who("who")),
-}

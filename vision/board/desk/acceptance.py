@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal, Protocol, cast
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from vision.board.desk.records import Records
-from vision.board.login.pages import LoginPages, read_json, refusal
-from vision.board.login.sessions import Session
+from vision.board.answers import RefusalError
+from vision.board.login.pages import LoginPages
+from vision.board.login.sessions import Looks, Session
+from vision.board.records import Records
 from vision.board.rights import MAY_ALLOW, MAY_SEE
-from vision.errors import ConfigurationError, OutsideError
+from vision.errors import OutsideError
 from vision.record.facts import Fact
 
-NO_STORE = {"Cache-Control": "no-store"}
 Side = Literal["punto", "banco", ""]
 
 
@@ -49,7 +49,7 @@ class KeyingPages:
         self._book = book
         self._table = table
         self._one_by_one = threading.Lock()  # no two answers of a person with one number
-        self._seen: set[tuple[str, str]] = set()
+        self._looks = Looks(records, Fact.PICTURE_SEEN)
         book.waiting = lambda: records.waiting_facts(Fact.COUP_KEYED)
 
     def routes(self) -> list[Route]:
@@ -67,72 +67,48 @@ class KeyingPages:
             *(Route(path, _to_page) for path in ("/", "/desk")),
         ]
 
-    async def _task(self, request: Request, session: Session) -> Response:
-        again = request.query_params.get("again", "")
-        return await _answered(self._book.task, session.name, again)
+    def _task(self, request: Request, session: Session) -> Mapping[str, Any]:
+        return self._book.task(session.name, request.query_params.get("again", ""))
 
-    async def _answer(self, request: Request, session: Session) -> Response:
-        fields = await read_json(request)
+    def _answer(self, request: Request, session: Session) -> dict[str, Any]:
+        """Keep an answer, on the disk when it returns."""
+        fields = request.state.fields
         coup, text = str(fields.get("coup", "")), str(fields.get("answer", ""))
-        return await _answered(self._record, session, coup, text)
-
-    def _record(self, session: Session, coup: str, text: str) -> None:
-        """Keep an answer, on the disk when it returns; ConfigurationError, OutsideError."""
         with self._one_by_one:
             detail = self._book.detail(session.name, coup, text)
             self._fact(session, Fact.COUP_KEYED, subject=coup, detail=detail)
+        return {}
 
     def _fact(self, session: Session, kind: Fact, **what: str) -> None:
-        who = {"by": session.name, "role": session.role}
-        self._records.fact(kind, table=self._table, **who, **what)
+        self._records.fact(kind, table=self._table, **session.who, **what)
 
-    async def _allow(self, _request: Request, session: Session) -> Response:
+    def _allow(self, _request: Request, session: Session) -> dict[str, Any]:
         words = "pictures of the layout and what was dealt may go to those who improve the reader"
-        return await _answered(self._fact, session, Fact.BUNDLE_ALLOWED, detail=words)
+        self._fact(session, Fact.BUNDLE_ALLOWED, detail=words)
+        return {}
 
-    async def _picture(self, request: Request, session: Session) -> Response:
+    def _picture(self, request: Request, session: Session) -> Response:
         number, side = request.path_params["number"], request.query_params.get("hand", "")
         if side not in ("punto", "banco", ""):
-            return refusal(404, "there is no such hand")
-        return await self._shown(
-            request,
-            session,
-            lambda coup: self._book.picture(coup, number, cast(Side, side)),
-            "image/jpeg",
-        )
+            raise RefusalError(404, "there is no such hand")
+        picture = partial(self._book.picture, number=number, side=cast(Side, side))
+        return self._shown(request, session, picture, "image/jpeg")
 
-    async def _clip(self, request: Request, session: Session) -> Response:
-        return await self._shown(request, session, self._book.clip, "video/x-msvideo")
+    def _clip(self, request: Request, session: Session) -> Response:
+        return self._shown(request, session, self._book.clip, "video/x-msvideo")
 
-    async def _shown(
+    def _shown(
         self, request: Request, session: Session, make: Callable[[str], bytes], kind: str
     ) -> Response:
         coup = "{shoe}/{coup}".format(**request.path_params)
         try:
-            found = await run_in_threadpool(make, coup)
-            await run_in_threadpool(self._note_seen, session, coup)
+            found = make(coup)
         except (KeyError, OutsideError) as error:
-            return refusal(404, str(error))
+            raise RefusalError(404, str(error)) from error
         if not found:
-            return refusal(404, "there is no clip of this coup")
+            raise RefusalError(404, "there is no clip of this coup")
+        self._looks.note(session, self._table, f"coup/{coup}")
         return Response(found, media_type=kind, headers={"Cache-Control": "private, max-age=600"})
-
-    def _note_seen(self, session: Session, coup: str) -> None:
-        """Record who looks at the pictures of which coup, once in each session; OutsideError."""
-        if (session.csrf, coup) not in self._seen:
-            self._fact(session, Fact.PICTURE_SEEN, subject=f"coup/{coup}")
-            self._seen.add((session.csrf, coup))
-
-
-async def _answered(do: Callable[..., object], *args: object, **what: str) -> Response:
-    """Do it in a thread; return what comes of it, or why it is not done."""
-    try:
-        found = await run_in_threadpool(do, *args, **what)
-    except ConfigurationError as error:
-        return refusal(400, str(error))
-    except OutsideError as error:
-        return refusal(503, str(error))
-    return JSONResponse(found or {}, headers=NO_STORE)
 
 
 async def _to_page(_request: Request) -> Response:

@@ -7,30 +7,32 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.background import BackgroundTask
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from vision.access.command_gate import NEEDED, VOUCHERS
-from vision.board.desk.commands import Order, Orders, Second
+from vision.board.answers import OneAtATime, RefusalError
 from vision.board.desk.history import History
-from vision.board.desk.records import Records
 from vision.board.feed import Feed
-from vision.board.login.identity import Claim, NotKnownError
-from vision.board.login.pages import LoginPages, read_json, refusal
-from vision.board.login.sessions import Session
+from vision.board.login.identity import NICE, Claim, NotKnownError
+from vision.board.login.pages import LoginPages
+from vision.board.login.sessions import Looks, Session
 from vision.board.login.throttle import Throttle
+from vision.board.orders import Order, Orders, Second
+from vision.board.records import Records
 from vision.board.rights import MAY_ORDER, MAY_SEE, may_hear
 from vision.board.stream import Stream
 from vision.board.web import TableFacts
-from vision.errors import OutsideError, ShoeReaderError
+from vision.errors import ShoeReaderError
 from vision.record.facts import Fact
 from vision.wire.commands import RefusedError
+from vision.wire.form import Payload
 
 # Seconds that a page waits for the answer to an order. The reader answers within a frame; after
 # this the person looks at the table's state before trying again.
@@ -38,7 +40,6 @@ ANSWER_S = 6.0
 # Orders that a person may give in so many seconds: more than anybody needs in a busy coup, and far
 # below what would slow a table down.
 ORDERS_OF_A_PERSON = (30, 10.0)
-NO_STORE = {"Cache-Control": "no-store"}
 DESK = MAY_SEE["desk"]
 # Content types of the pictures of a table, by the first level of their topic.
 MEDIA_TYPES = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
@@ -47,9 +48,6 @@ MEDIA_TYPES = {"evidence": "image/jpeg", "clip": "video/x-msvideo"}
 EXPORTS_ASKED = 8
 # Takes table, shoe, coup and the file to write.
 Exporter = Callable[[str, str, int, Path], object]
-# Pictures remembered as seen in a session; bounds memory, and beyond it one is recorded again.
-SEEN_LIMIT = 20_000
-
 NO_ANSWER = "no answer from the table; look at its state before you give the order again"
 
 
@@ -74,10 +72,8 @@ class DeskPages:
         self._orders, self._records = parts.orders, parts.records
         self._given = Throttle(*ORDERS_OF_A_PERSON)
         # One archive at a time: each folds a shoe of a log, on the processors that serve all pages.
-        self._exporting = asyncio.Semaphore(1)
-        self._exports_asked = 0
-        # Sessions, by their own token, and the pictures that were recorded as seen in them.
-        self._seen: dict[tuple[str, str, str], None] = {}
+        self._exports = OneAtATime("exports", nice=NICE)
+        self._looks = Looks(self._records, Fact.PICTURE_SEEN)
 
     def routes(self, facts: TableFacts, stopping: Callable[[], bool]) -> list[Route]:
         """Return the routes of the pages and of their requests."""
@@ -113,37 +109,34 @@ class DeskPages:
 
         return events
 
-    async def _order(self, request: Request, session: Session) -> Response:
+    async def _order(self, request: Request, session: Session) -> dict[str, Any]:
         table, name = request.path_params["table"], request.path_params["name"]
         if table not in self._feed.tables or name not in MAY_ORDER:
-            return refusal(404, "there is no such table or order")
+            raise RefusalError(404, "there is no such table or order")
         if session.role not in MAY_ORDER[name]:
-            return refusal(403, f"{name} is not for the role {session.role}")
+            raise RefusalError(403, f"{name} is not for the role {session.role}")
         if not self._given.allows(session.name):
-            return refusal(429, "too many orders at once; wait a moment")
+            raise RefusalError(429, "too many orders at once; wait a moment")
         self._given.count(session.name)
-        fields = await read_json(request)
+        fields = dict(request.state.fields)
         try:
             second = await self._second(fields.pop("second", None), request, session)
-        except NotKnownError as error:
-            return _second_refused(error)
-        except OutsideError as error:
-            return refusal(503, str(error))
-        by = {"by": session.name, "role": session.role}
-        return await self._give(Order(table, name, {**fields, **by}, second=second))
+        except NotKnownError as error:  # the page asks again, and logs nobody out
+            ask = {"ask": "second", **error.more}
+            raise RefusalError(403, str(error), accepted=False, **ask) from error
+        return await self._give(Order(table, name, {**fields, **session.who}, second=second))
 
-    async def _give(self, order: Order) -> Response:
+    async def _give(self, order: Order) -> dict[str, Any]:
         try:
             given = asyncio.wrap_future(self._orders.give(order))
             answer = await asyncio.wait_for(given, ANSWER_S)
         except RefusedError as error:
-            return JSONResponse({"accepted": False, "why": str(error)}, headers=NO_STORE)
+            return {"accepted": False, "why": str(error)}
         except TimeoutError:
-            return JSONResponse({"accepted": False, "why": NO_ANSWER}, 504, headers=NO_STORE)
+            raise RefusalError(504, NO_ANSWER, accepted=False) from None
         why = answer.get("why")
-        decision = {"accepted": answer.get("accepted"), "why": why}
         asks = {"ask": "second"} if why == NEEDED else {}
-        return JSONResponse({**decision, **asks}, headers=NO_STORE)
+        return {"accepted": answer.get("accepted"), "why": why, **asks}
 
     async def _second(self, claimed: object, request: Request, session: Session) -> Second | None:
         """Return the second person, once it is known that it is them; NotKnownError."""
@@ -159,73 +152,46 @@ class DeskPages:
             raise NotKnownError(403, f"this is not for the role {role} to vouch for")
         return Second(claim.name, role)
 
-    async def _shoes(self, request: Request, _session: Session) -> Response:
-        return JSONResponse(self._history.shoes(request.path_params["table"]), headers=NO_STORE)
+    def _shoes(self, request: Request, _session: Session) -> list[dict[str, Any]]:
+        return self._history.shoes(request.path_params["table"])
 
-    async def _shoe(self, request: Request, _session: Session) -> Response:
+    def _shoe(self, request: Request, _session: Session) -> dict[str, Any]:
         whole = self._history.shoe(request.path_params["table"], request.path_params["shoe"])
         if whole is None:
-            return refusal(404, "this shoe is not known here")
-        return JSONResponse(whole, headers=NO_STORE)
+            raise RefusalError(404, "this shoe is not known here")
+        return whole
 
-    async def _replies(self, request: Request, _session: Session) -> Response:
-        return JSONResponse(self._history.replies(request.path_params["table"]), headers=NO_STORE)
+    def _replies(self, request: Request, _session: Session) -> list[Payload]:
+        return self._history.replies(request.path_params["table"])
 
-    async def _search(self, request: Request, _session: Session) -> Response:
-        return JSONResponse(self._history.search(dict(request.query_params)), headers=NO_STORE)
+    def _search(self, request: Request, _session: Session) -> list[dict[str, Any]]:
+        return self._history.search(dict(request.query_params))
 
-    async def _media(self, request: Request, session: Session) -> Response:
-        table = request.path_params["table"]
-        kind, name = request.path_params["kind"], request.path_params["id"]
+    def _media(self, request: Request, session: Session) -> Response:
+        table, kind, name = (request.path_params[part] for part in ("table", "kind", "id"))
         found = self._history.media(table, f"{kind}/{name}")
         if found is None or kind not in MEDIA_TYPES:
-            return refusal(404, "that picture is not kept here")
-        try:
-            await run_in_threadpool(self._note_seen, session, table, f"{kind}/{name}")
-        except OutsideError as error:
-            return refusal(503, f"no picture is shown unrecorded: {error}")
+            raise RefusalError(404, "that picture is not kept here")
+        self._looks.note(session, table, f"{kind}/{name}")
         return Response(found, media_type=MEDIA_TYPES[kind], headers={"Cache-Control": "private"})
 
-    def _note_seen(self, session: Session, table: str, topic: str) -> None:
-        """Record who looks at which picture, once in each session; OutsideError."""
-        key = (session.csrf, table, topic)
-        if key in self._seen:
-            return
-        who = {"by": session.name, "role": session.role}
-        self._records.fact(Fact.PICTURE_SEEN, table=table, subject=topic, **who)
-        self._seen[key] = None
-        while len(self._seen) > SEEN_LIMIT:
-            self._seen.pop(next(iter(self._seen)), None)
-
     async def _export(self, request: Request, session: Session) -> Response:
-        if self._exports_asked >= EXPORTS_ASKED:
-            return refusal(429, "other archives are being made; try again in a minute")
-        self._exports_asked += 1
-        try:
-            async with self._exporting:
-                return await self._exported(request, session)
-        finally:
-            self._exports_asked -= 1
-
-    async def _exported(self, request: Request, session: Session) -> Response:
-        table, shoe, coup = (request.path_params[name] for name in ("table", "shoe", "coup"))
-        folder = Path(tempfile.mkdtemp(prefix="shoe-reader-export-"))
-        name = f"{table}-{shoe}-{coup}.zip"
-        # Recorded by name in the table's own log, as log-ins are, before it is handed out.
-        who = {"by": session.name, "role": session.role, "shoe": shoe, "coup": coup}
-        try:
-            await run_in_threadpool(self._exporter, table, shoe, coup, folder / "archive.zip")
-            await run_in_threadpool(self._records.order, "take_archive", who, table)
-        except ShoeReaderError as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            return refusal(409, str(error))
-        tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-        return FileResponse(
-            folder / "archive.zip", filename=name, headers=NO_STORE, background=tidy
+        return await self._exports.run(
+            partial(self._exported, request, session),
+            most=EXPORTS_ASKED,
+            full="other archives are being made; try again in a minute",
         )
 
-
-def _second_refused(error: NotKnownError) -> Response:
-    """Return the answer where the second person is not known: ask again, and log nobody out."""
-    said = {"accepted": False, "why": str(error), "ask": error.asks or "second"}
-    return JSONResponse(said, 403, headers=NO_STORE)
+    def _exported(self, request: Request, session: Session) -> Response:
+        table, shoe, coup = (request.path_params[name] for name in ("table", "shoe", "coup"))
+        folder = Path(tempfile.mkdtemp(prefix="shoe-reader-export-"))
+        # Recorded by name in the table's own log, as log-ins are, before it is handed out.
+        try:
+            self._exporter(table, shoe, coup, folder / "archive.zip")
+            self._records.order("take_archive", {**session.who, "shoe": shoe, "coup": coup}, table)
+        except ShoeReaderError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        name = f"{table}-{shoe}-{coup}.zip"
+        tidy = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        return FileResponse(folder / "archive.zip", filename=name, background=tidy)

@@ -7,17 +7,15 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from vision.board.login.pages import LoginPages, refusal
+from vision.board.answers import RefusalError
+from vision.board.login.pages import LoginPages
 from vision.board.login.sessions import Session
 from vision.board.rights import MAY_SEE
-from vision.errors import ConfigurationError, OutsideError
 
-NO_STORE = {"Cache-Control": "no-store"}
 NO_ARCHIVE = "there are no reports here: [archive] address is not set in the table file"
 
 # Answers a question, given its kind and what was asked: an object with `columns` and `rows`.
@@ -46,27 +44,22 @@ class ReportPages:
             Route("/api/report/{kind}", guard(self._answer, may)),
         ]
 
-    async def _list(self, _request: Request, _session: Session) -> Response:
+    def _list(self, _request: Request, _session: Session) -> Kinds:
         if not self._kinds:
-            return refusal(404, NO_ARCHIVE)
-        return JSONResponse(self._kinds, headers=NO_STORE)
+            raise RefusalError(404, NO_ARCHIVE)
+        return self._kinds
 
-    async def _answer(self, request: Request, _session: Session) -> Response:
+    def _answer(self, request: Request, _session: Session) -> Mapping[str, Any] | Response:
         kind = request.path_params["kind"]
         if kind not in self._kinds:
-            return refusal(404, "there is no such report" if self._kinds else NO_ARCHIVE)
+            raise RefusalError(404, "there is no such report" if self._kinds else NO_ARCHIVE)
         asked = dict(request.query_params)
         form = asked.pop("format", "json")
-        try:
-            answer = await run_in_threadpool(self._ask, kind, asked)
-        except ConfigurationError as error:
-            return refusal(400, str(error))
-        except OutsideError as error:
-            return refusal(503, str(error))
-        if form == "csv":
-            name = {"Content-Disposition": f'attachment; filename="{kind}.csv"'}
-            return Response(_csv(answer), media_type="text/csv", headers={**NO_STORE, **name})
-        return JSONResponse(answer, headers=NO_STORE)
+        answer = self._ask(kind, asked)
+        if form != "csv":
+            return answer
+        name = {"Content-Disposition": f'attachment; filename="{kind}.csv"'}
+        return Response(_csv(answer), media_type="text/csv", headers=name)
 
 
 def _csv(answer: Mapping[str, Any]) -> str:

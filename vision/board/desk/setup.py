@@ -1,40 +1,32 @@
 """The set-up pages of a table, for the engineer: live picture, areas on the table, check and enrol.
 
-`SetupPages` answers the pages and asks an `Editor` for the table file. `Job` runs a command of this
-program for a page, `Viewfinder` gives the newest picture of a camera while somebody looks.
+`SetupPages` answers the pages; `Job` runs a command of this program for a page.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import subprocess
 import sys
 import threading
-import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import IO, Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
 
-import cv2
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from vision.board.login.pages import LoginPages, read_json, refusal
-from vision.board.login.sessions import Recorder, Session
+from vision.board.answers import RefusalError
+from vision.board.desk.table_editor import TableEditor
+from vision.board.login.pages import LoginPages
+from vision.board.login.sessions import Looks, Session
+from vision.board.records import Records
 from vision.board.rights import MAY_SEE
-from vision.camera.source import Shot, open_source
-from vision.config.table import CameraSection
-from vision.errors import OutsideError, ShoeReaderError
 from vision.record.facts import Fact
-from vision.secrets import masked, shown
-from vision.sight.geometry.frame import Frame, Image
 
 ENGINEER = MAY_SEE["setup"]
-NO_STORE = {"Cache-Control": "no-store"}
 NOT_HERE = (
     "the table file is not with this board server; set the table up where it is, with "
     "shoe-reader calibrate, check and enrol"
@@ -55,71 +47,24 @@ END_S = 20.0
 # Seconds after which an engineer who goes on looking at a picture is recorded as doing so again.
 LOOKED_FOR_S = 600.0
 
-# Seconds that the camera stays open after the last question: the page asks every second.
-OPEN_AFTER_S = 8.0
-# Seconds that a picture counts as live; older, and the page says that none comes.
-NEW_S = 3.0
-# Seconds that a page waits for a picture: opening an address may take 2.5 s ([camera] open_s), and
-# starting the capture process about one.
-PICTURE_S = 6.0
-# JPEG quality of the live picture: edges stay clear enough to drag areas to them.
-QUALITY = 80
 
 log = logging.getLogger(__name__)
 
 
-class Written(NamedTuple):
-    """A table file that was changed: where the old one is kept, and the hashes of both."""
-
-    kept: str
-    before: str
-    after: str
-
-
-class Editor(Protocol):
-    """Shows and changes one table file; every method raises ShoeReaderError where it cannot."""
-
-    @property
-    def file(self) -> str:
-        """The path of the table file."""
-
-    def live(self) -> bytes:
-        """Return the live picture of the camera, JPEG."""
-
-    def drawn(self) -> bytes:
-        """Return the live picture with what the reader makes of it drawn on, JPEG."""
-
-    def kept(self) -> bytes:
-        """Return the kept picture of the empty layout, JPEG."""
-
-    def gauges(self) -> list[dict[str, Any]]:
-        """Return light, focus and size of a card in the newest live picture."""
-
-    def release(self) -> None:
-        """Close the camera, for a command that opens it."""
-
-    def places(self) -> dict[str, Any]:
-        """Return the areas in pixels, the size of the picture, and the file that they stand in."""
-
-    def write(self, changed: Mapping[str, Any]) -> Written:
-        """Write areas, in the form of `places`; return what was done."""
-
-
-Answer = Callable[[Editor, Request, Session], Awaitable[Response]]
+Handler = Callable[[TableEditor, Request, Session], Any]
 
 
 class SetupPages:
     """The set-up pages of the tables whose files are on this machine."""
 
     def __init__(
-        self, login: LoginPages, editors: Mapping[str, Editor], recorder: Recorder
+        self, login: LoginPages, editors: Mapping[str, TableEditor], records: Records
     ) -> None:
         self._login = login
         self._editors = dict(editors)
-        self._record = recorder
+        self._records = records
         self._jobs = {table: Job() for table in editors}
-        # When a session last was recorded as looking at a table's live picture.
-        self._looked_s: dict[tuple[str, str], float] = {}
+        self._looks = Looks(records, Fact.LIVE_VIEW_SEEN, again_s=LOOKED_FOR_S)
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages and of their requests."""
@@ -140,45 +85,31 @@ class SetupPages:
         for job in self._jobs.values():
             job.stop()
 
-    def _guard(self, answer: Answer, *, change: bool = False) -> Any:
-        async def of_table(request: Request, session: Session) -> Response:
+    def _guard(self, answer: Handler, *, change: bool = False) -> Any:
+        def of_table(request: Request, session: Session) -> Any:
             editor = self._editors.get(request.path_params["table"])
             if editor is None:
-                return refusal(404, NOT_HERE)
-            try:
-                return await answer(editor, request, session)
-            except ShoeReaderError as error:
-                return refusal(409, str(error))
+                raise RefusalError(404, NOT_HERE)
+            return answer(editor, request, session)
 
         return self._login.guard(of_table, ENGINEER, change=change)
 
-    async def _picture(self, editor: Editor, request: Request, session: Session) -> Response:
+    def _picture(self, editor: TableEditor, request: Request, session: Session) -> Response:
         kind = request.path_params["kind"]
         kinds = {"live": editor.live, "drawn": editor.drawn, "kept": editor.kept}
         if kind not in kinds:
-            return refusal(404, "there are the pictures `live`, `drawn` and `kept`")
-        await run_in_threadpool(self._note_look, request.path_params["table"], kind, session)
-        picture = await run_in_threadpool(kinds[kind])
-        return Response(picture, media_type="image/jpeg", headers=NO_STORE)
+            raise RefusalError(404, "there are the pictures `live`, `drawn` and `kept`")
+        self._looks.note(session, request.path_params["table"], f"picture {kind}")
+        return Response(kinds[kind](), media_type="image/jpeg")
 
-    def _note_look(self, table: str, kind: str, session: Session) -> None:
-        """Record that somebody looks at the camera: at the beginning, and now and then after."""
-        key, now_s = (session.csrf, f"{table} {kind}"), time.monotonic()
-        if now_s - self._looked_s.get(key, float("-inf")) < LOOKED_FOR_S:
-            return
-        who = {"by": session.name, "role": session.role}
-        self._record.fact(Fact.LIVE_VIEW_SEEN, table=table, subject=f"picture {kind}", **who)
-        kept = {k: at for k, at in self._looked_s.items() if now_s - at < LOOKED_FOR_S}
-        self._looked_s = {**kept, key: now_s}
+    def _gauges(self, editor: TableEditor, _request: Request, _session: Session) -> Any:
+        return editor.gauges()
 
-    async def _gauges(self, editor: Editor, _request: Request, _session: Session) -> Response:
-        return JSONResponse(await run_in_threadpool(editor.gauges), headers=NO_STORE)
+    def _places(self, editor: TableEditor, _request: Request, _session: Session) -> Any:
+        return editor.places()
 
-    async def _places(self, editor: Editor, _request: Request, _session: Session) -> Response:
-        return JSONResponse(await run_in_threadpool(editor.places), headers=NO_STORE)
-
-    async def _write(self, editor: Editor, request: Request, session: Session) -> Response:
-        done = await run_in_threadpool(editor.write, await read_json(request))
+    def _write(self, editor: TableEditor, request: Request, session: Session) -> dict[str, str]:
+        done = editor.write(request.state.fields)
         log.info(
             "%s wrote the areas of %s, now %s; the old file is kept as %s",
             session.name,
@@ -186,33 +117,33 @@ class SetupPages:
             done.after,
             done.kept,
         )
-        table, change = request.path_params["table"], f"sha256 {done.before} -> sha256 {done.after}"
-        await run_in_threadpool(
-            self._fact, Fact.TABLE_FILE_CHANGED, table, session, (editor.file, change)
-        )
-        return JSONResponse({"kept": done.kept}, headers=NO_STORE)
+        what = {
+            "subject": editor.file,
+            "detail": f"sha256 {done.before} -> sha256 {done.after}",
+            **session.who,
+        }
+        table = request.path_params["table"]
+        self._records.fact(Fact.TABLE_FILE_CHANGED, table=table, **what)
+        return {"kept": done.kept}
 
-    def _fact(self, kind: Fact, table: str, session: Session, what: tuple[str, str]) -> None:
-        who = {"by": session.name, "role": session.role}
-        self._record.fact(kind, table=table, subject=what[0], detail=what[1], **who)
+    def _job(self, _editor: TableEditor, request: Request, _session: Session) -> dict[str, Any]:
+        return self._jobs[request.path_params["table"]].state()
 
-    async def _job(self, _editor: Editor, request: Request, _session: Session) -> Response:
-        return JSONResponse(self._jobs[request.path_params["table"]].state(), headers=NO_STORE)
-
-    async def _run(self, editor: Editor, request: Request, session: Session) -> Response:
+    def _run(self, editor: TableEditor, request: Request, session: Session) -> dict[str, Any]:
         table, name = request.path_params["table"], request.path_params["name"]
         job = self._jobs[table]
         if name != "stop" and name not in JOBS:
-            return refusal(404, "there is no such command to run")
-        await run_in_threadpool(self._fact, Fact.JOB_RUN, table, session, (name, editor.file))
+            raise RefusalError(404, "there is no such command to run")
+        what = {"subject": name, "detail": editor.file, **session.who}
+        self._records.fact(Fact.JOB_RUN, table=table, **what)
         log.info("%s: %s of %s", session.name, name, editor.file)
-        if name != "stop":
-            await run_in_threadpool(editor.release)
         if name == "stop":
-            await run_in_threadpool(job.stop)
-        elif not job.start(name, (*JOBS[name], editor.file)):
-            return refusal(409, "a command is running already; stop it first")
-        return JSONResponse(job.state(), headers=NO_STORE)
+            job.stop()
+            return job.state()
+        editor.release()
+        if not job.start(name, (*JOBS[name], editor.file)):
+            raise RefusalError(409, "a command is running already; stop it first")
+        return job.state()
 
 
 # --- running a command ---
@@ -282,105 +213,3 @@ def _listen(out: IO[str], lines: deque[str]) -> None:
     with out:
         for line in out:
             lines.append(line.rstrip())
-
-
-# --- live picture ---
-
-
-Draw = Callable[[Frame], Image]
-
-
-class Viewfinder:
-    """The newest picture of a table's camera, plain or drawn on; safe to use from several threads.
-
-    The camera is opened when a picture is asked for, and closed soon after the last question. Only
-    while drawn ones are asked for, pictures are drawn on by what `drawing` makes.
-    """
-
-    def __init__(
-        self,
-        camera: CameraSection,
-        drawing: Callable[[], Draw],
-        *,
-        cover: Callable[[Image], Image],
-    ) -> None:
-        """Prepare; `cover` blacks out what lies beyond the layout."""
-        self._camera = camera
-        self._drawing = drawing
-        self._cover = cover
-        self._news = threading.Condition()
-        # By whether they are drawn on: the newest picture, when it came, and when it was asked for.
-        self._images: dict[bool, Image] = {}
-        self._taken_s: dict[bool, float] = {}
-        self._asked_s: dict[bool, float] = {}
-        self._complaint = ""
-        self._thread: threading.Thread | None = None
-
-    def picture(self, *, drawn: bool = False) -> bytes:
-        """Return the newest picture as JPEG; OutsideError where none comes in time."""
-        covered = self._cover(self.image(drawn=drawn))
-        return cv2.imencode(".jpg", covered, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
-
-    def release(self) -> None:
-        """Close the camera, and wait until it is closed."""
-        thread = self._thread
-        with self._news:
-            self._asked_s.clear()
-        if thread is not None:
-            thread.join(PICTURE_S)
-
-    def image(self, *, drawn: bool = False) -> Image:
-        """Return the newest picture; OutsideError where none comes in time."""
-        with self._news:
-            self._asked_s[drawn] = time.monotonic()
-            if self._thread is None:
-                self._complaint = ""
-                self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
-                self._thread.start()
-            self._news.wait_for(lambda: self._is_new(drawn=drawn) or self._complaint, PICTURE_S)
-            image = self._images[drawn] if self._is_new(drawn=drawn) else None
-            complaint = self._complaint or "no picture comes"
-        if image is None:
-            raise OutsideError(
-                f"{shown(self._camera.source)}: {complaint}; a camera on a cable serves one "
-                "program at a time: stop the reader, or use the calibration picture"
-            )
-        return image
-
-    def _is_new(self, *, drawn: bool) -> bool:
-        return time.monotonic() - self._taken_s.get(drawn, -math.inf) < NEW_S
-
-    def _is_wanted(self, *, drawn: bool) -> bool:
-        return time.monotonic() - self._asked_s.get(drawn, -math.inf) <= OPEN_AFTER_S
-
-    def _look(self) -> None:
-        complaint = ""
-        try:
-            self._follow()
-        except ShoeReaderError as error:
-            complaint = masked(str(error))
-        with self._news:
-            self._thread = None
-            self._complaint = complaint
-            self._news.notify_all()
-
-    def _follow(self) -> None:
-        """Take pictures until nobody has asked for one for a while."""
-        draw: Draw | None = None
-        for seen in open_source(self._camera):
-            if isinstance(seen, Shot):
-                self._take(seen.frame.image, drawn=False)
-                if self._is_wanted(drawn=True):
-                    draw = draw or self._drawing()
-                    self._take(draw(seen.frame), drawn=True)
-            else:
-                with self._news:
-                    self._complaint = seen.reason
-                    self._news.notify_all()
-            if not (self._is_wanted(drawn=False) or self._is_wanted(drawn=True)):
-                break
-
-    def _take(self, image: Image, *, drawn: bool) -> None:
-        with self._news:
-            self._images[drawn], self._taken_s[drawn] = image, time.monotonic()
-            self._news.notify_all()

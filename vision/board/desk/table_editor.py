@@ -1,25 +1,29 @@
 """What an engineer does to a table file from a page: see its places in the picture, move them.
 
-Places travel as pixels and are kept in millimetres, as `calibrate` writes them. Knows nothing of
-pages and people.
+Places travel as pixels and are kept in millimetres, as `calibrate` writes them. `Viewfinder` gives
+the newest picture of the camera while somebody looks. Knows nothing of pages and people.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import cv2
 import numpy as np
 
-from vision.board.desk.setup import Viewfinder, Written
+from vision.camera.source import Shot, open_source
 from vision.config.editor import TableFile
-from vision.config.table import TableConfig, ViewSection, load
-from vision.errors import ConfigurationError, OutsideError
+from vision.config.table import CameraSection, TableConfig, ViewSection, load
+from vision.errors import ConfigurationError, OutsideError, ShoeReaderError
 from vision.pictures import open_picture
+from vision.secrets import masked, shown
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Homography, TableView, polygon
 from vision.sight.quality.gauges import gauges
@@ -31,8 +35,26 @@ LAYOUT = "LAYOUT"  # what a page calls the corners of a template
 # Where the four points of a plane are written, shares of the picture: as `calibrate` writes them.
 PICTURE_CORNERS = np.array([[0.05, 0.05], [0.95, 0.05], [0.95, 0.95], [0.05, 0.95]])
 
+# Seconds that the camera stays open after the last question: the page asks every second.
+OPEN_AFTER_S = 8.0
+# Seconds that a picture counts as live; older, and the page says that none comes.
+NEW_S = 3.0
+# Seconds that a page waits for a picture: opening an address may take 2.5 s ([camera] open_s), and
+# starting the capture process about one.
+PICTURE_S = 6.0
+# JPEG quality of the live picture: edges stay clear enough to drag areas to them.
+QUALITY = 80
+
 # Gives what draws on the frames of a table, in order of time, what a reader makes of them.
 Draw = Callable[[TableConfig], Callable[[Frame], Image]]
+
+
+class Written(NamedTuple):
+    """A table file that was changed: where the old one is kept, and the hashes of both."""
+
+    kept: str
+    before: str
+    after: str
 
 
 class TableEditor:
@@ -178,3 +200,102 @@ def _pixels(name: str, points: object, size: tuple[int, int]) -> Points:
     if len(area) > MOST_POINTS or not np.all((area >= low) & (area <= high)):
         raise ConfigurationError(f"{name}: lies outside the picture; drag it back in")
     return area
+
+
+# --- live picture ---
+
+
+class Viewfinder:
+    """The newest picture of a table's camera, plain or drawn on; safe to use from several threads.
+
+    The camera is opened when a picture is asked for, and closed soon after the last question. Only
+    while drawn ones are asked for, pictures are drawn on by what `drawing` makes.
+    """
+
+    def __init__(
+        self,
+        camera: CameraSection,
+        drawing: Callable[[], Callable[[Frame], Image]],
+        *,
+        cover: Callable[[Image], Image],
+    ) -> None:
+        """Prepare; `cover` blacks out what lies beyond the layout."""
+        self._camera = camera
+        self._drawing = drawing
+        self._cover = cover
+        self._news = threading.Condition()
+        # By whether they are drawn on: the newest picture, when it came, and when it was asked for.
+        self._images: dict[bool, Image] = {}
+        self._taken_s: dict[bool, float] = {}
+        self._asked_s: dict[bool, float] = {}
+        self._complaint = ""
+        self._thread: threading.Thread | None = None
+
+    def picture(self, *, drawn: bool = False) -> bytes:
+        """Return the newest picture as JPEG; OutsideError where none comes in time."""
+        covered = self._cover(self.image(drawn=drawn))
+        return cv2.imencode(".jpg", covered, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+
+    def release(self) -> None:
+        """Close the camera, and wait until it is closed."""
+        thread = self._thread
+        with self._news:
+            self._asked_s.clear()
+        if thread is not None:
+            thread.join(PICTURE_S)
+
+    def image(self, *, drawn: bool = False) -> Image:
+        """Return the newest picture; OutsideError where none comes in time."""
+        with self._news:
+            self._asked_s[drawn] = time.monotonic()
+            if self._thread is None:
+                self._complaint = ""
+                self._thread = threading.Thread(target=self._look, name="viewfinder", daemon=True)
+                self._thread.start()
+            self._news.wait_for(lambda: self._is_new(drawn=drawn) or self._complaint, PICTURE_S)
+            image = self._images[drawn] if self._is_new(drawn=drawn) else None
+            complaint = self._complaint or "no picture comes"
+        if image is None:
+            raise OutsideError(
+                f"{shown(self._camera.source)}: {complaint}; a camera on a cable serves one "
+                "program at a time: stop the reader, or use the calibration picture"
+            )
+        return image
+
+    def _is_new(self, *, drawn: bool) -> bool:
+        return time.monotonic() - self._taken_s.get(drawn, -math.inf) < NEW_S
+
+    def _is_wanted(self, *, drawn: bool) -> bool:
+        return time.monotonic() - self._asked_s.get(drawn, -math.inf) <= OPEN_AFTER_S
+
+    def _look(self) -> None:
+        complaint = ""
+        try:
+            self._follow()
+        except ShoeReaderError as error:
+            complaint = masked(str(error))
+        with self._news:
+            self._thread = None
+            self._complaint = complaint
+            self._news.notify_all()
+
+    def _follow(self) -> None:
+        """Take pictures until nobody has asked for one for a while."""
+        draw: Callable[[Frame], Image] | None = None
+        for seen in open_source(self._camera):
+            if isinstance(seen, Shot):
+                self._take(seen.frame.image, drawn=False)
+                if self._is_wanted(drawn=True):
+                    draw = draw or self._drawing()
+                    self._take(draw(seen.frame), drawn=True)
+            else:
+                with self._news:
+                    self._complaint = seen.reason
+                    self._news.notify_all()
+            if not (self._is_wanted(drawn=False) or self._is_wanted(drawn=True)):
+                break
+
+    def _take(self, image: Image, *, drawn: bool) -> None:
+        with self._news:
+            self._images[drawn], self._taken_s[drawn] = image, time.monotonic()
+            self._news.notify_all()

@@ -1,1 +1,1 @@
-"""The host of the boards: puts a board server together, and runs it in a process of its own."""
+"""The host of the boards: puts a board server together."""

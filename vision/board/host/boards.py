@@ -10,19 +10,17 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from vision.access.users import Credential, load_credential
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
-from vision.board.desk.commands import Orders
+from vision.board.answers import HANDLERS
 from vision.board.desk.history import Backfill, History
 from vision.board.desk.pages import DeskPages, Parts
-from vision.board.desk.records import Records
 from vision.board.desk.reports import Ask, Kinds, ReportPages
 from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
@@ -32,11 +30,12 @@ from vision.board.login.pages import LoginPages
 from vision.board.login.passwords import PasswordBook, SecondFactors
 from vision.board.login.sessions import Session, Sessions, sessions_path
 from vision.board.login.throttle import Devices
+from vision.board.orders import Orders
+from vision.board.records import Records
 from vision.board.rights import DESK_TOPICS, desk_part
 from vision.board.server import BoardServer
 from vision.board.web import (
     TOPICS,
-    LoggedFailures,
     SafeHeaders,
     TableFacts,
     asset_routes,
@@ -147,31 +146,27 @@ class Boards:
         of the archive. With `only`, its pages are served instead of boards and desks.
         ConfigurationError when the desk is set up by half.
         """
-        prefixes, facts = prefixes_of(configs), facts_of(configs)
-        first = configs[0]
-        self.feed = Feed(public_endpoint(first), prefixes, TOPICS, reduce=public_part)
+        first, facts = configs[0], facts_of(configs)
+        self.feed = Feed(public_endpoint(first), prefixes_of(configs), TOPICS, reduce=public_part)
         self.feed.expect_pairs(pairs_of(configs))
         self.desk = None
         if first.desk.key:
-            desk = _Desk(prefixes, editors or {}, reports)
-            self.desk = _DeskServer(configs, address, desk)
-        if only is not None:
-            routes = [*asset_routes(first.board.language), *self._desk_server.only(only)]
-        else:
-            routes = public_routes(self.feed, facts, lambda: self.server.stopping)
-            if self.desk is not None:
-                routes += self.desk.routes(facts, lambda: self.server.stopping)
-        layers = [Middleware(SafeHeaders, tls=address.is_private), Middleware(LoggedFailures)]
-        self.app = Starlette(routes=routes, middleware=layers)
-        self.server = BoardServer(self.app, address)
-
-    @property
-    def _desk_server(self) -> _DeskServer:
-        if self.desk is None:
+            self.desk = _DeskServer(configs, address, editors or {}, reports)
+        elif only is not None:
             raise ConfigurationError(
                 "[desk] key: is needed, because people log in; see deploy/boards.md, Logging in"
             )
-        return self.desk
+        routes = [] if only else public_routes(self.feed, facts, lambda: self.server.stopping)
+        if self.desk is not None:
+            routes += (
+                self.desk.only(only)
+                if only
+                else self.desk.routes(facts, lambda: self.server.stopping)
+            )
+        self.app = Starlette(
+            routes=[*routes, *asset_routes(first.board.language)], exception_handlers=HANDLERS
+        )
+        self.server = BoardServer(SafeHeaders(self.app, tls=address.is_private), address)
 
     def __enter__(self) -> Self:
         self.server.start()
@@ -187,18 +182,16 @@ class Boards:
             self.desk.stop()
 
 
-class _Desk(NamedTuple):
-    """What the desks of some tables show besides what the first table file says."""
-
-    prefixes: Mapping[str, str]
-    editors: Mapping[str, TableEditor]
-    reports: Reports
-
-
 class _DeskServer:
     """The part of a board server for people who log in, with its own link to the broker."""
 
-    def __init__(self, configs: Sequence[TableConfig], address: BoardSection, desk: _Desk) -> None:
+    def __init__(
+        self,
+        configs: Sequence[TableConfig],
+        address: BoardSection,
+        editors: Mapping[str, TableEditor],
+        reports: Reports,
+    ) -> None:
         config = configs[0]
         self._configs = {table_config.table: table_config for table_config in configs}
         _check_secrecy(address)
@@ -206,7 +199,7 @@ class _DeskServer:
         self._history = History()
         self._feed = Feed(
             _endpoint(config, config.desk),
-            desk.prefixes,
+            prefixes_of(configs),
             DESK_TOPICS,
             reduce=desk_part,
             recorder=self._history.record,
@@ -221,8 +214,8 @@ class _DeskServer:
         self._accounts = PasswordBook(users, passwords, days=config.desk.password_days)
         self._login = self._login_pages(config, address, credential, folder)
         self._records.watch(self._note_accounts)
-        self._set_up = SetupPages(self._login, desk.editors, self._records)
-        self._reports = desk.reports
+        self._set_up = SetupPages(self._login, editors, self._records)
+        self._reports = reports
 
     def _login_pages(
         self, config: TableConfig, address: BoardSection, credential: Credential, folder: Path
@@ -297,9 +290,8 @@ class _DeskServer:
             raise OutsideError(f"the log is broken at {error}; keep it as evidence") from error
 
     def _note_ended(self, session: Session, why: str) -> None:
-        who = {"by": session.name, "role": session.role}
         try:
-            self._records.fact(Fact.SESSION_ENDED, detail=why, **who)
+            self._records.fact(Fact.SESSION_ENDED, detail=why, **session.who)
         except OutsideError as error:
             log.error("the end of the session of %s is not recorded: %s", session.name, error)
 
@@ -363,3 +355,9 @@ def address_of(
     return config.board.model_copy(
         update={name: value for name, value in given.items() if value is not None}
     )
+
+
+def with_broker(config: TableConfig, port: int, websocket_port: int) -> TableConfig:
+    """Return the settings with an embedded broker at these ports."""
+    ports = {"kind": "embedded", "port": port, "websocket_port": websocket_port}
+    return config.model_copy(update={"broker": config.broker.model_copy(update=ports)})

@@ -6,20 +6,15 @@ priority, and few wait; devices on which the person has logged in before wait ap
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
+from vision.board.answers import OneAtATime, RefusalError
 from vision.board.connections import network_of
 from vision.board.login.passwords import PasswordBook, SecondFactors
-from vision.board.login.sessions import Recorder
 from vision.board.login.throttle import BURST, TRIES_OF_NAME, Devices, Throttle, Tries
+from vision.board.records import Records
 from vision.record.facts import Fact
 
 # Checks that may wait, of devices that are not known and of all: at 0.1 s each, who is let wait at
@@ -28,8 +23,7 @@ WAITING = 10
 WAITING_WITH_KNOWN = 40
 # How much the thread of the checks gives way to the reader on the same machine (`nice`).
 NICE = 5
-
-T = TypeVar("T")
+CROWD = "many people log in at once; try again in a moment"
 
 log = logging.getLogger(__name__)
 
@@ -60,13 +54,12 @@ class Source:
     device: str
 
 
-class NotKnownError(Exception):
-    """Somebody is not who they say, or may not try; `asks` is set where a code is missing."""
+class NotKnownError(RefusalError):
+    """Somebody is not who they say, or may not try; `ask` is what the page is to ask for."""
 
-    def __init__(self, status: int, why: str, *, asks: str = "") -> None:
-        super().__init__(why)
-        self.status = status
-        self.asks = asks
+    def __init__(self, status: int, why: str, **ask: str) -> None:
+        super().__init__(status, why, **ask)
+        self.retry_s = TRIES_OF_NAME[1] if status == 429 else 0.0
 
 
 class Identities:
@@ -79,7 +72,7 @@ class Identities:
         devices: Devices,
         *,
         two_factors: frozenset[str],
-        recorder: Recorder,
+        recorder: Records,
     ) -> None:
         """Prepare; people in a role of `two_factors` need a code too, as does who has one set up.
 
@@ -91,7 +84,7 @@ class Identities:
         self._two_factors = two_factors
         self._record = recorder
         self._tries = Tries()
-        self._checks = OneAtATime()
+        self._checks = OneAtATime("passwords", nice=NICE)
         self._untried = 0
         self._told = Throttle(1, TRIES_OF_NAME[1])
 
@@ -109,9 +102,11 @@ class Identities:
             raise NotKnownError(429, "too many tries; wait some minutes")
         try:
             known = await self._checks.run(
-                lambda: self._accounts.knows(name, claim.password), known=bool(device)
+                lambda: self._accounts.knows(name, claim.password),
+                most=WAITING_WITH_KNOWN if device else WAITING,
+                full=CROWD,
             )
-        except NotKnownError:
+        except RefusalError:
             self._tries.take_back(name, address, device)
             self._note_untried(claim, source)
             raise
@@ -121,8 +116,8 @@ class Identities:
         try:
             role = self._role(claim)
             await self._check_code(claim, source, role)
-        except NotKnownError as error:
-            if error.status != 401 or error.asks:  # no wrong code was given
+        except RefusalError as error:
+            if error.status != 401 or error.more:  # no wrong code was given
                 self._tries.take_back(name, address, device)
             raise
         self._tries.forgive(name, address, device)
@@ -150,9 +145,11 @@ class Identities:
                 )
             return
         if not claim.code:
-            raise NotKnownError(401, "give the code that your telephone shows", asks="code")
+            raise NotKnownError(401, "give the code that your telephone shows", ask="code")
         if not await self._checks.run(
-            lambda: self._factors.passes(claim.name, account, claim.code), known=True
+            lambda: self._factors.passes(claim.name, account, claim.code),
+            most=WAITING_WITH_KNOWN,
+            full=CROWD,
         ):
             self._fail(claim, source)
             raise NotKnownError(401, "that code is wrong, or was used before; wait for the next")
@@ -188,26 +185,3 @@ class Identities:
             words = f"{BURST[0]} log-ins or more failed within {BURST[1] / 60:.0f} minutes"
             log.error("%s: somebody may be guessing passwords; see the addresses", words)
             self._record.fact(Fact.SIGN_IN_LOCKED, detail=words)
-
-
-class OneAtATime:
-    """Runs slow checks one after another in a thread that gives way to others."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "passwords", initializer=_give_way)
-        self._waiting = 0
-
-    async def run(self, work: Callable[[], T], *, known: bool) -> T:
-        """Return what the work comes to; NotKnownError where too many wait already."""
-        if self._waiting >= (WAITING_WITH_KNOWN if known else WAITING):
-            raise NotKnownError(429, "many people log in at once; try again in a moment")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        finally:
-            self._waiting -= 1
-
-
-def _give_way() -> None:
-    with suppress(OSError):  # a sandbox may forbid it; then the checks are as urgent as the rest
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

@@ -5,21 +5,20 @@ The guard finds out who sends a request and in which role, and refuses what the 
 
 from __future__ import annotations
 
-import asyncio
-import json
-import math
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from vision.board.login.identity import Claim, Identities, NotKnownError, Source
+from vision.board.answers import RefusalError, answered, read_json
+from vision.board.login.identity import Claim, Identities, Source
 from vision.board.login.passwords import PasswordBook
-from vision.board.login.sessions import Recorder, Session, Sessions, Visitor
-from vision.board.login.throttle import KNOWN_S, TRIES_OF_NAME
+from vision.board.login.sessions import Session, Sessions, Visitor
+from vision.board.login.throttle import KNOWN_S
+from vision.board.records import Records
 from vision.board.rights import HOME
 from vision.board.web import Answer, page
 from vision.config.table import BoardSection
@@ -28,13 +27,9 @@ from vision.errors import OutsideError
 COOKIE = "shoe-reader"
 DEVICE_COOKIE = "shoe-reader-device"
 CSRF_HEADER = "x-shoe-reader"
-# Bytes of a request's body: an order, a log-in or the areas of a table. Longer ones count as empty.
-BODY_LIMIT = 16 * 1024
-# Seconds for a request's body, which is one packet. Shorter cuts off poor wireless links, longer
-# lets who sends nothing hold a connection.
-BODY_S = 10.0
 
-Guarded = Callable[[Request, Session], Awaitable[Response]]
+# Makes the answer to a request of a session, or the data of it.
+Guarded = Callable[[Request, Session], Any]
 
 
 class LoginPages:
@@ -46,7 +41,7 @@ class LoginPages:
         sessions: Sessions,
         identities: Identities,
         *,
-        recorder: Recorder,
+        recorder: Records,
         address: BoardSection,
     ) -> None:
         """Prepare; `recorder` keeps each log-in and log-out."""
@@ -92,18 +87,23 @@ class LoginPages:
     def guard(
         self, answer: Guarded, roles: Iterable[str] = HOME, *, change: bool = False
     ) -> Answer:
-        """Return an answer for those roles only; a `change` must come from our own pages."""
+        """Return an answer for those roles only; a `change` must come from our own pages.
+
+        The JSON object that comes with a change is in `request.state.fields`.
+        """
         allowed = frozenset(roles)
 
         async def guarded(request: Request) -> Response:
             session = self.session(request)
             if session is None:
-                return refusal(401, "log in first")
+                raise RefusalError(401, "log in first")
             if session.role not in allowed:
-                return refusal(403, f"this is not for the role {session.role}")
-            if change and not self._is_own(request, session):
-                return refusal(403, "this did not come from a page of this board")
-            return await answer(request, session)
+                raise RefusalError(403, f"this is not for the role {session.role}")
+            if change:
+                if not self._is_own(request, session):
+                    raise RefusalError(403, "this did not come from a page of this board")
+                request.state.fields = await read_json(request)
+            return await answered(answer, request, session)
 
         return guarded
 
@@ -129,15 +129,13 @@ class LoginPages:
     async def _log_in(self, request: Request) -> Response:
         # A page of another site cannot send JSON without asking first, which is never allowed.
         if not request.headers.get("content-type", "").startswith("application/json"):
-            return refusal(415, "send JSON")
+            raise RefusalError(415, "send JSON")
+        claim = Claim.read(await read_json(request))
         try:
-            claim = Claim.read(await read_json(request))
             role = await self.identify(claim, request)
             return self._let_in(claim.name, role, request)
-        except NotKnownError as error:
-            return not_known(error)
         except OutsideError as error:
-            return refusal(503, f"nobody is logged in unrecorded: {error}")
+            raise RefusalError(503, f"nobody is logged in unrecorded: {error}") from error
 
     def _let_in(self, name: str, role: str, request: Request) -> Response:
         self._record.order("sign_in", {"by": name, "role": role, "accepted": True})
@@ -165,15 +163,17 @@ class LoginPages:
     async def _log_out(self, request: Request, session: Session) -> Response:
         self._sessions.close(request.cookies.get(self._cookie, ""))
         try:
-            self._record.order("sign_out", {"by": session.name, "role": session.role})
+            self._record.order("sign_out", session.who)
         except OutsideError as error:
-            return refusal(503, f"you are logged out, but it is not recorded: {error}")
+            raise RefusalError(
+                503, f"you are logged out, but it is not recorded: {error}"
+            ) from error
         answer = JSONResponse({})
         answer.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
         return answer
 
-    async def _me(self, _request: Request, session: Session) -> Response:
-        return JSONResponse(self._about(session), headers={"Cache-Control": "no-store"})
+    async def _me(self, _request: Request, session: Session) -> dict[str, Any]:
+        return self._about(session)
 
     def _about(self, session: Session) -> dict[str, Any]:
         return {
@@ -182,44 +182,3 @@ class LoginPages:
             "csrf": session.csrf,
             "home": HOME[session.role],
         }
-
-
-def refusal(status: int, why: str) -> Response:
-    """Return an answer that refuses, with the reason."""
-    return JSONResponse({"why": why}, status, headers={"Cache-Control": "no-store"})
-
-
-def not_known(error: NotKnownError) -> Response:
-    """Return the answer to somebody who is not who they say, or may not try now."""
-    said = {"why": str(error), **({"ask": error.asks} if error.asks else {})}
-    answer = JSONResponse(said, error.status, headers={"Cache-Control": "no-store"})
-    if error.status == 429:
-        answer.headers["Retry-After"] = str(round(TRIES_OF_NAME[1]))
-    return answer
-
-
-async def read_json(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request; empty where it is none, too long or too slow.
-
-    Numbers that JSON does not have (NaN, Infinity, those beyond a float) make it none.
-    """
-    body = b""
-    try:
-        async with asyncio.timeout(BODY_S):
-            async for part in request.stream():
-                body += part
-                if len(body) > BODY_LIMIT:
-                    return {}
-        content = json.loads(body, parse_constant=_no_number, parse_float=_finite)
-    except (ValueError, RecursionError, TimeoutError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
 
 import pyotp
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from vision.access.users import Users, load_users
 from vision.clock import now_ms
 from vision.errors import ConfigurationError, OutsideError
-from vision.files import is_private, locked, refuse_others_file, write_json
+from vision.files import WatchedFile, is_private, locked, refuse_others_file, write_json
 
 ISSUER = "shoe-reader"
 # Seconds that a code is shown for; what the apps take as given (RFC 6238, section 5.2).
@@ -33,6 +33,14 @@ DRIFT = 1
 # Recovery codes of a person, and random bytes of each: eighty bits cannot be guessed.
 RECOVERY_CODES = 8
 RECOVERY_BYTES = 10
+# Bytes of a passwords file that are read: thousands of people at about 1 kB each.
+FILE_LIMIT = 8 * 1024 * 1024
+# Characters of a password. NIST SP 800-63B asks for at least 8 and for at least 64 to be allowed;
+# the upper limit bounds what one log-in makes the server hash.
+SHORTEST = 10
+LONGEST = 200
+DAY_MS = 86_400_000  # milliseconds of a day
+STRICT = ConfigDict(extra="forbid")  # a file with more in it is another file
 
 
 def new_secret() -> str:
@@ -51,13 +59,8 @@ def new_recovery_codes() -> tuple[str, ...]:
 
 
 def enrolled(account: PasswordEntry, secret: str, codes: tuple[str, ...]) -> PasswordEntry:
-    """Return the account with a second factor."""
+    """Return the account with a second factor; with "" and no codes, without one."""
     return replace(account, secret=secret, recovery=tuple(map(_hash, codes)))
-
-
-def without(account: PasswordEntry) -> PasswordEntry:
-    """Return the account without a second factor."""
-    return replace(account, secret="", recovery=())
 
 
 def step_of(secret: str, code: str, at_s: float) -> int:
@@ -69,7 +72,7 @@ def step_of(secret: str, code: str, at_s: float) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Used:
     """What a person has used up: the last step of time, and the hashes of recovery codes."""
 
@@ -99,15 +102,23 @@ class SecondFactors:
             return False
         step = step_of(account.secret, given, self._clock())
         with locked(self._path):
-            everybody = _loaded(self._path)
+            everybody = self._used()
             used = everybody.get(name, Used(0, ()))
             now = used.with_code(step, _hash(given), account)
             if now != used:
-                everybody[name] = now
-                write_json(
-                    self._path, {who: asdict(one) for who, one in everybody.items()}, mode=0o600
-                )
+                write_json(self._path, USED.dump_python({**everybody, name: now}), mode=0o600)
         return now != used
+
+    def _used(self) -> dict[str, Used]:
+        try:
+            return USED.validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise OutsideError(
+                f"{self._path}: cannot be read: {error}; without it a code could be used twice, so "
+                "none is taken: correct its permissions, or remove it"
+            ) from error
 
 
 def _hash(code: str) -> str:
@@ -115,31 +126,7 @@ def _hash(code: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
 
 
-def _loaded(path: Path) -> dict[str, Used]:
-    try:
-        kept = json.loads(path.read_bytes())
-        return {who: Used(int(one["step"]), tuple(one["codes"])) for who, one in kept.items()}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise OutsideError(
-            f"{path}: cannot be read: {error}; without it a code could be used twice, so none is "
-            "taken: correct its permissions, or remove it"
-        ) from error
-
-
-# Bytes of a passwords file that are read: thousands of people at about 1 kB each.
-FILE_LIMIT = 8 * 1024 * 1024
-# Characters of a password. NIST SP 800-63B asks for at least 8 and for at least 64 to be allowed;
-# the upper limit bounds what one log-in makes the server hash.
-SHORTEST = 10
-LONGEST = 200
-DAY_MS = 86_400_000  # milliseconds of a day
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class PasswordEntry:
     """What is kept of one person: times are Unix ms, 0 where none is known.
 
@@ -154,6 +141,10 @@ class PasswordEntry:
     recovery: tuple[str, ...] = ()
 
 
+USED = TypeAdapter(dict[str, Used])
+ENTRIES = TypeAdapter(dict[str, PasswordEntry])
+
+
 def load_passwords(path: Path) -> dict[str, PasswordEntry]:
     """Return the accounts by name.
 
@@ -164,11 +155,10 @@ def load_passwords(path: Path) -> dict[str, PasswordEntry]:
         if not is_private(path):
             raise ConfigurationError(f"{path}: others may read the passwords; chmod 600 {path}")
         refuse_others_file(path, "passwords")
-        content = json.loads(path.read_bytes()[:FILE_LIMIT])
-        return {name: _account(kept) for name, kept in content.items()}
+        return ENTRIES.validate_json(path.read_bytes()[:FILE_LIMIT])
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}; {cure}") from error
-    except (ValueError, RecursionError, TypeError, AttributeError):
+    except ValueError:
         raise ConfigurationError(f"{path}: is not a passwords file; {cure}") from None
 
 
@@ -181,8 +171,7 @@ def change_account(
         account = change(accounts.pop(name, PasswordEntry()))
         if account is not None:
             accounts[name] = account
-        kept = {who: _kept(account) for who, account in accounts.items()}
-        write_json(path, kept, mode=0o600)
+        write_json(path, ENTRIES.dump_python(accounts, exclude_defaults=True), mode=0o600)
 
 
 def hashed(password: str) -> str:
@@ -200,60 +189,13 @@ def save_password(path: Path, name: str, password: str) -> None:
     ConfigurationError when the password is too short, OutsideError when it cannot be written.
     """
     new = hashed(password)
-    change_account(path, name, lambda old: _with_password(old, new))
+    change_account(path, name, lambda old: replace(old, hash=new, since=now_ms()))
 
 
 def drop_password(path: Path, name: str) -> None:
     """Take a name's password out of the file, if it is there."""
     if path.exists():
         change_account(path, name, lambda _: None)
-
-
-def _with_password(old: PasswordEntry, new: str) -> PasswordEntry:
-    return PasswordEntry(new, now_ms(), old.unlocked, old.secret, old.recovery)
-
-
-def _account(kept: Any) -> PasswordEntry:
-    """Read what is kept of a person: an object, or a hash alone; ValueError when it is neither."""
-    if isinstance(kept, str):
-        return PasswordEntry(kept)
-    account = PasswordEntry(**{**kept, "recovery": tuple(kept.get("recovery", ()))})
-    texts = (account.hash, account.secret, *account.recovery)
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("not a text")
-    if not all(isinstance(number, int) for number in (account.since, account.unlocked)):
-        raise ValueError("not a number")
-    return account
-
-
-def _kept(account: PasswordEntry) -> dict[str, Any]:
-    """Return what is kept of a person, without what is not known of them."""
-    content = {name: getattr(account, name) for name in PasswordEntry.__slots__}
-    return {name: value for name, value in content.items() if value}
-
-
-class _Kept(Generic[T]):
-    """The content of a file, read again when the file has changed."""
-
-    def __init__(self, path: Path, load: Callable[[Path], T], none: T) -> None:
-        self._path = path
-        self._load = load
-        self._none = none
-        self._stat: tuple[int, ...] = ()
-        self._content = load(path)
-
-    def now(self) -> T:
-        """Return the content now; `none` while the file cannot be used."""
-        try:
-            stat = self._path.stat()
-            seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode)
-            if seen != self._stat:
-                self._content = self._load(self._path)
-                self._stat = seen
-        except (OSError, ConfigurationError):
-            self._stat = ()
-            return self._none
-        return self._content
 
 
 class PasswordBook:
@@ -264,8 +206,8 @@ class PasswordBook:
 
         A password is good for so many `days`, 0 for ever.
         """
-        self._users = _Kept(users, load_users, Users())
-        self._passwords: _Kept[dict[str, PasswordEntry]] = _Kept(passwords, load_passwords, {})
+        self._users = WatchedFile(users, load_users)
+        self._passwords = WatchedFile(passwords, load_passwords)
         self._days = days
         self._hasher = PasswordHasher()
         # Verified where the name is unknown, so that the time it takes gives no name away.
@@ -273,19 +215,25 @@ class PasswordBook:
 
     @property
     def users(self) -> Users:
-        """Everybody of the users file."""
-        return self._users.now()
+        """Everybody of the users file; nobody while it cannot be used."""
+        try:
+            return self._users.now()
+        except ConfigurationError:
+            return Users()
 
     def roles(self, name: str) -> tuple[str, ...]:
         """Return the roles in which a person may be logged in; none where they may not log in."""
-        user = self._users.now().users.get(name)
+        user = self.users.users.get(name)
         if user is None or user.may_act_for or not self.account(name).hash:
             return ()
         return tuple(role for role in user.roles if role != "house")
 
     def account(self, name: str) -> PasswordEntry:
         """Return what is kept of a person; an empty account of one who is not known."""
-        return self._passwords.now().get(name, PasswordEntry())
+        try:
+            return self._passwords.now().get(name, PasswordEntry())
+        except ConfigurationError:
+            return PasswordEntry()
 
     def proof(self, name: str) -> str:
         """Return what a session is tied to: another for each password and second factor."""

@@ -7,18 +7,20 @@ file away to end all: the server sees it at the next request.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
+import math
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
+from pydantic import TypeAdapter
+
+from vision.board.records import Records
 from vision.errors import OutsideError
-from vision.files import locked, write_json
+from vision.files import is_private, locked, stamp, write_json
 from vision.record.facts import Fact
 
 # Random bytes of a token: 256 bits cannot be guessed.
@@ -29,6 +31,8 @@ SESSIONS_OF_A_PERSON = 5
 SESSIONS = 500
 # Seconds between two saves because somebody was active: a restart may forget so much activity.
 SAVE_EVERY_S = 60.0
+# Looks that are remembered; bounds memory, and beyond it one is recorded again.
+SEEN_LIMIT = 20_000
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +51,14 @@ class Session:
     seen_s: float
     proof: str = ""
     address: str = ""
+
+    @property
+    def who(self) -> dict[str, str]:
+        """Person and role, as the fields of an order or a fact name them."""
+        return {"by": self.name, "role": self.role}
+
+
+KEPT = TypeAdapter(dict[str, Session])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +143,11 @@ class Sessions:
 
     def _renew(self) -> None:
         """Take the sessions from the file where another has changed it or taken it away."""
-        found = () if self._path is None else _stat(self._path)
+        found = () if self._path is None else stamp(self._path)
         if self._path is None or found == self._seen:
             return
-        kept = _loaded(self._path) if found else {}
-        for key, session in kept.items():
-            # The same object as before: an open page compares with it.
-            known = self._sessions.get(key)
-            kept[key] = session if known is None else known
+        # A session that is known stays the same object: an open page compares with it.
+        kept = {key: self._sessions.get(key, one) for key, one in _loaded(self._path).items()}
         gone = [session for key, session in self._sessions.items() if key not in kept]
         self._sessions, self._seen = kept, found
         for session in gone:
@@ -152,7 +161,7 @@ class Sessions:
                 change()
                 if self._path is not None:
                     _save(self._path, self._sessions)
-                    self._seen = _stat(self._path)
+                    self._seen = stamp(self._path)
         except OutsideError as error:
             change()
             log.warning("a restart will log everybody out: %s; check that folder", error)
@@ -196,26 +205,15 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _save(path: Path, sessions: dict[str, Session]) -> None:
-    write_json(path, {key: asdict(session) for key, session in sessions.items()}, mode=0o600)
+    write_json(path, KEPT.dump_python(sessions), mode=0o600)
 
 
 def _loaded(path: Path) -> dict[str, Session]:
     """Return the sessions of a file; none where it cannot be used or others may have written it."""
     try:
-        if path.stat().st_mode & 0o077:
-            return {}
-        return {key: Session(**kept) for key, kept in json.loads(path.read_bytes()).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return KEPT.validate_json(path.read_bytes()) if is_private(path) else {}
+    except (OSError, ValueError):
         return {}
-
-
-def _stat(path: Path) -> tuple[int, ...]:
-    """Return what tells one state of a file from another; nothing where there is no file."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
 def _key(token: str) -> str:
@@ -223,14 +221,21 @@ def _key(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class Recorder(Protocol):
-    """Keeps orders and facts for the logs of the tables, on the disk when a method returns.
+class Looks:
+    """Records who looks at what, once in a session or, after `again_s` seconds, as going on."""
 
-    Without a `table` they are for all. OutsideError where they cannot be kept.
-    """
+    def __init__(self, records: Records, kind: Fact, *, again_s: float = math.inf) -> None:
+        self._records = records
+        self._kind = kind
+        self._again_s = again_s
+        self._seen_s: dict[tuple[str, str, str], float] = {}
 
-    def order(self, name: str, fields: Mapping[str, Any], table: str = "") -> None:
-        """Keep an order that the server gives for a person, such as a log-in."""
-
-    def fact(self, kind: Fact, *, table: str = "", **fields: str) -> None:
-        """Keep a fact: `subject`, `detail`, `by` and `role`, of which each may be left out."""
+    def note(self, session: Session, table: str, subject: str) -> None:
+        """Have a look recorded; call it before anything is shown. OutsideError."""
+        key, now_s = (session.csrf, table, subject), time.monotonic()
+        if now_s - self._seen_s.get(key, -math.inf) < self._again_s:
+            return
+        self._records.fact(self._kind, table=table, subject=subject, **session.who)
+        self._seen_s[key] = now_s
+        while len(self._seen_s) > SEEN_LIMIT:
+            self._seen_s.pop(next(iter(self._seen_s)), None)

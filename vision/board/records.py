@@ -16,8 +16,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from vision.board.desk.commands import Order, Orders
 from vision.board.feed import Feed
+from vision.board.orders import Order, Orders
 from vision.errors import OutsideError
 from vision.record.facts import Fact
 from vision.wire.commands import RECORD, TEXT_LIMIT, TOO_MANY, RefusedError

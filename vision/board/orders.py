@@ -1,4 +1,4 @@
-"""Orders that people give at a desk: signed with the desk's key, sent to the table, and answered.
+"""Orders that people give, at a desk or by command: signed, sent to the table, and answered.
 
 Whether an order is accepted is the reader's decision.
 """
@@ -25,10 +25,11 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """A second person who vouches for an order: their name and role."""
+    """A second person who vouches for an order, by a key of their own or else by that of a desk."""
 
     name: str
     role: str
+    key: Credential | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Order:
 
 
 class Orders:
-    """Sends the orders of a desk through its feed."""
+    """Sends orders, signed with one key, through a feed."""
 
     def __init__(self, feed: Feed, credential: Credential) -> None:
         self._feed = feed
@@ -66,7 +67,7 @@ class Orders:
 
     def give(self, order: Order) -> Future[dict[str, Any]]:
         """Send an order; return the future of its answer. RefusedError when it is malformed."""
-        data = self._signed(order)
+        data = self.signed(order)
         answer: Future[dict[str, Any]] = Future()
         with self._mutex:
             self._waiting[order.ref] = answer
@@ -76,27 +77,25 @@ class Orders:
 
     def send(self, order: Order) -> None:
         """Send an order and wait for nothing. RefusedError when it is malformed."""
-        self._feed.publish(order.table, f"cmd/{order.name}", self._signed(order))
+        self._feed.publish(order.table, f"cmd/{order.name}", self.signed(order))
 
-    def _signed(self, order: Order) -> bytes:
+    def signed(self, order: Order) -> bytes:
+        """Return an order as it is sent; RefusedError when it is malformed."""
         topic = f"{self._feed.prefix(order.table)}cmd/{order.name}"
-        fields = {**order.fields, "ref": order.ref, **self._second_fields(order)}
+        fields = {**order.fields, "ref": order.ref}
+        second, key = order.second, self._credential
+        if second is not None:
+            key = second.key or self._credential
+            fields |= {"second": second.name, "second_role": second.role, "second_key": key.name}
         try:
             signed = self._credential.sign(topic, fields, now_ms())
-            if order.second is not None:
-                signed["second_sig"] = self._credential.vouch(topic, signed)
+            if second is not None:
+                signed["second_sig"] = key.vouch(topic, signed)
             data = json.dumps(signed).encode()
         except (ValueError, TypeError, RecursionError) as error:
             raise RefusedError("a value in it is no text or number that can be sent") from error
         order_fields(data)
         return data
-
-    def _second_fields(self, order: Order) -> dict[str, str]:
-        if order.second is None:
-            return {}
-        second = order.second
-        key = self._credential.name
-        return {"second": second.name, "second_role": second.role, "second_key": key}
 
     def _hear(self, update: Update) -> None:
         if update.topic != "cmd/reply" or update.payload is None:

@@ -4,7 +4,7 @@ FOLDER holds `NAME.mp4` with `NAME.json`, the truth in the format `dealsim-truth
 read as a camera; a script acts as people who say what was dealt, two for every coup, with a share
 of slips, and a third where they disagree. Printed is the report's count beside that of
 `models.evaluate.dealing_films`; 1 where they differ. Logs that are in OUT are not made again.
-`OUT/NAME/bundle` is what would leave the house, for `models.evaluate.following` and `photographs`.
+`OUT/NAME/bundle` is what would leave the house, for `models.evaluate.bundle`.
 """
 
 from __future__ import annotations

@@ -2,40 +2,30 @@
 
 It is written only if an inspector has let it leave the house, which stands in the log. Of the
 pictures the layout is shown, all beyond it is black; the table file has where things lie and
-nothing else. Films are in the form of the simulator's, stills in that of labelled photographs.
-Times are the reader's, for people say what was dealt and not when.
+nothing else. `bundle.json` says of each coup what people say was dealt, and when the reader saw
+it; `models.evaluate.bundle` makes of it what networks are measured with.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import av
-import cv2
 import numpy as np
 import tomlkit
 
-from vision.acceptance.answers import CUT_CARD, CUT_FIRST, Answer, Dealt
+from vision.acceptance.answers import Answer
 from vision.acceptance.coups import LogBook, ReadCoup
 from vision.acceptance.pictures import CRF, Film, Pictures
 from vision.acceptance.tasks import judged
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing, write_json, write_whole
-from vision.game.cards import Card
-from vision.game.events import Life, SeenCard, Slot
-from vision.sight.geometry.frame import Image
-from vision.sight.geometry.plane import Pose
+from vision.game.events import Life, SeenCard
 from vision.version import VERSION
-
-# Milliseconds from one card to the next, and from its leaving the shoe to its rest, where the
-# reader did not see it and so has no times: what a dealer takes at an even pace.
-NEXT_MS, REST_MS = 1500, 800
-THIRD = 4  # from this slot on cards lie crosswise
 
 Row = dict[str, Any]
 Told = tuple[ReadCoup, Answer]
@@ -58,23 +48,33 @@ def write_bundle(
     for film in pictures.films:
         folder = out / "films" / film.path.stem
         make_folder(folder)
-        coups = [each for each in told if film.began <= each[0].shown <= film.ended]
         _write_film(folder / "deal.mp4", film, pictures)
-        write_whole(folder / "truth.json", json.dumps(_truth(film, coups), indent=1).encode())
-        write_whole(folder / "table.toml", _table_file(config, film).encode())
-        yield f"{folder}: {len(coups)} coups"
-    source = out / "photographs" / "measure" / f"{config.site}-{config.table}"
-    yield f"{source}: {_write_stills(source, config, told, pictures)} pictures"
+        write_whole(folder / "table.toml", _table_file(config, film.path.stem, "deal.mp4").encode())
+        count = sum(film.began <= read.shown <= film.ended for read, _ in told)
+        yield f"{folder}: {count} coups"
+    stills = out / "stills"
+    make_folder(stills)
+    shown = [read for read, _ in told if pictures.count(read)]
+    for read in shown:
+        write_whole(stills / f"{read.key.replace('/', '-')}.jpg", pictures.picture(read, 0))
+    write_whole(out / "table.toml", _table_file(config, "stills", "stills").encode())
+    yield f"{stills}: {len(shown)} pictures"
+    films = [
+        {"name": film.path.stem, "began": film.began, "ended": film.ended, "sha256": film.sha256}
+        for film in pictures.films
+    ]
+    proof = {"log": book.log_id, "last_record": book.last.number, "last_hash": book.last.hash}
     write_json(
         out / "bundle.json",
         {
             "program": f"shoe-reader {VERSION}",
-            "log": book.log_id,
-            "last_record": book.last.number,
-            "last_hash": book.last.hash,
+            **proof,
             "allowed_by": book.allowed.by,
             "allowed_at": book.allowed.at,
-            "films": {film.path.stem: film.sha256 for film in pictures.films},
+            "source": f"{config.site}-{config.table}",
+            "corner": [int(value) for value in pictures.crop.corner],
+            "films": films,
+            "coups": [_coup(read, answer) for read, answer in told],
         },
     )
 
@@ -89,7 +89,31 @@ def _told(book: LogBook) -> list[Told]:
     ]
 
 
-# --- films ----------------------------------------------------------------------------------------
+def _coup(read: ReadCoup, answer: Answer) -> Row:
+    """Return what is known of a coup: what was dealt, and the reader's times (Unix ms)."""
+    dealt = answer[-1]
+    return {
+        "coup": read.key,
+        "since": read.since,
+        "shown": read.shown,
+        "until": read.until,
+        "punto": [str(card) for card in dealt.punto],
+        "banco": [str(card) for card in dealt.banco],
+        "incidents": list(dealt.incidents),
+        "cards": [_card(read, card) for card in read.cards],
+    }
+
+
+def _card(read: ReadCoup, card: SeenCard) -> Row:
+    times = read.times.get(card.order, {})
+    return {
+        "slot": None if card.slot is None else card.slot.name,
+        "life": str(card.life),
+        "out": card.out_at,
+        "placed": times.get(Life.LYING),
+        "face": read.faced.get(card.order),
+        "removed": times.get(Life.REMOVED),
+    }
 
 
 def _write_film(path: Path, film: Film, pictures: Pictures) -> None:
@@ -110,60 +134,7 @@ def _write_film(path: Path, film: Film, pictures: Pictures) -> None:
         out.mux(stream.encode())
 
 
-def _truth(film: Film, told: Sequence[Told]) -> Row:
-    """Return the truth of a film as the simulator writes it; times in ms from its start."""
-    cards: list[Row] = []
-    coups: list[Row] = []
-    faults: list[Row] = []
-    cut: int | None = None
-    for number, (read, answer) in enumerate(told, start=1):
-        rows = _cards(read, answer[-1], film.began, number)
-        cards += rows
-        begin, end = rows[0]["began_ms"], read.until - film.began
-        coups.append({"coup": number, "start_ms": begin, "end_ms": end})
-        codes = answer[-1].incidents
-        faults += [{"coup": number, "code": code} for code in codes]
-        cut = begin if {CUT_CARD, CUT_FIRST} & {*codes} else cut
-    return {"cards": cards, "coups": coups, "faults": faults, "cut_ms": cut}
-
-
-def _cards(read: ReadCoup, dealt: Dealt, began: int, number: int) -> list[Row]:
-    """Return the cards of a coup in the order of leaving; of those the reader missed, the last."""
-    seen = {card.slot: card for card in read.cards if card.life is not Life.RETURNED}
-    hands = zip((dealt.punto, dealt.banco), (Slot.PUNTO_1, Slot.BANCO_1), strict=True)
-    placed = [
-        (Slot(first + 2 * i), card)
-        for hand, first in hands
-        for i, card in enumerate(hand[:3])
-        if card is not None
-    ]
-    after = max((card.out_at for card in read.cards), default=read.since)
-    rows = []
-    for slot, card in sorted(placed):
-        known = seen.get(slot)
-        if known is None:
-            after += NEXT_MS
-        rows.append(_row(read, slot, card, known or SeenCard(-1, after, Life.LYING, slot)))
-    rows.sort(key=lambda row: row["out_ms"])
-    times = [name for name in rows[0] if name.endswith("_ms")]
-    return [{**row, "coup": number, **{name: row[name] - began for name in times}} for row in rows]
-
-
-def _row(read: ReadCoup, slot: Slot, card: Card, seen: SeenCard) -> Row:
-    times = read.times.get(seen.order, {})
-    placed = times.get(Life.LYING, seen.out_at + REST_MS)
-    return {
-        "card": str(card),
-        "slot": slot.name,
-        "began_ms": seen.out_at,
-        "out_ms": seen.out_at,
-        "placed_ms": placed,
-        "face_ms": read.faced.get(seen.order, placed),
-        "removed_ms": times.get(Life.REMOVED, read.until),
-    }
-
-
-def _table_file(config: TableConfig, film: Film) -> str:
+def _table_file(config: TableConfig, name: str, source: str) -> str:
     """Return where things lie at the table, and nothing else of its file."""
     view = config.view.model_dump(mode="json", exclude_none=True, exclude={"layout", "slots_mm"})
     view["slots_mm"] = {
@@ -173,54 +144,10 @@ def _table_file(config: TableConfig, film: Film) -> str:
     return tomlkit.dumps(
         {
             "site": "acceptance",
-            "table": film.path.stem,
+            "table": name,
             "dealing": config.dealing,
-            "camera": {"source": "deal.mp4", **size},
+            "camera": {"source": source, **size},
             "view": view,
             "broker": {"kind": "none"},
         }
     )
-
-
-# --- stills ---------------------------------------------------------------------------------------
-
-
-def _write_stills(
-    folder: Path, config: TableConfig, told: Sequence[Told], pictures: Pictures
-) -> int:
-    """Write a still of each coup, and the cards with the boxes of their slots; return how many.
-
-    A box is that of a card which lies in the middle of its slot: good enough to tell which card is
-    meant, not to learn outlines from.
-    """
-    view = config.view.table_view()
-    for name in ("images", "labels"):
-        make_folder(folder / name)
-    count = 0
-    for read, answer in told:
-        if not pictures.count(read):
-            continue
-        picture = pictures.picture(read, 0)
-        shape = np.shape(
-            cast(Image, cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR))
-        )
-        lines = []
-        for hand, first in ((answer[-1].punto, 0), (answer[-1].banco, 1)):
-            for i, card in enumerate(hand[:3]):
-                slot = Slot(first + 2 * i)
-                x, y = view.slots[slot].mean(axis=0)
-                pose = Pose(float(x), float(y), 90.0 if slot >= THIRD else 0.0)
-                box = view.homography.to_px(view.rectangle(pose)) - pictures.crop.corner
-                lines.append(_label(card, box, shape))
-        name = read.key.replace("/", "-")
-        write_whole(folder / "images" / f"{name}.jpg", picture)
-        write_whole(folder / "labels" / f"{name}.txt", ("\n".join(lines) + "\n").encode())
-        count += 1
-    return count
-
-
-def _label(card: Card | None, quad: np.ndarray, shape: tuple[int, ...]) -> str:
-    """Return a line of YOLO: class, middle, width and height, as shares of the picture."""
-    low, high = quad.min(axis=0) / shape[1::-1], quad.max(axis=0) / shape[1::-1]
-    middle, size = (low + high) / 2, high - low
-    return " ".join([str(card.index if card else 0), *(f"{v:.5f}" for v in (*middle, *size))])

@@ -18,7 +18,7 @@ from tests.table_log import overdraw, write_log
 from vision.access.users import load_users, save_users
 from vision.board.host.boards import Boards, address_of
 from vision.board.login.passwords import PasswordBook, load_passwords, save_password
-from vision.board.login.sessions import Sessions, Visitor
+from vision.board.login.sessions import Sessions
 from vision.board.login.throttle import TRIES_OF_NAME, Throttle
 from vision.board.rights import MAY_ORDER
 from vision.cli import main
@@ -231,14 +231,14 @@ def test_session_ends_by_age_and_by_idleness() -> None:
     """A log-in lasts so long at most, and not beyond so long without anything done."""
     now = [0.0]
     sessions = Sessions(idle_s=60, length_s=100, clock=lambda: now[0])
-    token, _ = sessions.open(Visitor("Bo", "dealer"))
+    token, _ = sessions.open("Bo", "dealer")
     now[0] = 50
     assert sessions.find(token)
     now[0] = 99
     assert sessions.find(token, touch=False)
     now[0] = 100
     assert sessions.find(token) is None
-    idle, _ = sessions.open(Visitor("Bo", "dealer"))
+    idle, _ = sessions.open("Bo", "dealer")
     now[0] = 159
     assert sessions.find(idle, touch=False)
     now[0] = 160
@@ -256,8 +256,8 @@ def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
         return Sessions(idle_s=60, length_s=100, path=path, clock=lambda: now[0])
 
     before = made()
-    token, session = before.open(Visitor("Bo", "dealer"))
-    left, _ = before.open(Visitor("Cy", "surveillance"))
+    token, session = before.open("Bo", "dealer")
+    left, _ = before.open("Cy", "surveillance")
     before.close(left)
     assert token not in path.read_text("utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -277,7 +277,7 @@ def test_session_outlives_a_restart_of_the_server_and_no_file_lets_anybody_in(
 def test_sessions_of_one_person_are_few() -> None:
     """The oldest of too many log-ins ends."""
     sessions = Sessions(idle_s=60, length_s=100)
-    tokens = [sessions.open(Visitor("Bo", "dealer"))[0] for _ in range(6)]
+    tokens = [sessions.open("Bo", "dealer")[0] for _ in range(6)]
     assert [sessions.find(token) is not None for token in tokens] == [False] + [True] * 5
 
 

@@ -30,12 +30,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What somebody says of themselves; an empty role stands for the first they have."""
+    """What somebody says of themselves; an empty role stands for the first they have.
+
+    `address` is where it comes from, `device` the cookie of the browser, "" where it has none.
+    """
 
     name: str
     password: str = field(repr=False)
     code: str = field(default="", repr=False)
     role: str = ""
+    address: str = ""
+    device: str = ""
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Claim:
@@ -44,14 +49,6 @@ class Claim:
         if not all(isinstance(value, str) for value in values) or not all(values[:2]):
             raise NotKnownError(400, "name and password are needed")
         return cls(*values)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a claim comes from: the address, and the cookie of the device, "" where it has none."""
-
-    address: str
-    device: str
 
 
 class NotKnownError(RefusalError):
@@ -92,13 +89,13 @@ class Identities:
         """Return a cookie by which the device of a person who has got in is known again."""
         return self._devices.cookie(name)
 
-    async def check(self, claim: Claim, source: Source) -> str:
+    async def check(self, claim: Claim) -> str:
         """Return the role in which the claim holds; NotKnownError with the reason."""
-        name, address = claim.name, network_of(source.address)
-        device = self._devices.known(name, source.device)
+        name, address = claim.name, network_of(claim.address)
+        device = self._devices.known(name, claim.device)
         self._tries.unlock(name, self._accounts.account(name).unlocked)
         if not self._tries.may(name, address, device):
-            self._note_untried(claim, source)
+            self._note_untried(claim)
             raise NotKnownError(429, "too many tries; wait some minutes")
         try:
             known = await self._checks.run(
@@ -108,14 +105,14 @@ class Identities:
             )
         except RefusalError:
             self._tries.take_back(name, address, device)
-            self._note_untried(claim, source)
+            self._note_untried(claim)
             raise
         if not known:
-            self._fail(claim, source)
+            self._fail(claim)
             raise NotKnownError(401, "wrong name or password")
         try:
             role = self._role(claim)
-            await self._check_code(claim, source, role)
+            await self._check_code(claim, role)
         except RefusalError as error:
             if error.status != 401 or error.more:  # no wrong code was given
                 self._tries.take_back(name, address, device)
@@ -134,7 +131,7 @@ class Identities:
             )
         return role
 
-    async def _check_code(self, claim: Claim, source: Source, role: str) -> None:
+    async def _check_code(self, claim: Claim, role: str) -> None:
         account = self._accounts.account(claim.name)
         if not account.secret:
             if role in self._two_factors:
@@ -151,32 +148,32 @@ class Identities:
             most=WAITING_WITH_KNOWN,
             full=CROWD,
         ):
-            self._fail(claim, source)
+            self._fail(claim)
             raise NotKnownError(401, "that code is wrong, or was used before; wait for the next")
 
-    def _fail(self, claim: Claim, source: Source) -> None:
+    def _fail(self, claim: Claim) -> None:
         """Log and record a refusal; a name that is nobody's may be a password, and is kept out."""
         roles = self._accounts.roles(claim.name)
         who = repr(claim.name) if roles else "a name that is not known"
-        log.warning("log-in refused: %s from %s", who, source.address)
+        log.warning("log-in refused: %s from %s", who, claim.address)
         if roles:
             fields = {"by": claim.name, "role": roles[0], "accepted": False}
             self._record.order("sign_in", fields)
         else:
-            self._record.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {source.address}")
+            self._record.fact(Fact.SIGN_IN_REFUSED, detail=f"{who}, from {claim.address}")
         self._tell_of_burst()
 
-    def _note_untried(self, claim: Claim, source: Source) -> None:
+    def _note_untried(self, claim: Claim) -> None:
         """Log the first, second, fourth, eighth refusal without a try: a flood fills no log."""
         self._untried += 1
         name = claim.name if self._accounts.roles(claim.name) else ""
         if self._untried & (self._untried - 1) == 0:
             words = "log-in of %r not tried, %d so far: too many at once, from %s"
-            log.warning(words, name, self._untried, source.address)
+            log.warning(words, name, self._untried, claim.address)
         if name and self._told.allows(name):
             self._told.count(name)
             self._record.fact(
-                Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {source.address}"
+                Fact.SIGN_IN_LOCKED, subject=name, detail=f"too many tries, from {claim.address}"
             )
         self._tell_of_burst()
 

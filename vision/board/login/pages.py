@@ -6,6 +6,7 @@ The guard finds out who sends a request and in which role, and refuses what the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -14,9 +15,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from vision.board.answers import RefusalError, answered, read_json
-from vision.board.login.identity import Claim, Identities, Source
+from vision.board.login.identity import Claim, Identities
 from vision.board.login.passwords import PasswordBook
-from vision.board.login.sessions import Session, Sessions, Visitor
+from vision.board.login.sessions import Session, Sessions
 from vision.board.login.throttle import KNOWN_S
 from vision.board.records import Records
 from vision.board.rights import HOME
@@ -80,9 +81,9 @@ class LoginPages:
 
     async def identify(self, claim: Claim, request: Request) -> str:
         """Return the role in which a claim holds; NotKnownError, recorded where it is a failure."""
-        address = request.client.host if request.client else ""
         device = request.cookies.get(self._device_cookie, "")
-        return await self._identities.check(claim, Source(address, device))
+        address = request.client.host if request.client else ""
+        return await self._identities.check(replace(claim, address=address, device=device))
 
     def guard(
         self, answer: Guarded, roles: Iterable[str] = HOME, *, change: bool = False
@@ -140,8 +141,8 @@ class LoginPages:
     def _let_in(self, name: str, role: str, request: Request) -> Response:
         self._record.order("sign_in", {"by": name, "role": role, "accepted": True})
         address = request.client.host if request.client else ""
-        visitor = Visitor(name, role, self._accounts.proof(name), address)
-        token, session = self._sessions.open(visitor)
+        proof = self._accounts.proof(name)
+        token, session = self._sessions.open(name, role, proof=proof, address=address)
         answer = JSONResponse(self._about(session), headers={"Cache-Control": "no-store"})
         self._set_cookie(answer, self._cookie, token, None)
         self._set_cookie(

@@ -61,16 +61,6 @@ class Session:
 KEPT = TypeAdapter(dict[str, Session])
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """Who logs in: the person, the role, the proof of the password, and from where."""
-
-    name: str
-    role: str
-    proof: str = ""
-    address: str = ""
-
-
 class Sessions:
     """The sessions of a board server."""
 
@@ -98,15 +88,19 @@ class Sessions:
         self._renew()
         self._saved_s = clock()
 
-    def open(self, visitor: Visitor) -> tuple[str, Session]:
-        """Begin a session; return its token, of which only a hash is kept, and the session."""
+    def open(
+        self, name: str, role: str, *, proof: str = "", address: str = ""
+    ) -> tuple[str, Session]:
+        """Begin a session; return its token, of which only a hash is kept, and the session.
+
+        `proof` is that of the password, `address` where the person logs in from.
+        """
         token, now = secrets.token_urlsafe(TOKEN_BYTES), self._clock()
         csrf = secrets.token_urlsafe(TOKEN_BYTES)
-        who = (visitor.proof, visitor.address)
-        session = Session(visitor.name, visitor.role, csrf, now, now, *who)
+        session = Session(name, role, csrf, now, now, proof, address)
 
         def add() -> None:
-            self._prune(visitor.name)
+            self._prune(name)
             self._sessions[_key(token)] = session
 
         self._change(add)

@@ -385,18 +385,6 @@ EXPLAINED: dict[str, tuple[str, str]] = {
         "the key was added before",
         "shoe-reader log keys list shows the ring",
     ),
-    "keys revoke: give --why": (
-        "a reason is needed",
-        "give one with --why",
-    ),
-    "give --ring, the file of the ring": (
-        "no ring was named",
-        "name it with --ring",
-    ),
-    "give the FILE of the key": (
-        "no key was named",
-        "name its file",
-    ),
     "[log] path: there is no": (
         "the table has no log yet, or the path is another",
         "start the reader, or correct [log] path",

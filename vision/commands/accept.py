@@ -22,12 +22,11 @@ from vision.board.desk.acceptance import KeyingPages
 from vision.board.host.boards import Boards, address_of, with_broker
 from vision.board.login.pages import LoginPages
 from vision.board.records import Records
-from vision.commands.printing.console import add_trust, broken, trust_of
+from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError
 from vision.metrics.intervals import CONFIDENCE, at_most, needed
 from vision.mqtt.embedded_broker import EmbeddedBroker
-from vision.record.chain import BrokenChainError
 from vision.record.facts import Fact
 
 SHARE = 0.2  # of coups that two people answer unless told otherwise: slips of one are then measured
@@ -159,10 +158,8 @@ def _terms(args: argparse.Namespace, before: Terms | None, pictures: Pictures) -
 def _report(args: argparse.Namespace) -> int:
     _, book, pictures = _opened(args)
     trust = trust_of(args)
-    try:
+    with unbroken(book.path):
         found, _ = audit_from(book.path, None, trust)
-    except BrokenChainError as error:
-        raise broken(book.path, error) from error
     report = Report(book, found, trust, groups=GROUPS)
     write_report(args.out, report, pictures)
     print(*report.headline(), f"{args.out / 'report.html'}, report.json", sep="\n")

@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from vision import logging_setup
 from vision.audit.verify import Trust, audit, demand_signature
 from vision.clock import now_ms
-from vision.commands.printing.console import add_trust, broken, trust_of
+from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.commands.printing.odds_tables import TextTable
 from vision.config.table import TableConfig, load
 from vision.errors import ConfigurationError, OutsideError
@@ -29,7 +29,6 @@ from vision.floor.archive.logs import load_log, verify
 from vision.floor.archive.questions import ask, asked_of
 from vision.floor.archive.writer import Writer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.record.chain import BrokenChainError
 from vision.storage.keyring import term_check
 from vision.storage.log_reader import read_log
 
@@ -40,45 +39,40 @@ FAULTS_SHOWN = 50  # of an archive that is not as the logs say; the count is pri
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "what",
-        choices=("serve", "load", "verify", "prune", "forget-term"),
-        help="serve TABLE.toml...: archive what all tables of the first one's house publish (name "
-        "the files of all tables with a [standby] too); load LOG...: load "
-        "logs into the archive; verify LOG...: compare the archive with logs; prune: "
-        "delete what is older than --days; forget-term TABLE.toml...: accept the next term of "
-        "these tables' readers, whatever it is (stop serve first)",
-    )
-    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="a table file, or logs")
-    parser.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
-    parser.add_argument("--days", type=int, metavar="N", help="instead of [archive] keep_days")
-    parser.add_argument("--hook", metavar="URL", help="instead of [archive] hook")
-    parser.add_argument(
-        "--cloudevents", action="store_true", help="send CloudEvents 1.0 to the hook"
-    )
-    parser.add_argument(
-        "--json-log", action="store_true", help="log to stderr as JSON, one object a line"
-    )
-    add_trust(parser)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+
+    def declare(
+        name: str, action: Callable[[argparse.Namespace], int], words: str, files: str = ""
+    ) -> argparse.ArgumentParser:
+        declared = actions.add_parser(name, help=words, description=words)
+        declared.set_defaults(action=action)
+        if files:
+            declared.add_argument("files", type=Path, nargs="+", metavar=files)
+        declared.add_argument("--archive", default="", metavar="A", help=ARCHIVE_HELP)
+        return declared
+
+    words = "archive what all tables of a house publish; name the files of those with a [standby]"
+    add = declare("serve", _serve, words, "TABLE.toml").add_argument
+    add("--days", type=int, metavar="N", help="instead of [archive] keep_days")
+    add("--hook", metavar="URL", help="instead of [archive] hook")
+    add("--cloudevents", action="store_true", help="send CloudEvents 1.0 to the hook")
+    add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
+    add_trust(declare("load", _load, "load logs or exports into the archive", "LOG"))
+    add_trust(declare("verify", _verify, "compare the archive with logs or exports", "LOG"))
+    old = declare("prune", _prune, "delete what is older than --days")
+    old.add_argument("--days", type=int, metavar="N", required=True, help="the days to keep")
+    words = "accept the next term of these tables' readers, whatever it is; stop serve first"
+    declare("forget-term", _forget_term, words, "TABLE.toml")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked for; ConfigurationError or OutsideError."""
-    return {
-        "serve": _serve,
-        "load": _load,
-        "verify": _verify,
-        "prune": _prune,
-        "forget-term": _forget_term,
-    }[args.what](args)
+    code: int = args.action(args)
+    return code
 
 
 def _serve(args: argparse.Namespace) -> int:
     logging_setup.set_up(json_lines=args.json_log, service=True)
-    if not args.files:
-        raise ConfigurationError(
-            "archive serve: no table file is named; give one, all tables of its site are archived"
-        )
     config, *others = configs = [load(path) for path in args.files]
     if any(other.site != config.site for other in others):
         raise ConfigurationError(
@@ -151,7 +145,7 @@ def _prune_on(engine: Engine, days: int, wait: Callable[[float], bool]) -> None:
 
 
 def _load(args: argparse.Namespace) -> int:
-    logs = _logs(args)
+    logs = args.files
     _audit(logs, trust_of(args))
     engine, shown = open_named(args.archive, create=True)
     writer = Writer(engine)
@@ -166,7 +160,7 @@ def _load(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     engine, shown = open_named(args.archive)
-    logs, faults = _logs(args), 0
+    logs, faults = args.files, 0
     _audit(logs, trust_of(args))
     for compared in verify(engine, logs):
         print(compared)
@@ -184,10 +178,8 @@ def _verify(args: argparse.Namespace) -> int:
 def _audit(logs: Sequence[Path], trust: Trust) -> None:
     """Hold logs against what is trusted, before anything that they say is believed."""
     for log in logs:
-        try:
+        with unbroken(log):
             found = audit(read_log(log), trust)
-        except BrokenChainError as error:
-            raise broken(log, error) from error
         if trust.keys:
             demand_signature(found)
         print(f"{log}: the chain holds, {found.anchors} signatures of the log, last record "
@@ -195,8 +187,8 @@ def _audit(logs: Sequence[Path], trust: Trust) -> None:
 
 
 def _prune(args: argparse.Namespace) -> int:
-    if not args.days or args.days < 0:
-        raise ConfigurationError("archive prune: no age is given; give --days N, the days to keep")
+    if args.days <= 0:
+        raise ConfigurationError(f"--days {args.days}: give at least 1, the days to keep")
     engine, shown = open_named(args.archive)
     for name, count in prune(engine, args.days, now_ms()).items():
         print(f"{name}: {count} rows deleted")
@@ -205,8 +197,6 @@ def _prune(args: argparse.Namespace) -> int:
 
 
 def _forget_term(args: argparse.Namespace) -> int:
-    if not args.files:
-        raise ConfigurationError("archive forget-term: no table file is named; give those of pairs")
     engine, shown = open_named(args.archive)
     for config in map(load, args.files):
         if not forget_term(engine, (config.site, config.table)):
@@ -216,14 +206,6 @@ def _forget_term(args: argparse.Namespace) -> int:
             )
         print(f"table {config.table} of {config.site}: the next term counts, whatever it is")
     return 0
-
-
-def _logs(args: argparse.Namespace) -> list[Path]:
-    if not args.files:
-        raise ConfigurationError(
-            f"archive {args.what}: no log is named; give logs of tables, or exports"
-        )
-    return list(args.files)
 
 
 KINDS = {

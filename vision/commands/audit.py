@@ -19,9 +19,8 @@ from vision.audit.verify import (
     is_proven,
     words,
 )
-from vision.commands.printing.console import add_trust, broken, trust_of
+from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import BrokenChainError
 from vision.storage.evidence import folder_of
 from vision.storage.log_reader import read_log, write_export
 from vision.storage.sqlite import TORN_WORDS, Closing, state_of
@@ -62,6 +61,16 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--export {args.export}: is the log itself; give another file")
     since = None if args.since is None else parse_ended(args.since)
     trust = trust_of(args)
+    with unbroken(args.log):
+        found = _told(args, since, trust)
+    if args.export is not None:
+        count = write_export(args.export, read_log(args.log))
+        print(f"{args.export}: {count} records exported")
+    return 0 if is_proven(found, trust) else NOT_PROVEN
+
+
+def _told(args: argparse.Namespace, since: Ended | None, trust: Trust) -> Found:
+    """Verify the log and say what it holds; OutsideError with its name."""
     try:
         found, lines = _audited(args, since, trust)
         _say(args.log, found, trust)
@@ -72,14 +81,9 @@ def run(args: argparse.Namespace) -> int:
             demand_signature(found)
         if state_of(args.log) is Closing.TORN:
             raise OutsideError(TORN_WORDS)
-    except BrokenChainError as error:
-        raise broken(args.log, error) from error
     except OutsideError as error:
         raise OutsideError(f"{args.log}: {error}") from error
-    if args.export is not None:
-        count = write_export(args.export, read_log(args.log))
-        print(f"{args.export}: {count} records exported")
-    return 0 if is_proven(found, trust) else NOT_PROVEN
+    return found
 
 
 def _audited(

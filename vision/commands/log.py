@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from vision.app.succession import DAY_MS, SEQ_A_DAY, Beginning, begin_log, ended_log
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
 from vision.clock import now_ms
-from vision.commands.printing.console import add_trust, broken, trust_of
+from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import make_folder, refuse_existing
-from vision.record.chain import BrokenChainError
 from vision.record.facts import Hold, Register
 from vision.storage import retention
 from vision.storage.anchors import (
@@ -126,10 +126,8 @@ def backup(args: argparse.Namespace) -> int:
     """Copy, verify and say what is in the copy; ConfigurationError or OutsideError."""
     refuse_existing(args.out, anchors_of(args.out))
     copy_log(args.log, args.out)
-    try:
+    with unbroken(args.out):
         found = audit(read_log(args.out), Trust())
-    except BrokenChainError as error:
-        raise broken(args.out, error) from error
     print(f"{args.out}: {found.last.number + 1} records of table {found.table} of {found.site}")
     print(f"hash of the last record: {found.last.hash}")
     try:
@@ -165,10 +163,8 @@ def restore(args: argparse.Namespace) -> int:
     path = Path(config.log.path)
     if path.exists():
         raise ConfigurationError(f"{path} is there: move it away first and keep it as evidence")
-    try:
+    with unbroken(args.backup):
         found = audit(read_log(args.backup), Trust())
-    except BrokenChainError as error:
-        raise broken(args.backup, error) from error
     if (found.site, found.table) != (config.site, config.table):
         raise ConfigurationError(
             f"{args.backup} is of table {found.table} of {found.site}, the table file of "
@@ -223,10 +219,8 @@ def export(args: argparse.Namespace) -> int:
     """Verify, select and write; ConfigurationError or OutsideError."""
     key = None if args.signing_key is None else load_key(args.signing_key)
     sources = Sources(args.log, args.evidence or folder_of(args.log), trust_of(args), key)
-    try:
+    with unbroken(args.log):
         receipt = write_archive(sources, args.out, _part(args))
-    except BrokenChainError as error:
-        raise broken(args.log, error) from error
     signed = receipt["signed_up_to"]
     print(f"{args.out}: records {receipt['first']} to {receipt['last']} of {args.log}")
     print("signed: " + ("not verified, no --public-key" if signed is None else f"up to {signed}"))
@@ -245,33 +239,36 @@ def _part(args: argparse.Namespace) -> Part | None:
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "what",
-        choices=("make", "show", "add", "rotate", "revoke", "list"),
-        help="make a pair; show one; add FILE.pub to a ring; rotate: make the pair FILE, which "
-        "counts from now on in the ring in the place of the last; revoke FILE.pub; list the ring",
-    )
-    parser.add_argument(
-        "file",
-        type=Path,
-        nargs="?",
-        metavar="FILE",
-        help="the private key; FILE.pub beside. For add and revoke the public one",
-    )
-    parser.add_argument("--ring", type=Path, metavar="R", help="the ring of public keys, a file")
-    parser.add_argument("--from", dest="since", metavar="T", help="when it begins to count")
-    parser.add_argument("--until", metavar="T", help="when it ends to count (ISO 8601, with zone)")
-    parser.add_argument("--why", default="", metavar="W", help="why it is revoked")
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+
+    def declare(
+        name: str, action: Callable[[argparse.Namespace], None], words: str, file: str = ""
+    ) -> argparse.ArgumentParser:
+        declared = actions.add_parser(name, help=words)
+        declared.set_defaults(action=action)
+        if file:
+            declared.add_argument("file", type=Path, metavar="FILE", help=file)
+        if action not in (_make, _show):
+            words = "the ring of public keys, a file"
+            declared.add_argument("--ring", type=Path, metavar="R", required=True, help=words)
+        return declared
+
+    declare("make", _make, "make a pair", "the private key; FILE.pub beside")
+    declare("show", _show, "show the public key of a pair", "the private key, or FILE.pub")
+    added = declare("add", _add, "add a public key to a ring", "the public key, FILE.pub")
+    added.add_argument("--from", dest="since", metavar="T", help="when it begins to count")
+    words = "when it ends to count (ISO 8601, with zone)"
+    added.add_argument("--until", metavar="T", help=words)
+    words = "make a pair that counts from now on in the place of the ring's last key"
+    declare("rotate", _rotate, words, "the private key; FILE.pub beside")
+    revoked = declare("revoke", _revoke, "revoke a public key", "the public key, FILE.pub")
+    revoked.add_argument("--why", metavar="W", required=True, help="the reason, for the auditor")
+    declare("list", _list, "list the keys of a ring")
 
 
 def keys(args: argparse.Namespace) -> int:
     """Do what is asked; ConfigurationError or OutsideError."""
-    if args.what == "list":
-        return _list(_ring_path(args))
-    if args.file is None:
-        raise ConfigurationError(f"keys {args.what}: give the FILE of the key")
-    work = {"make": _make, "show": _show, "add": _add, "rotate": _rotate, "revoke": _revoke}
-    work[args.what](args)
+    args.action(args)
     return 0
 
 
@@ -289,7 +286,7 @@ def _show(args: argparse.Namespace) -> None:
 
 
 def _add(args: argparse.Namespace) -> None:
-    path = _ring_path(args)
+    path = args.ring
     ring = load_ring(path) if path.exists() else {}
     key = RingKey(load_public(args.file), _moment(args.since), _moment(args.until))
     save_ring(path, added(ring, key))
@@ -297,7 +294,7 @@ def _add(args: argparse.Namespace) -> None:
 
 
 def _rotate(args: argparse.Namespace) -> None:
-    path, now = _ring_path(args), now_ms()
+    path, now = args.ring, now_ms()
     ring = load_ring(path)
     public = make_keys(args.file)
     for name, key in ring.items():
@@ -309,27 +306,18 @@ def _rotate(args: argparse.Namespace) -> None:
 
 
 def _revoke(args: argparse.Namespace) -> None:
-    path = _ring_path(args)
+    path = args.ring
     name = fingerprint(load_public(args.file))
-    if not args.why:
-        raise ConfigurationError("keys revoke: give --why, the reason for the auditor")
     save_ring(path, changed(load_ring(path), name, revoked=now_ms(), why=args.why))
     print(f"{path}: key {name} is revoked; what it signed counts only under a later good key")
 
 
-def _list(path: Path) -> int:
-    for name, key in load_ring(path).items():
+def _list(args: argparse.Namespace) -> None:
+    for name, key in load_ring(args.ring).items():
         since = "the beginning" if key.since is None else iso(key.since)
         until = "on" if key.until is None else f"to {iso(key.until)}"
         revoked = "" if key.revoked is None else f", REVOKED {iso(key.revoked)}: {key.why}"
         print(f"{name}  from {since} {until}{revoked}")
-    return 0
-
-
-def _ring_path(args: argparse.Namespace) -> Path:
-    if args.ring is None:
-        raise ConfigurationError(f"keys {args.what}: give --ring, the file of the ring")
-    return Path(args.ring)
 
 
 def _moment(text: str | None) -> int | None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from vision.commands.printing.console import unbroken
 from vision.errors import ConfigurationError, OutsideError
-from vision.record.chain import BrokenChainError
 from vision.storage.log_reader import is_table, read_messages, standing_messages
 from vision.storage.log_walk import Rows, walked
 from vision.storage.messages_file import MessagesFile
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay the log; OutsideError at the first message that differs from then."""
-    try:
+    with unbroken(args.log):
         if args.check == LOG_ITSELF:
             print(_agrees_with_itself(args.log))
         elif args.check is not None:
@@ -48,10 +48,6 @@ def run(args: argparse.Namespace) -> int:
         else:
             for line in _lines(args.log, args.boot):
                 print(line)
-    except BrokenChainError as error:
-        raise OutsideError(
-            f"{args.log}: the chain is broken at {error}; shoe-reader audit says more"
-        ) from error
     return 0
 
 

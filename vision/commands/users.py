@@ -34,10 +34,10 @@ from vision.board.login.passwords import (
 )
 from vision.board.login.sessions import end_sessions, kept_sessions
 from vision.clock import now_ms
-from vision.commands.printing.console import broken
+from vision.commands.printing.console import unbroken
 from vision.errors import ConfigurationError
 from vision.files import locked
-from vision.record.chain import BrokenChainError, verified
+from vision.record.chain import verified
 from vision.storage.log_reader import read_log
 from vision.storage.retention import DAY_MS
 
@@ -282,10 +282,8 @@ def _file_name(name: str) -> str:
 def _review(args: argparse.Namespace) -> None:
     review = AccessReview()
     for path in args.logs:
-        try:
+        with unbroken(path):
             review.take(content for _, content in verified(read_log(path)))
-        except BrokenChainError as error:
-            raise broken(path, error) from error
     users, now = load_users(args.file).users, now_ms()
     print(f"by {len(args.logs)} of the tables' logs, which begin {_time(review.begins)}")
     for name, user in users.items():

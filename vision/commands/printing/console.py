@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vision.audit.verify import Trust
@@ -173,9 +173,13 @@ def trust_of(args: argparse.Namespace) -> Trust:
     return Trust(keys, anchors, ring)
 
 
-def broken(log: Path, error: BrokenChainError) -> OutsideError:
-    """Say where the chain of a log is broken, and what is to be done."""
-    return OutsideError(
-        f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
-        "Keep this file as evidence and compare it with a backup or an export"
-    )
+@contextmanager
+def unbroken(log: Path) -> Iterator[None]:
+    """Say where the chain of a log is broken, and what is to be done: OutsideError."""
+    try:
+        yield
+    except BrokenChainError as error:
+        raise OutsideError(
+            f"{log}: the chain is broken at {error}. The records before it ({error.number}) stand. "
+            "Keep this file as evidence and compare it with a backup or an export"
+        ) from error

@@ -20,6 +20,7 @@ from av.video.stream import VideoStream
 from vision.app.pipeline import SightPipeline, models_of, rules_of
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
+from vision.files import taken
 from vision.game.outputs import Output
 from vision.sight.drawing import Colour, Drawing, SightView, output_words
 from vision.sight.geometry.frame import Frame, Image
@@ -144,10 +145,7 @@ def _new_file(path: Path) -> IO[bytes]:
     try:
         return path.open("xb")
     except FileExistsError:
-        raise ConfigurationError(
-            f"--draw: {path} is there already and is not overwritten; give another name, or move "
-            "it away"
-        ) from None
+        raise taken(path) from None
     except OSError as error:
         raise ConfigurationError(
             f"--draw: {path} cannot be written: {error.strerror}; give a path in a folder that "

@@ -32,7 +32,10 @@ from vision.game.events import (
     ViewBack,
     ViewLost,
 )
+from vision.record.chain import verified
+from vision.record.codec import event_from_json
 from vision.storage.log import Entry, Store
+from vision.storage.log_reader import read_log
 from vision.storage.messages_file import MessagesFile
 from vision.wire.messages import Message
 from vision.wire.session import TableSession, advance, new_header, new_session
@@ -208,11 +211,17 @@ def said(events: Iterable[Event]) -> tuple[Message, ...]:
     return tuple(found)
 
 
+def events_of(store: Store) -> list[Event]:
+    """Return every input event of a log, its chain verified."""
+    contents = (content for _, content in verified(read_log(store.path)))
+    return [event_from_json(content["event"]) for content in contents if "event" in content]
+
+
 def write_log(path: Path, events: Iterable[Event], messages: Path | None = None) -> TableSession:
     """Run the events as the program does: restore, step, log, write messages; return the desk."""
     with Store(path, header()) as store:
         desk = session_of(store.header)
-        for event in store.events():
+        for event in events_of(store):
             desk = advance(desk, event).session
         file = MessagesFile(messages) if messages is not None else None
         for event in events:

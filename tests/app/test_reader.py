@@ -25,6 +25,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.sight.film import UP, Eye, EyeOfMouth, Stage, deal_coup
+from tests.table_log import events_of
 from vision import cli
 from vision.app import reader as app_module
 from vision.app.journal import Destinations, Journal
@@ -368,7 +369,7 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
         assert "/shoe" in said.read_text("utf-8")
         header = journal._store.header
     with Store(path, header) as store:
-        assert [type(event) for event in store.events()] == [Started, ShoeStarted, Stopped]
+        assert [type(event) for event in events_of(store)] == [Started, ShoeStarted, Stopped]
 
 
 def test_run_reports_to_systemd_that_it_is_ready_alive_and_stopping(

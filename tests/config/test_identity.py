@@ -10,6 +10,7 @@ import pytest
 from tests.chaos.table import PREFIX, config_of, journal_of
 from tests.config.test_table import table_file
 from tests.schemas import check
+from tests.table_log import events_of
 from vision.app.signing import refuse_unapproved, signed_list
 from vision.cli import main
 from vision.config import identity as module
@@ -71,7 +72,7 @@ def test_signature_stands_in_the_log_and_in_status(tmp_path: Path) -> None:
         (status,) = [message for message in messages if message.topic == f"{PREFIX}status"]
         check(status)
         assert json.loads(status.payload)["identity"] == found
-        (started,) = [e for e in journal._store.events() if isinstance(e, Started)]
+        (started,) = [e for e in events_of(journal._store) if isinstance(e, Started)]
         assert started.identity == found
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.seen import SURE, Sight, out
+from tests.table_log import events_of
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.cards import Card
 from vision.game.events import Event
@@ -53,7 +54,7 @@ def test_events_after_reopening_are_those_appended(tmp_path: Path) -> None:
         store.append([entry(events[2])])
         store.append([])
     with Store(tmp_path / "t.sqlite", HEADER) as store:
-        assert list(store.events()) == events
+        assert events_of(store) == events
         assert store.header == {"version": "1.0", **HEADER}
 
 
@@ -124,7 +125,7 @@ def test_changed_log_is_refused_naming_the_record(tmp_path: Path, tampering: str
     with sqlite3.connect(path) as db:
         db.execute(tampering)
     with Store(path, HEADER) as store, pytest.raises(OutsideError, match="record 3"):
-        list(store.events())
+        list(store.origins())
 
 
 def test_log_of_another_table_is_refused(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_second_reader_of_a_log_is_refused(tmp_path: Path) -> None:
             Store(path, HEADER)
         store.append([entry(out(1, 1))])
     with Store(path, HEADER) as store:
-        assert len(list(store.events())) == 1
+        assert len(events_of(store)) == 1
 
 
 def test_log_in_a_missing_folder_is_explained(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_damaged_log_is_explained(tmp_path: Path) -> None:
         data[page * 4096 : page * 4096 + 200] = os.urandom(200)
     path.write_bytes(data)
     with pytest.raises(OutsideError, match="damaged"), Store(path, HEADER) as store:
-        list(store.events())
+        list(store.origins())
 
 
 def test_log_locked_by_another_program_is_explained(
@@ -198,7 +199,7 @@ def test_log_locked_by_another_program_is_explained(
             store.append([entry(out(1, 1), message(1))])
         other.close()
         store.append([entry(out(2, 1), message(1))])
-        assert list(store.events()) == [out(2, 1)]
+        assert events_of(store) == [out(2, 1)]
 
 
 def append_for_ever(store: Store) -> None:
@@ -239,7 +240,7 @@ def test_disk_that_takes_no_more_is_explained_and_loses_nothing(tmp_path: Path) 
     assert "disk" in words
     assert "full" in words
     with Store(path, HEADER) as store:
-        assert len(list(store.events())) == int(written) > 5
+        assert len(events_of(store)) == int(written) > 5
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a disk in memory")
@@ -256,11 +257,11 @@ def test_full_disk_is_explained(tmp_path: Path) -> None:
         with Store(disk / "t.sqlite", HEADER) as store:
             with pytest.raises(OutsideError, match="the disk is full"):
                 append_for_ever(store)
-            written = len(list(store.events()))
+            written = len(events_of(store))
             assert written > 3
             (disk / "ballast").unlink()
             store.append([entry(out(0, 1), message(written + 1))])
-            assert len(list(store.events())) == written + 1
+            assert len(events_of(store)) == written + 1
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -307,7 +308,7 @@ def test_killed_reader_leaves_no_lock_and_no_half_step(tmp_path: Path) -> None:
         reader.send_signal(signal.SIGKILL)
     said = (tmp_path / "out").read_text().count("\n")
     with Store(path, HEADER) as store:
-        events = list(store.events())
+        events = events_of(store)
         assert said <= len(events) <= said + 1
         assert [m.seq for m in store.pending(0, 10_000)] == [e.at for e in events]
 
@@ -322,7 +323,7 @@ def test_write_ahead_file_torn_by_a_power_cut_loses_only_the_last_step(tmp_path:
         wal = path.with_name("t.sqlite-wal").read_bytes()
     cut.with_name("cut.sqlite-wal").write_bytes(wal[:-1000])
     with Store(cut, HEADER) as store:
-        assert [e.at for e in store.events()] == [1, 2, 3, 4]
+        assert [e.at for e in events_of(store)] == [1, 2, 3, 4]
         assert [m.seq for m in store.pending(0, 99)] == [1, 2, 3, 4]
 
 

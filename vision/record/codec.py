@@ -88,13 +88,8 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     names = [field.name for field in fields_of(kind)]
     if given.keys() != set(names):
         raise ValueError(f"{name} has the fields {', '.join(names)}, not {', '.join(given)}")
-    values: Any = {}
-    for field in fields_of(kind):
-        try:
-            values[field.name] = _reader(field.hint)(given[field.name])
-        except ValueError as error:
-            raise ValueError(f"{field.name}: {error}") from error
-    return kind(**values)
+    event: Event = record_from_json(kind, given)
+    return event
 
 
 # --- any value ------------------------------------------------------------------------------------
@@ -188,8 +183,14 @@ def record_from_json(kind: Any, data: Mapping[str, Any], **given: object) -> Any
     wrong = (set(data) - set(shape)) | (needed - set(data))
     if wrong:
         raise ValueError(f"{kind.__name__} differs in the field {min(wrong)}")
-    read = {name: _reader(shape[name].hint)(value) for name, value in data.items()}
-    return kind(**read, **given)
+    return kind(**{name: _read(shape[name], value) for name, value in data.items()}, **given)
+
+
+def _read(field: Field, value: Any) -> Any:
+    try:
+        return _reader(field.hint)(value)
+    except ValueError as error:
+        raise ValueError(f"{field.name}: {error}") from error
 
 
 @cache

@@ -47,23 +47,18 @@ class Fact(StrEnum):
     UNSIGNED_KEPT = "unsigned_kept"
 
 
-REPORTED_BY_DESKS = frozenset(
+OF_THE_READER = frozenset(
     (
-        Fact.SIGN_IN_REFUSED,
-        Fact.SIGN_IN_LOCKED,
-        Fact.SESSION_ENDED,
-        Fact.PASSWORD_CHANGED,
-        Fact.SECOND_FACTOR_CHANGED,
-        Fact.PICTURE_SEEN,
-        Fact.LIVE_VIEW_SEEN,
-        Fact.EXPORT_TAKEN,
-        Fact.TABLE_FILE_CHANGED,
-        Fact.JOB_RUN,
-        Fact.ACCEPTANCE_SET,
-        Fact.COUP_KEYED,
-        Fact.BUNDLE_ALLOWED,
+        Fact.USER,
+        Fact.KEY,
+        Fact.EVIDENCE_DELETED,
+        Fact.RETENTION_WAITS,
+        Fact.CLOCK_CONFIRMED,
+        Fact.TAKEN_OVER,
+        Fact.UNSIGNED_KEPT,
     )
 )
+REPORTED_BY_DESKS = frozenset(Fact) - OF_THE_READER
 
 
 @dataclass(frozen=True, slots=True)

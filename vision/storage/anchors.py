@@ -9,11 +9,11 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import is_private, refuse_others_file, write_new
 from vision.record.chain import signed_text
-from vision.record.codec import canonical
+from vision.record.codec import canonical, record_from_json
 from vision.record.proofs import Anchored, anchor_content
 
 KEY_DIGITS = 16  # hex digits (64 bits) of a key's SHA-256: a name to find it by, not a proof
@@ -243,15 +243,13 @@ def read_anchors(path: Path) -> Iterator[tuple[str, str, Anchored]]:
             )
 
 
-def anchor_from(data: dict[str, object]) -> tuple[str, str, Anchored]:
+def anchor_from(data: Mapping[str, Any]) -> tuple[str, str, Anchored]:
     """Return site, table and anchor of an object; ValueError, KeyError or TypeError."""
-    words = {name: data[name] for name in ("log", "hash", "shoe", "why", "key", "signature")}
-    site, table, at, number = (data[name] for name in ("site", "table", "at", "record"))
-    if not all(isinstance(word, str) for word in (*words.values(), site, table)):
+    fields = dict(data)
+    site, table, number = (fields.pop(name) for name in ("site", "table", "record"))
+    if not isinstance(site, str) or not isinstance(table, str):
         raise TypeError("not text")
-    if type(at) is not int or type(number) is not int:
-        raise TypeError("not a whole number")
-    return str(site), str(table), Anchored(at, number=number, **words)  # type: ignore[arg-type]
+    return site, table, record_from_json(Anchored, {**fields, "number": number})
 
 
 def anchors_of(log: Path) -> Path:

@@ -34,9 +34,8 @@ from vision.record.chain import (
     linked,
     said_digest,
     seal,
-    verified,
 )
-from vision.record.codec import event_from_json, event_to_json
+from vision.record.codec import event_to_json
 from vision.storage import retention
 from vision.storage.retention import ElapsedTime, LogLimits, set_trusted_time
 from vision.storage.sqlite import Database
@@ -164,16 +163,6 @@ class Store:
                 head = seal(number, head, content).hash
         return number, head
 
-    def contents(self) -> Iterator[dict[str, Any]]:
-        """Yield the content of every record after the header, verifying the chain on the way.
-
-        OutsideError naming the first record that was changed.
-        """
-        with self._unchanged():
-            for record, content in verified(self._records(-1)):
-                if record.number:
-                    yield content
-
     def told_again(self) -> Iterator[Message]:
         """Yield the messages that would be published again, in order: unsent, or standing."""
         after = 0
@@ -209,13 +198,6 @@ class Store:
                     ranges.popleft()
                 if ranges and record.number in ranges[0]:
                     yield content_of(record)
-
-    def events(self) -> Iterator[Event]:
-        """Yield every input event that the log still holds, verified as `contents` are."""
-        with self._unchanged():
-            for content in self.contents():
-                if "event" in content:
-                    yield event_from_json(content["event"])
 
     def orders(self) -> list[dict[str, Any]]:
         """Return the signed orders among the last RECENT records, oldest first.

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from vision.floor.pair.house_store import AwayError, OvertakenError
+from vision.record.codec import record_from_json
 from vision.wire.commands import NUMBER_LIMIT
 from vision.wire.form import FormError, json_object
 
@@ -170,10 +171,9 @@ class Lease:
         content = json_object(data, LEASE_LIMIT)
         if set(content) != set(Held._fields):
             raise FormError("it has other fields")
-        held = Held(**content)
-        numbers = (held.term, held.acked)
-        if type(held.node) is not str or any(type(n) is not int or n < 0 for n in numbers):
-            raise FormError("its fields are of other types")
+        held: Held = record_from_json(Held, content)
+        if held.term < 0 or held.acked < 0:
+            raise FormError("a number below zero")
         known = max(self.seen.term, self.term_of_log())
         if held.term > (known + TERM_LEAP if known else NUMBER_LIMIT - TERM_LEAP):
             raise FormError(f"its term leaps from {known} to {held.term}")

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from vision.errors import OutsideError
 from vision.floor.pair.house_store import AwayError, OvertakenError
 from vision.record.chain import GENESIS, LOG_VERSION, Record, seal
+from vision.record.codec import canonical, record_from_json, record_to_json
 from vision.storage.log import Confirm, Store
 
 # Seconds that the table waits for the store at once; then it goes on and looks again at the next
@@ -78,23 +79,16 @@ class LogBatch:
 
     def data(self) -> bytes:
         """Return the batch as the store has it."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(fields, separators=(",", ":")).encode()
+        return canonical(record_to_json(self)).encode()
 
 
 def batch_from(data: bytes) -> LogBatch:
     """Return the batch that the store has; OutsideError where it is none."""
     try:
-        fields = json.loads(data)
-        batch = LogBatch(**{**fields, "bodies": tuple(fields["bodies"])})
-        texts = (batch.node, batch.before, batch.head, *batch.bodies)
-        if not all(type(text) is str for text in texts):
-            raise TypeError("a text is none")
-        if not all(type(number) is int for number in (batch.term, batch.first)):
-            raise TypeError("a number is none")
+        batch: LogBatch = record_from_json(LogBatch, json.loads(data))
         if not all(isinstance(content, dict) for content in batch.contents()):
             raise TypeError("a record is none")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise OutsideError(
             "the house's store holds records that this version does not understand; run the same "
             "version of shoe-reader on both machines"

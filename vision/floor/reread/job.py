@@ -19,7 +19,7 @@ from vision.floor.reread.evening import CoupThen, Difference, differences, eveni
 from vision.floor.reread.film import Still, jpeg_of, stamp
 from vision.floor.reread.film_reader import FilmRead, WantedFilm, identity_of, read_film
 from vision.floor.reread.recordings import Recording, settings_text
-from vision.record.codec import record_to_json
+from vision.record.codec import record_from_json, record_to_json
 
 
 class Kept:
@@ -32,10 +32,10 @@ class Kept:
     def load(self, film: WantedFilm) -> FilmRead | None:
         """Return what was read of a film before, if it was."""
         try:
-            data = json.loads(self._path(film).read_text("utf-8"))
-            return FilmRead(**{**data, "lines": tuple(data["lines"])})
-        except (OSError, ValueError, KeyError, TypeError):
+            read: FilmRead = record_from_json(FilmRead, json.loads(self._path(film).read_bytes()))
+        except (OSError, ValueError, TypeError, AttributeError):
             return None
+        return read
 
     def keep(self, film: WantedFilm, read: FilmRead) -> None:
         """Keep what was read; WriteError when the disk refuses."""

@@ -16,7 +16,7 @@ from vision.commands.audit import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
 from vision.game.events import Role, ShoeStarted
-from vision.record.chain import BrokenChainError, Record, stub, verified
+from vision.record.chain import BrokenChainError, Record, verified
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
 from vision.storage.retention import DAY_MS, LogLimits
@@ -133,9 +133,9 @@ def test_messages_are_kept_for_replay_for_their_own_time(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "forge",
     [
-        lambda records: [records[0], stub(5, records[5].hash), *records[6:]],
-        lambda records: [*records[:3], stub(3, records[3].hash), *records[4:]],
-        lambda records: [stub(0, records[0].hash), *records[1:]],
+        lambda records: [records[0], Record(5, "", records[5].hash), *records[6:]],
+        lambda records: [*records[:3], Record(3, "", records[3].hash), *records[4:]],
+        lambda records: [Record(0, "", records[0].hash), *records[1:]],
     ],
     ids=["beginning", "middle", "header"],
 )

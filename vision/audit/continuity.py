@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,8 +22,8 @@ from vision.storage.log_reader import (
     WHOLE,
     checkpoints,
     is_table,
-    read_log,
     read_messages,
+    read_part,
     standing_messages,
 )
 from vision.storage.log_walk import Rows
@@ -61,11 +61,9 @@ def audit_from(log: Path, ended: Ended | None, trust: Trust) -> tuple[Found, str
     is_own = log.exists() and is_table(log)
     begin = next(checkpoints(log, ended.number), WHOLE) if ended and is_own else WHOLE
     rows = Rows(read_messages(log, begin.seq), standing_messages(log)) if is_own else None
-    records = read_log(log, begin.number)
+    records = read_part(log, begin.number)
     if ended is not None:
         records = _confirmed(records, ended)
-    if begin.number:
-        records = chain(islice(read_log(log), 1), records)
     found = audit(records, trust, first=begin.number, previous=begin.before, rows=rows)
     return found, _words(rows)
 

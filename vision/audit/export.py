@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from itertools import chain, count, groupby, islice, takewhile
+from itertools import count, groupby, takewhile
 from pathlib import Path, PurePosixPath
 
 from cryptography.exceptions import InvalidSignature
@@ -35,7 +35,7 @@ from vision.record.codec import canonical, event_from_json
 from vision.record.proofs import Anchored, EvidenceKept
 from vision.storage.anchors import anchor_line, fingerprint, public_pem
 from vision.storage.evidence import file_name
-from vision.storage.log_reader import checkpoints, is_table, read_log
+from vision.storage.log_reader import checkpoints, is_table, read_log, read_part
 from vision.storage.log_walk import Taken, opened
 from vision.version import VERSION
 from vision.wire.session import Step, TableSession
@@ -235,8 +235,7 @@ def _searched(sources: Sources, part: Part, first: int, previous: str) -> Select
     """Look for the part from record `first` on, verifying as far as that takes."""
     auditor = Auditor(sources.trust, first=first, previous=previous)
     selection = Selection(part)
-    records = chain(islice(read_log(sources.log), 1 if first else 0), read_log(sources.log, first))
-    for record, content in opened(records, first, previous):
+    for record, content in opened(read_part(sources.log, first), first, previous):
         selection.take(auditor.take(record, content))
         if first and not record.number:
             selection.skip_to(first, previous)
@@ -272,10 +271,9 @@ def _beginnings(log: Path, part: Part) -> Iterator[tuple[int, str]]:
 def _fill(folder: Path, sources: Sources, stretch: tuple[int, int, str]) -> dict[str, object]:
     """Write everything but the receipt, verify it, and write the receipt."""
     first, last, previous = stretch
-    head = islice(read_log(sources.log), 1)
-    part = takewhile(lambda record: record.number <= last, read_log(sources.log, max(first, 1)))
+    part = takewhile(lambda record: record.number <= last, read_part(sources.log, first))
     with (folder / RECORDS).open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(record_line(record) + "\n" for record in chain(head, part))
+        file.writelines(record_line(record) + "\n" for record in part)
     anchors = [anchor_line(*line) for line in sources.trust.anchors]
     (folder / ANCHORS).write_text("".join(anchors), "utf-8")
     for key in sources.trust.keys:

@@ -150,9 +150,9 @@ def _load(args: argparse.Namespace) -> int:
     engine, shown = open_named(args.archive, create=True)
     writer = Writer(engine)
     for log in logs:
-        began, before = time.perf_counter(), writer.counts.written
+        began, before = time.perf_counter(), writer.counts["written"]
         count = load_log(log, writer)
-        new = writer.counts.written - before
+        new = writer.counts["written"] - before
         print(f"{log}: {count} messages, {new} of them new, in {time.perf_counter() - began:.1f} s")
     print(f"archive: {shown}")
     return 0

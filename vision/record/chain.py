@@ -144,11 +144,6 @@ def is_stub(record: Record) -> bool:
     return record.body == ""
 
 
-def stub(number: int, digest: str) -> Record:
-    """Return what is left in the place of record `number` and pruned ones before it."""
-    return Record(number, "", digest)
-
-
 def _check_link(record: Record, expected: int, previous: str) -> None:
     if record.number != expected:
         raise BrokenChainError(expected, f"is missing; record {record.number} stands there")

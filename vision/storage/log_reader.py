@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,12 @@ def read_log(path: Path, first: int = 0) -> Iterator[Record]:
             "an export of it"
         ) from error
     yield from _read_table(path, first)
+
+
+def read_part(path: Path, first: int) -> Iterator[Record]:
+    """Yield record 0 of a log and those from number `first` on, as `read_log` does."""
+    yield from islice(read_log(path), 1)
+    yield from read_log(path, max(first, 1))
 
 
 def read_messages(path: Path, after: int = 0) -> Iterator[Message]:

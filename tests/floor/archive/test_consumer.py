@@ -36,7 +36,7 @@ def test_archive_leaves_a_node_that_is_parted_from_the_others(
         for message in said(PLAYS["clean"]().events):
             topic = f"{PREFIX}{message.topic.split('/', 4)[4]}"
             table.publish(topic, message.payload, 1, message.retain).wait_for_publish(5)
-        wait_for(lambda: writer.counts.written, 20)
+        wait_for(lambda: writer.counts["written"], 20)
         consumer.stop()
         thread.join(10)
         table.disconnect()

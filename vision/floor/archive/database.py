@@ -17,6 +17,7 @@ from sqlalchemy import (
     func,
     inspect,
     make_url,
+    true,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -124,9 +125,12 @@ def explained(engine: Engine) -> Iterator[None]:
 
 
 def joining(connection: Connection, table: Table) -> Insert:
-    """Return an insert that joins a row of the same key as the columns of the table say."""
+    """Return an insert that joins a row of the same key as the columns of the table say.
+
+    Of a table without `seq` the row that comes last counts.
+    """
     insert = _insert(connection, table)
-    is_newer = insert.excluded.seq >= table.c.seq
+    is_newer = insert.excluded.seq >= table.c.seq if "seq" in table.c else true()
     values: dict[str, Any] = {}
     for column in table.columns:
         old, new = column, insert.excluded[column.name]
@@ -144,16 +148,6 @@ def once(connection: Connection, table: Table) -> Insert:
     """Return an insert that leaves a row of the same key as it is."""
     insert = _insert(connection, table)
     statement: Insert = insert.on_conflict_do_nothing(index_elements=list(table.primary_key))
-    return statement
-
-
-def replacing(connection: Connection, table: Table) -> Insert:
-    """Return an insert that takes the place of a row of the same key."""
-    insert = _insert(connection, table)
-    values = {c.name: insert.excluded[c.name] for c in table.columns if not c.primary_key}
-    statement: Insert = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key), set_=values
-    )
     return statement
 
 
@@ -205,17 +199,6 @@ def _make_tables(engine: Engine) -> None:
 
 
 DAY_MS = 86_400_000  # milliseconds of a day
-# The time of a row, by which it is old; alerts go with the messages that raised them.
-TIMES = {
-    tables.message: "at",
-    tables.apart: "at",
-    tables.command: "at",
-    tables.status: "at",
-    tables.evidence: "at",
-    tables.card: "at",
-    tables.coup: "dealt_at",
-    tables.alert: "raised_at",
-}
 
 
 def prune(engine: Engine, days: int, now: int) -> dict[str, int]:
@@ -229,7 +212,8 @@ def prune(engine: Engine, days: int, now: int) -> dict[str, int]:
         connection.execute(update(source).where(source.c.pruned < before).values(pruned=before))
         return {
             table.name: connection.execute(table.delete().where(table.c[time] < before)).rowcount
-            for table, time in TIMES.items()
+            for table in metadata.sorted_tables
+            if (time := table.info.get("time"))
         }
 
 

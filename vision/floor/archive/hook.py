@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Engine, func, select
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.floor.archive.database import explained, once, replacing
+from vision.floor.archive.database import explained, joining, once
 from vision.floor.archive.tables import apart, hook, message
 from vision.wire.form import message_of
 from vision.wire.messages import PREFIX, iso
@@ -166,7 +166,7 @@ class Hook:
             if arrival is None:
                 arrival = connection.execute(select(func.max(message.c.arrival))).scalar() or 0
                 row = {"url": self._target.url, "arrival": arrival}
-                connection.execute(replacing(connection, hook), row)
+                connection.execute(joining(connection, hook), row)
         return int(arrival)
 
     def _run(self) -> None:
@@ -217,7 +217,7 @@ class Hook:
         """Note that a message was taken, or why it is set aside; OutsideError."""
         values = {"url": self._target.url, "arrival": row["arrival"]}
         with explained(self._engine), self._engine.begin() as connection:
-            connection.execute(replacing(connection, hook), values)
+            connection.execute(joining(connection, hook), values)
             if why:
                 kept = {name: row[name] for name in row if name in apart.columns}
                 kept |= {"mark": f"hook {row['arrival']}", "why": ascii(why)}

@@ -66,8 +66,6 @@ def _received(session: TableSession, taken: Taken) -> Iterator[Received]:
         yield Received(*where, message.topic.split("/", 4)[4], message.payload, at)
 
 
-# What a row of each table is told by, besides its house and table; when it is of.
-TIMES = {"message": "at", "coup": "dealt_at", "alert": "raised_at"}
 # Not compared: the order in which messages came, and the count of numberings before this log.
 OF_THE_ARCHIVE = ("arrival", "numbering")
 
@@ -174,7 +172,7 @@ def _compare(engine: Engine, where: Where, said: _Said) -> Compared:
     found = Compared(where)
     pruned = _compare_numbers(engine, found, said)
     for table in (tables.message, *tables.DERIVED):
-        time = TIMES.get(table.name, "at")
+        time = table.info["time"]
         ours = _rows(engine, table, where)
         theirs = _rows(said.engine, table, where)
         for key in ours.keys() | theirs.keys():

@@ -48,9 +48,12 @@ def _said(
     return Column(name, kind, nullable=null, info=info)
 
 
-def _table(name: str, *columns: Column[Any] | Index, topic: str = "") -> Table:
-    """Return a table whose rows belong to a table of the house, and are of that topic."""
-    info = {"topic": topic}
+def _table(name: str, *columns: Column[Any] | Index, topic: str = "", time: str = "at") -> Table:
+    """Return a table whose rows belong to a table of the house, and are of that topic.
+
+    `time` is the column by which a row is old, "" where none is.
+    """
+    info = {"topic": topic, "time": time}
     return Table(name, metadata, _key("site"), _key("table_name"), *columns, info=info)
 
 
@@ -107,6 +110,7 @@ source = _table(
     Column("term", BigInteger, nullable=False),
     Column("term_from", BigInteger, nullable=False),
     Column("pruned", BigInteger, nullable=False),
+    time="",
 )
 # A run of a reader: the rules and the deck that its `status` names.
 run = _table(
@@ -115,6 +119,7 @@ run = _table(
     Column("numbering", Integer, nullable=False),
     Column("profile", Text, nullable=False),
     Column("deck", Text, nullable=False),
+    time="",
 )
 
 # Columns of a coup: how many of its cards are of each rank, unread ones apart.
@@ -174,6 +179,7 @@ coup = _table(
     Index("coup_dealt", "dealt_at", "site", "table_name", "state"),
     Index("coup_outcome", "site", "table_name", "boot", "winner", "cards", "state", "dealt_at"),
     topic="coup/result",
+    time="dealt_at",
 )
 alert = _table(
     "alert",
@@ -195,6 +201,7 @@ alert = _table(
     _said("text"),
     Index("alert_raised", "raised_at", "site", "table_name", "code"),
     topic="alert",
+    time="raised_at",
 )
 # Readings that were declined, and cards that a person keyed in.
 card = _table(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import Connection, Engine, Table, func, select, text, update
 
 from vision.floor.archive import tables
-from vision.floor.archive.database import explained, joining, once, replacing
+from vision.floor.archive.database import explained, joining, once
 from vision.floor.archive.numbers import NumberSet
 from vision.floor.archive.rows import (
     Published,
@@ -104,27 +104,12 @@ class Numbering:
         return known.missing(self.newest)
 
 
-@dataclass(slots=True)
-class WrittenCounts:
-    """What was done since the start: messages written, come again, kept apart, of no form.
-
-    `conflicts` are second texts of one number.
-    """
-
-    written: int = 0
-    repeats: int = 0
-    apart: int = 0
-    unread: int = 0
-    conflicts: int = 0
-
-
 class Batch:
     """The rows of some messages, by table of the archive."""
 
     def __init__(self) -> None:
         self.once: dict[Table, list[Row]] = defaultdict(list)
         self.joined: dict[Table, list[Row]] = defaultdict(list)
-        self.replaced: dict[Table, list[Row]] = defaultdict(list)
         self.answers: list[Row] = []
         self.texts: dict[tuple[object, ...], str] = {}  # of kept messages, by numbering and number
 
@@ -134,8 +119,6 @@ class Batch:
             connection.execute(once(connection, table), values)
         for table, rows in self.joined.items():
             connection.execute(joining(connection, table), rows)
-        for table, values in self.replaced.items():
-            connection.execute(replacing(connection, table), values)
         for row in self.answers:
             order = tables.command
             given = [order.c[name] == row[name] for name in ("site", "table_name", "name", "ref")]
@@ -154,7 +137,9 @@ class Writer:
         """
         self._engine = engine
         self._pairs = pairs or {}
-        self.counts = WrittenCounts()
+        # Since the start, messages: `written`, come again (`repeats`), kept `apart`, of no form
+        # (`unread`), and `conflicts`, which are second texts of one number.
+        self.counts = Counter[str]()
         self._sources: dict[Where, list[Numbering]] = {}
         self._present: dict[Where, int] = {}  # the numbering of the run that last spoke of itself
         self._runs: dict[tuple[str, str, str], Row] = {}
@@ -190,8 +175,7 @@ class Writer:
             for received in batch:
                 self._take_one(rows, counted, received)
             self._save(rows)
-        for name, number in counted.items():
-            setattr(self.counts, name, getattr(self.counts, name) + number)
+        self.counts += counted
 
     def _demand_database(self) -> None:
         """Raise OutsideError where the database is away, so that no message is to blame."""
@@ -204,7 +188,7 @@ class Writer:
         with self._whole():
             self._keep_unread(rows, received, str(error.__cause__ or error))
             self._save(rows)
-        self.counts.unread += 1
+        self.counts["unread"] += 1
 
     def give_up(self, where: Where, first: int, last: int) -> None:
         """Note that nobody has these messages any more; OutsideError."""
@@ -422,10 +406,10 @@ class Writer:
             site, table = where
             key = {"site": site, "table_name": table}
             sources = [{**key, **one.row()} for one in self._sources[where]]
-            rows.replaced[tables.source] += sources
+            rows.joined[tables.source] += sources
         for run in self._changed_runs:
             key = dict(zip(RUN_KEY, run, strict=True))
-            rows.replaced[tables.run].append({**key, **self._runs[run]})
+            rows.joined[tables.run].append({**key, **self._runs[run]})
         with explained(self._engine), self._engine.begin() as connection:
             rows.write(connection)
         self._changed.clear()

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import math
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -174,8 +176,7 @@ class Pair:
         raise OutsideError("the house's store accepts no records; read the nats-servers' logs")
 
     def _stored_header(self, first: int) -> dict[str, Any]:
-        found = self._retried(lambda: self._store.read(first - 1))
-        batch = batch_from(found[1]) if found else None
+        batch = self._batch(first)
         if batch is None or batch.first != 0 or not batch.bodies:
             raise OutsideError(
                 "the house's store no longer has the beginning of this table's records; copy the "
@@ -199,25 +200,26 @@ class Pair:
 
         OutsideError where the log is not the one that is shared.
         """
-        low, last = self._retried(self._store.bounds)
+        first, last = self._retried(self._store.bounds)
         number, _ = store.head
-        high = last + 1
-        while low < high:  # the first sequence whose batch ends after our last record
-            middle = (low + high) // 2
-            found = self._retried(lambda after=middle - 1: self._store.read(after))  # type: ignore[misc]
-            if found is not None and batch_from(found[1]).last <= number:
-                low = found[0] + 1
-            else:
-                high = middle
-        self._sequence = low - 1
-        found = self._retried(lambda: self._store.read(self._sequence - 1)) if low > 1 else None
-        if found is not None:
-            batch = batch_from(found[1])
+        before = bisect_right(range(first, last + 1), float(number), key=self._last_of)
+        self._sequence = first + before - 1
+        batch = self._batch(self._sequence) if self._sequence else None
+        if batch is not None:
             if store.hash_of(batch.last) != batch.head:
                 raise _other(batch)
             self.shared = batch.last
         self._follower = LogFollower(self._store, self._sequence)
         self._follower.start()
+
+    def _batch(self, sequence: int) -> LogBatch | None:
+        """Return the batch of that sequence, or the first that is still there behind it."""
+        found = self._retried(lambda: self._store.read(sequence - 1))
+        return batch_from(found[1]) if found else None
+
+    def _last_of(self, sequence: int) -> float:
+        batch = self._batch(sequence)
+        return math.inf if batch is None else batch.last
 
     def arrived(self) -> Iterator[LogBatch]:
         """Yield the batches that have come from the other reader since."""

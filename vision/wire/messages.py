@@ -24,7 +24,6 @@ from vision.game.outputs import (
     CoupLive,
     CoupResult,
     CoupsChanged,
-    Hand,
     Ignored,
     Output,
     Replied,
@@ -33,7 +32,7 @@ from vision.game.outputs import (
 )
 from vision.game.roads import Roads, roads_payload
 from vision.game.wagers import Betting, winning_wagers
-from vision.record.codec import canonical, to_json
+from vision.record.codec import canonical, fields_of, to_json
 from vision.record.facts import LogBegun
 from vision.record.proofs import (
     Anchored,
@@ -284,52 +283,29 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
 
 
+def _fields(output: object, *without: str) -> Content:
+    """Return the fields of an output under their own names, which are those of the contract."""
+    names = (field.name for field in fields_of(type(output)))
+    return {name: to_json(getattr(output, name)) for name in names if name not in ("at", *without)}
+
+
 def card_payload(seen: CardSeen) -> Content:
     """Return the content of `card`."""
-    return {
-        "event": seen.event,
-        "shoe": seen.shoe,
-        "coup": seen.coup,
-        "order": seen.order,
-        "slot": to_json(seen.slot),
-        "card": to_json(seen.card),
-        "confidence": _share(seen.confidence),
-        "second": to_json(seen.second),
-    }
+    return {**_fields(seen), "confidence": _share(seen.confidence)}
 
 
 def live_payload(live: CoupLive) -> Content:
     """Return the content of `coup/live`."""
     return {
-        "shoe": live.shoe,
-        "coup": live.coup,
+        **_fields(live, "punto_points", "banco_points"),
         "punto": {"cards": to_json(live.punto), "points": live.punto_points},
         "banco": {"cards": to_json(live.banco), "points": live.banco_points},
-        "expected": to_json(live.expected),
-        "complete": live.complete,
-        "free": live.free,
     }
 
 
 def result_payload(result: CoupResult, betting: Betting) -> Content:
     """Return the content of `coup/result`; wagers only where there is a winner and were bets."""
-    return {
-        "shoe": result.shoe,
-        "coup": result.coup,
-        "revision": result.revision,
-        "state": result.state.value,
-        "why": result.why,
-        "winner": to_json(result.winner),
-        "punto": _hand(result.punto),
-        "banco": _hand(result.banco),
-        "egalite_points": result.egalite_points,
-        "three_giving_eight": result.three_giving_eight,
-        "wagers": _wagers(result, betting),
-        "faults": list(result.faults),
-        "free": result.free,
-        "by": result.by,
-        "reason": result.reason,
-    }
+    return {**_fields(result), "wagers": _wagers(result, betting)}
 
 
 def roads_content(shoe: str, roads: Roads) -> Content:
@@ -343,34 +319,13 @@ def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
     `evidence` are the topics of what proves it.
     """
     return {
+        **_fields(alert, "odds"),
         "id": topic_level(alert.id),
-        "code": alert.code,
-        "severity": alert.severity.value,
-        "state": alert.state.value,
-        "text": alert.text,
-        "shoe": alert.shoe,
-        "coup": alert.coup,
-        "order": alert.order,
-        "slot": to_json(alert.slot),
-        "expected": to_json(alert.expected),
-        "observed": to_json(alert.observed),
-        "exposed": alert.exposed,
-        "card": to_json(alert.card),
-        "second": to_json(alert.second),
         "confidence": None if alert.confidence is None else _share(alert.confidence),
-        "check_card": alert.check_card,
-        "audience": to_json(alert.audience),
         "evidence": list(evidence),
         "raised_at": iso(alert.raised_at),
-        "deadline": alert.deadline.value,
         "deadline_at": _moment(alert.deadline_at),
-        "in_time": alert.in_time,
-        "acknowledged_by": alert.acknowledged_by,
         "acknowledged_at": _moment(alert.acknowledged_at),
-        "by": alert.by,
-        "role": to_json(alert.role),
-        "remedy": alert.remedy,
-        "reason": alert.reason,
         "changed_at": iso(alert.changed_at),
         **({} if alert.odds is None else {"odds": float(f"{alert.odds:.3g}")}),
     }
@@ -378,40 +333,13 @@ def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:
 
 def shoe_payload(shoe: ShoeChanged) -> Content:
     """Return the content of `shoe`."""
-    return {
-        "shoe": shoe.shoe,
-        "decks": shoe.decks,
-        "cards_out": shoe.out,
-        "missed": shoe.missed,
-        "coups": shoe.coups,
-        "burned": shoe.burned,
-        "burn_due": shoe.burn_due,
-        "cut_card_seen": shoe.cut_seen,
-        "last_hand": shoe.last_hand,
-        "ended": shoe.ended,
-        "left": shoe.left,
-        "unseen": shoe.unseen,
-    }
+    own = _fields(shoe, "out", "cut_seen")
+    return {**own, "cards_out": shoe.out, "cut_card_seen": shoe.cut_seen}
 
 
 def reply_payload(reply: Replied) -> Content:
     """Return the content of `cmd/reply`."""
-    return {
-        "command": snake(reply.command),
-        "ref": reply.ref,
-        "by": reply.by,
-        "accepted": reply.accepted,
-        "why": reply.why,
-    }
-
-
-def _hand(hand: Hand) -> Content:
-    return {
-        "cards": to_json(hand.cards),
-        "points": hand.points,
-        "natural": hand.natural,
-        "pair": hand.pair,
-    }
+    return {**_fields(reply), "command": snake(reply.command)}
 
 
 def _wagers(result: CoupResult, betting: Betting) -> list[Content]:

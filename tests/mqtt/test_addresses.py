@@ -156,7 +156,7 @@ def test_term_that_nobody_signed_moves_nothing() -> None:
     assert state.outdated == 24
 
 
-def test_reader_of_one_broker_has_no_spare_connection(tmp_path: Path) -> None:
+def test_reader_of_one_broker_has_two_connections(tmp_path: Path) -> None:
     """What a single broker sees of a reader is as ever: two connections."""
     with Store(tmp_path / "t.sqlite", HEADER) as store:
         endpoint = endpoint_of(config_of(1883).broker)

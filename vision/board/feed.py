@@ -29,17 +29,8 @@ from vision.wire.term import Proves
 # Seconds before the next try to connect: a board shall be back soon after its broker, and one
 # connection in half a second costs a broker nothing.
 RETRY_S = 0.5
-# Seconds without a message of any table after which the next node of a cluster is tried, doubled up
-# to the last while all are silent: a node parted from the others keeps its clients and tells them
-# nothing. Readers speak every second. Shorter leaves a node for nothing; longer, and a board of
-# such a node stands still.
-SILENT_S = 2.5
-LAST_SILENT_S = 40.0
-# Seconds between two looks at that.
+# Seconds of one wait for messages: bounds how long an end takes.
 LOOK_S = 0.25
-# Seconds at another node after which one of two links goes back to its own, while the other stands:
-# two at one node die together. Shorter tries a node that is away more often.
-HOME_AFTER_S = 10.0
 # Seconds that the end of the thread is waited for.
 JOIN_S = 3.0
 
@@ -81,8 +72,7 @@ class Feed:
         self._mutex = threading.Lock()
         self.dropped = 0
         self._is_cluster = bool(endpoint.others)
-        ends = (endpoint, endpoint.turned()) if self._is_cluster else (endpoint,)
-        self._links = [_Link(end, self) for end in ends]
+        self._links = [_Link(node, self) for node in endpoint.each()]
 
     def expect_pairs(self, tables: Mapping[str, Proves]) -> None:
         """Count the terms of these tables, at which two readers stand by, where they are proven."""
@@ -161,10 +151,6 @@ class Feed:
         topics = (*self._topics, *(copies if self._is_cluster else ()))
         return [prefix + topic for prefix in self._tables for topic in topics]
 
-    def stands_without(self, link: _Link) -> bool:
-        """Whether another link is connected."""
-        return any(other.connected for other in self._links if other is not link)
-
     def note_connected(self) -> None:
         """Take note that the broker has accepted us: no table is silent yet."""
         for table in self._heard_s:
@@ -227,21 +213,19 @@ def _state_of(table: str, reduce: Reduce | None) -> TableState:
 
 
 class _Link:
-    """A connection of a feed to one node, made again for ever; a cluster's feed has two of them.
+    """A connection of a feed to one node, made again for ever; a cluster's feed has one to each.
 
-    So a display stands still for no node that dies: the same messages come from another one.
+    So a display stands still for no node that dies, or that is parted from the others and tells its
+    clients nothing: the same messages come from another one.
     """
 
     def __init__(self, endpoint: Endpoint, feed: Feed) -> None:
         self.complaint = ""
         self.connections = 0
-        self._home = self._endpoint = endpoint
+        self._endpoint = endpoint
         self._feed = feed
-        self._patience_s = SILENT_S
         self._closing = threading.Event()
         self._connected = threading.Event()
-        self._goes_home = False
-        self._heard_s = 0.0
         self._client: paho.Client | None = None
         self._thread = threading.Thread(target=self._run, name="board-feed", daemon=True)
 
@@ -274,48 +258,23 @@ class _Link:
             address = self._endpoint
             try:
                 client.connect(address.host, address.port, address.keepalive_s)
-                self._stay(client)
+                while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
+                    pass
+                client.disconnect()
             except (OSError, ValueError) as error:
                 self.complaint = explain_error(error, address)
             except Exception as error:  # whatever it is, the next connection may be good
                 log.exception("the boards lost the connection to the broker; reconnecting")
                 self.complaint = f"the link to the broker failed: {error!r}"
             self._connected.clear()
-            goes_home, self._goes_home = self._goes_home, False
-            self._endpoint = self._home if goes_home else address.turned()
             self._closing.wait(RETRY_S)
-
-    def _stay(self, client: paho.Client) -> None:
-        """Serve the connection until it ends, or its node says nothing for too long."""
-        began_s = self._heard_s = time.monotonic()
-        while client.loop(LOOK_S) == paho.MQTT_ERR_SUCCESS:
-            now = time.monotonic()
-            if self._heard_s > began_s:
-                self._patience_s = SILENT_S
-            if self._endpoint.others and now - self._heard_s > self._patience_s:
-                self._patience_s = min(2 * self._patience_s, LAST_SILENT_S)
-                self.complaint = f"the broker at {self._endpoint} publishes no table"
-                break
-            self._goes_home = (
-                self._endpoint != self._home
-                and now - began_s > HOME_AFTER_S
-                and self._feed.stands_without(self)
-            )
-            if self._goes_home:
-                break
-        client.disconnect()
 
     def _new_client(self) -> paho.Client:
         client = new_client(self._endpoint, f"shoe-reader-board-{secrets.token_hex(8)}")
         client.on_connect = self._on_connect
         client.on_disconnect = lambda *_: self._connected.clear()
-        client.on_message = lambda _client, _data, message: self._hear(message)
+        client.on_message = lambda _client, _data, message: self._feed.hear(message)
         return client
-
-    def _hear(self, message: paho.MQTTMessage) -> None:
-        if not message.retain:
-            self._heard_s = time.monotonic()
-        self._feed.hear(message)
 
     def _on_connect(
         self, client: paho.Client, _data: object, _flags: object, code: ReasonCode, _: object

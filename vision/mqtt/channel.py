@@ -45,10 +45,6 @@ ACKNOWLEDGE_S = 30.0
 # acknowledges none, and others would. An election of nats-server 2.9 takes 4 to 9 s: shorter, and
 # each sends everything twice; longer, and the tables of a parted node are late at the boards.
 ACKNOWLEDGE_CLUSTER_S = 4.0
-# Seconds at another node after which a connection that can be spared goes back to its own: after
-# all nodes were started again in turn, all connections would hang on one. Shorter, and a node that
-# is away is tried more often; longer, and the next death finds them together.
-HOME_AFTER_S = 10.0
 # Bytes a second of the slowest line on which a large picture still gets through. Faster, and a
 # picture on a slow line would be begun again and again; slower, and a lost one is noticed late.
 SLOWEST_BYTES_S = 20_000
@@ -127,8 +123,8 @@ class BrokerChannel:
     `prepare` readies each new client before it connects; `greet` is called when the broker has
     accepted it, `acknowledged` after the broker has taken something; `farewell` returns what is
     said last when the source fails; `hold` returns why it must not connect now, in words or "",
-    `None` where it may; `may_send` whether anything may be said at this moment; `may_leave` whether
-    nobody needs it now. All are called from threads of the channel.
+    `None` where it may; `may_send` whether anything may be said at this moment. All are called from
+    threads of the channel. One that `stays` never goes to another node of a cluster.
     """
 
     prepare: Callable[[paho.Client], None]
@@ -137,7 +133,6 @@ class BrokerChannel:
     farewell: Callable[[], Message | None]
     hold: Callable[[], str | None]
     may_send: Callable[[], bool]
-    may_leave: Callable[[], bool]
 
     def __init__(
         self, name: str, endpoint: Endpoint, client_id: str, source: MessageSource
@@ -149,16 +144,15 @@ class BrokerChannel:
         self.farewell = lambda: None
         self.hold = lambda: None
         self.may_send = lambda: True
-        self.may_leave = lambda: False
+        self.stays = False
         self._name = name
-        self._home = self._endpoint = endpoint
+        self._endpoint = endpoint
         self._client_id = client_id
         self._source = source
         self._session: BrokerSession | None = None
         self._stopping = threading.Event()
         self._drain_until = 0.0
         self._complaint = ""
-        self._goes_home = False
         self._moved_s = time.monotonic()
         self.ended_s = -math.inf  # the monotonic instant at which the last connection ended
         self._thread = threading.Thread(target=self._run, name=f"mqtt-{name}", daemon=True)
@@ -232,8 +226,8 @@ class BrokerChannel:
             # A broker that accepts us and drops us at once must not be hammered.
             if time.monotonic() - began > LAST_DELAY_S:
                 delay = FIRST_DELAY_S
-            goes_home, self._goes_home = self._goes_home, False
-            self._endpoint = self._home if goes_home else self._endpoint.turned()
+            if not self.stays:
+                self._endpoint = self._endpoint.turned()
             self._stopping.wait(delay)
             delay = min(delay * 2, LAST_DELAY_S)
 
@@ -260,7 +254,6 @@ class BrokerChannel:
             if last is not None:
                 session.publish(last, last.payload)
         finally:
-            # Taken back first: who stands in for this connection sends what is older before it.
             self._source.lost([sent.message for sent in session.in_flight.values()])
             self._session, self.ended_s = None, time.monotonic()
             self._close(session)
@@ -280,15 +273,9 @@ class BrokerChannel:
             if _Note.GONE in notes:
                 session.is_gone = True
                 return
-            self._goes_home = self._should_go_home(session)
-            if self._goes_home or (self._stopping.is_set() and self._is_drained(session)):
+            if self._stopping.is_set() and self._is_drained(session):
                 return
             self._check_time(session)
-
-    def _should_go_home(self, session: BrokerSession) -> bool:
-        if self._endpoint == self._home or session.in_flight:
-            return False
-        return time.monotonic() - session.began_s > HOME_AFTER_S and self.may_leave()
 
     def _notes(self, session: BrokerSession) -> list[_Note | int | Message]:
         notes: list[_Note | int | Message] = []

@@ -231,59 +231,32 @@ class Lanes:
 
 
 class LiveSource:
-    """What the live connection sends, or its spare; `is_stuck` says that pictures do not get out.
-
-    Only one of the two has messages in flight at a time: what goes to two nodes of a cluster may
-    arrive in another order, and who takes it would drop the older message as a repeat.
-    """
+    """What the live connection sends; `is_stuck` says that pictures do not get out."""
 
     def __init__(self, lanes: Lanes, is_stuck: Callable[[], bool]) -> None:
         self._lanes = lanes
         self._is_stuck = is_stuck
-        self._mutex = threading.Lock()
-        self._in_flight: dict[int, str] = {}  # by `seq`, the topic
 
     def next(self, load: Load) -> Parcel | None:
         """Return what is to be sent next beside what is in flight, `None` for nothing now."""
-        with self._mutex:
-            elsewhere = len(self._in_flight) > load.messages
-            if load.messages >= IN_FLIGHT or elsewhere:
-                return None
-            message = self._next()
-            if message is None:
-                return None
-            self._in_flight[message.seq] = message.topic
-            return Parcel(message, message.payload)
-
-    def topics_in_flight(self) -> frozenset[str]:
-        """Return the topics of which a message is on its way."""
-        with self._mutex:
-            return frozenset(self._in_flight.values())
-
-    def acknowledge(self, messages: Sequence[Message]) -> None:
-        """Take note of what the broker has."""
-        self._lanes.acknowledge([message.seq for message in messages])
-        self._land(messages)
-
-    def lost(self, messages: Sequence[Message]) -> None:
-        """Take back what was in flight when the connection ended."""
-        self._lanes.put_back(message.seq for message in messages)
-        self._land(messages)
-
-    def _next(self) -> Message | None:
+        if load.messages >= IN_FLIGHT:
+            return None
         self._lanes.read()
         for lane in LIVE:
             if lane is Lane.ALERTS and self._lanes.awaits_pictures() and not self._is_stuck():
                 continue
             message = self._lanes.next(lane)
             if message is not None:
-                return message
+                return Parcel(message, message.payload)
         return None
 
-    def _land(self, messages: Sequence[Message]) -> None:
-        with self._mutex:
-            for message in messages:
-                self._in_flight.pop(message.seq, None)
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """Take note of what the broker has."""
+        self._lanes.acknowledge([message.seq for message in messages])
+
+    def lost(self, messages: Sequence[Message]) -> None:
+        """Take back what was in flight when the connection ended."""
+        self._lanes.put_back(message.seq for message in messages)
 
     def is_idle(self) -> bool:
         """Whether nothing waits."""

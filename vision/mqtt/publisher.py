@@ -2,10 +2,9 @@
 
 Two connections, because what is written to one goes out in order: the live one carries results,
 alerts and all else that is small, with the last will and the commands; the bulk one pictures and
-replays. `vision.mqtt.lanes` says what goes when. To a cluster there is a third, a spare one to
-another node, which takes the place of the live one while that is lost: a node lets nobody in before
-its cluster has elected leaders, but who is in already is heard. And there are two for copies to
-displays (`vision.mqtt.lanes`), to two other nodes, so that one of them lives whichever node dies.
+replays. `vision.mqtt.lanes` says what goes when. To each other node of a cluster there is one more,
+for copies to displays: a node lets nobody in before its cluster has elected leaders, but who is in
+already is heard.
 """
 
 from __future__ import annotations
@@ -53,9 +52,6 @@ COPY_AFTER_S = 0.5
 # how often that must happen: brokers end the first at once, accidents seldom come twice.
 CLASH_S = 1.0
 CLASHES = 3
-# Seconds before the first is back within which the second may have ended, by that: less than the
-# shortest pause before a new connection.
-STAYED_S = 0.15
 # Seconds without the second connection after that. Shorter, and the boards flicker; longer, and
 # pictures come late once somebody has mended the broker.
 CLASH_PAUSE_S = 60.0
@@ -115,15 +111,16 @@ class Publisher:
         self._bulk_source = BulkSource(lanes, bulk.fill, bulk.replayed, bulk.most_bytes)
         client_id = private_id(endpoint, prefix, secret)
         self._bulk = BrokerChannel("pictures", endpoint, f"{client_id}-p", self._bulk_source)
-        source = self._live_source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
+        source = LiveSource(lanes, lambda: self._bulk.waiting_s > STUCK_S)
         self._live = BrokerChannel("messages", endpoint, client_id, source)
         self._bulk.acknowledged = self._note_picture
         self._live.prepare = self._prepare
         self._live.hold = lambda: None if self._live.may_send() else ""
-        self._spare: BrokerChannel | None = None
-        self._copies: list[BrokerChannel] = []
-        if endpoint.others:
-            self._add_spares(client_id, source)
+        self._copies = [
+            self._copy_channel(node, f"{client_id}-c{number}")
+            for number, node in enumerate(endpoint.each())
+            if number
+        ]
         self._live.greet = self._greet
         self._live.farewell = lambda: self._last or self._will
         self._bulk.greet = self._note_bulk
@@ -131,21 +128,6 @@ class Publisher:
         self._bulk_since_s = 0.0
         self._clashes = 0
         self._clashed_s = 0.0
-
-    def _add_spares(self, client_id: str, source: LiveSource) -> None:
-        """Make the connections to other nodes of a cluster: one to stand in, two for copies."""
-        other = self._endpoint.turned()
-        spare = self._spare = BrokerChannel("messages, spare", other, f"{client_id}-s", source)
-        spare.prepare = self._prepare_spare
-        spare.greet = self._subscribe
-        spare.acknowledged = self._live.wake  # it may have waited for the spare one's messages
-        spare.hold = self._live.hold
-        spare.may_send = self._may_spare_send
-        spare.may_leave = lambda: self._live.is_up
-        self._copies = [
-            self._copy_channel(end, f"{client_id}-c{number}")
-            for number, end in enumerate((other, other.turned()))
-        ]
 
     @property
     def connected(self) -> bool:
@@ -164,23 +146,18 @@ class Publisher:
             channel.may_send = may_send
 
     def _channels(self) -> tuple[BrokerChannel, ...]:
-        spare = [self._spare] if self._spare is not None else []
-        return (self._bulk, self._live, *spare, *self._copies)
+        return (self._bulk, self._live, *self._copies)
 
-    def _copy_channel(self, endpoint: Endpoint, client_id: str) -> BrokerChannel:
+    def _copy_channel(self, node: Endpoint, client_id: str) -> BrokerChannel:
         source = CopySource(self._outbox, self._prefix, self._is_stuck)
-        channel = BrokerChannel("copies for displays", endpoint, client_id, source)
+        channel = BrokerChannel("copies for displays", node, client_id, source)
+        channel.stays = True
         channel.hold = self._live.hold
-        channel.may_leave = lambda: not self._is_stuck()
         return channel
 
     def _is_stuck(self) -> bool:
         """Whether nothing that waits gets through to a cluster."""
-        speaks = self._spare if self._spare is not None and not self._live.is_up else self._live
-        return speaks.waiting_s > COPY_AFTER_S
-
-    def _may_spare_send(self) -> bool:
-        return not self._live.is_up and self._live.may_send()
+        return not self._live.is_up or self._live.waiting_s > COPY_AFTER_S
 
     def fault(self) -> str:
         """Return in words that messages have waited for too long, and why; empty when not."""
@@ -210,8 +187,6 @@ class Publisher:
 
     def say(self, message: Message) -> None:
         """Send a message outside the outbox, if connected: health, refusals."""
-        if self._spare is not None and not self._live.is_up:
-            self._spare.say(message)
         self._live.say(message)
         if self._copies and self._is_stuck():
             for channel in self._copies:
@@ -242,14 +217,9 @@ class Publisher:
         self._bulk_since_s = time.monotonic()
 
     def _note_clash(self) -> None:
-        """Take note when a live connection ended just as the other had begun, which stayed.
-
-        A broker that is restarted ends both, and the live one is back only after a pause.
-        """
-        now = time.monotonic()
-        stayed = self._bulk.is_up or now - self._bulk.ended_s < STAYED_S
-        if stayed and abs(self._live.ended_s - self._bulk_since_s) < CLASH_S:
-            self._clashes, self._clashed_s = self._clashes + 1, now
+        """Take note when a live connection ended just as the other had begun."""
+        if abs(self._live.ended_s - self._bulk_since_s) < CLASH_S:
+            self._clashes, self._clashed_s = self._clashes + 1, time.monotonic()
 
     def _note_picture(self) -> None:
         if time.monotonic() - self._bulk_since_s > CLASH_S:
@@ -269,25 +239,14 @@ class Publisher:
         client.will_set(will.topic, will.payload, will.qos, will.retain)
         client.on_message = lambda _client, _data, message: self._receive(message)
 
-    def _prepare_spare(self, client: paho.Client) -> None:
-        client.on_message = lambda _client, _data, message: (
-            None if self._live.is_up else self._receive(message)
-        )
-
-    def _subscribe(self, session: BrokerSession) -> None:
+    def _greet(self, session: BrokerSession) -> None:
+        self._note_clash()
         # In a cluster QoS 1 would be one more thing that needs a leader before we are let in again;
         # who gives an order waits for its answer in any case.
         session.client.subscribe(f"{self._commands}+", qos=0 if self._endpoint.others else 1)
-
-    def _greet(self, session: BrokerSession) -> None:
-        self._note_clash()
-        self._subscribe(session)
-        # The broker may have lost its retained messages in a restart. What is newer may be on its
-        # way by the spare connection, and must not be overtaken.
-        newer = self._live_source.topics_in_flight()
+        # The broker may have lost its retained messages in a restart.
         for message in (self._last,) if self._last else self._outbox.retained():
-            if message.topic not in newer:
-                session.publish(message, message.payload)
+            session.publish(message, message.payload)
 
     def _receive(self, message: paho.MQTTMessage) -> None:
         name = message.topic.removeprefix(self._commands)

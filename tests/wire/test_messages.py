@@ -83,7 +83,6 @@ from vision.wire.messages import (
     snake,
     topic_level,
 )
-from vision.wire.session import NO_ROADS
 
 PREFIX = "casino/house/table/7/"
 NOON = 1_700_000_000_123
@@ -104,10 +103,7 @@ def stream() -> MessageStream:
 
 def published(output: Output) -> tuple[MessageStream, tuple[Message, ...]]:
     """Return the messages of an output, and the stream after them."""
-    roads = NO_ROADS
-    if isinstance(output, CoupsChanged):
-        roads = roads.after(output.coups)
-    return messages_of(stream(), output, EMPTY, roads.roads)
+    return messages_of(stream(), output, EMPTY)
 
 
 def hand(text: str, points: int, *, natural: bool = False, pair: bool = False) -> Hand:
@@ -340,7 +336,7 @@ def test_started_names_the_run_from_then_on() -> None:
     """The boot id, version and models of the run are in what follows."""
     started = Started(NOON, "b2", "2.0", ("detector sha256:12",))
     online = StatusChanged(NOON, state="online", boot="b2", why="")
-    after, (message,) = messages_of(stream().of_run(started), online, EMPTY, NO_ROADS.roads)
+    after, (message,) = messages_of(stream().of_run(started), online, EMPTY)
     payload = json.loads(message.payload)
     assert (payload["boot"], payload["version"]) == ("b2", "2.0")
     assert payload["models"] == ["detector sha256:12"]

@@ -30,7 +30,7 @@ from vision.game.outputs import (
     ShoeChanged,
     StatusChanged,
 )
-from vision.game.roads import Roads, roads_payload
+from vision.game.roads import RoadCoup, roads_of, roads_payload
 from vision.game.wagers import Betting, winning_wagers
 from vision.record.codec import canonical, fields_of, to_json
 from vision.record.facts import LogBegun
@@ -123,12 +123,12 @@ class _Draft:
 Sent = tuple[MessageStream, tuple[Message, ...]]
 
 
-def messages_of(stream: MessageStream, output: Output, shelf: Shelf, roads: Roads) -> Sent:
+def messages_of(stream: MessageStream, output: Output, shelf: Shelf) -> Sent:
     """Return the messages that publish an output, and the stream after them.
 
-    `shelf` has the evidence of alerts, `roads` those of the shoe's coups.
+    `shelf` has the evidence of alerts.
     """
-    return _send(stream, _drafts(stream, output, shelf, roads), output.at)
+    return _send(stream, _drafts(stream, output, shelf), output.at)
 
 
 def proof_messages(stream: MessageStream, proof: EvidenceKept | Anchored) -> Sent:
@@ -189,9 +189,7 @@ def message_line(message: Message) -> str:
     return f'{{"topic":"{topic}","payload":{payload},"qos":{message.qos},"retain":{retain}}}'
 
 
-def _drafts(
-    stream: MessageStream, output: Output, shelf: Shelf, roads: Roads
-) -> tuple[_Draft, ...]:
+def _drafts(stream: MessageStream, output: Output, shelf: Shelf) -> tuple[_Draft, ...]:
     match output:
         case CardSeen():
             return (_Draft("card", card_payload(output)),)
@@ -201,8 +199,7 @@ def _drafts(
             content = result_payload(output, stream.betting)
             return (_Draft("coup/result", content, retain=True),)
         case CoupsChanged():
-            content = roads_content(output.shoe, roads)
-            return (_Draft("roads", content, retain=True),)
+            return (_Draft("roads", roads_content(output), retain=True),)
         case AlertChanged():
             return _alert_drafts(shelf, output)
         case ShoeChanged():
@@ -308,9 +305,11 @@ def result_payload(result: CoupResult, betting: Betting) -> Content:
     return {**_fields(result), "wagers": _wagers(result, betting)}
 
 
-def roads_content(shoe: str, roads: Roads) -> Content:
+def roads_content(changed: CoupsChanged) -> Content:
     """Return the content of `roads`: of the coups that have a winner, free hands included."""
-    return {"shoe": shoe, **roads_payload(roads)}
+    outcomes = ((result.coup, outcome_of_result(result)) for result in changed.coups)
+    coups = (RoadCoup.of(number, outcome) for number, outcome in outcomes if outcome is not None)
+    return {"shoe": changed.shoe, **roads_payload(roads_of(coups))}
 
 
 def alert_payload(alert: Alert, evidence: tuple[str, ...] = ()) -> Content:

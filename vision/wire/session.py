@@ -11,18 +11,15 @@ or after what was pruned; whether that part is signed, the caller knows.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from vision.game.commands import Command
-from vision.game.coup.results import published_results
 from vision.game.coup.state import Table, new_table
 from vision.game.events import Event, Started
 from vision.game.fold.step import step
-from vision.game.outcome import outcome_of_result
-from vision.game.outputs import AlertChanged, CoupResult, CoupsChanged, Output
-from vision.game.roads import RoadCoup, Roads, empty_roads, roads_of
+from vision.game.outputs import AlertChanged, Output
 from vision.game.rules import Profile
 from vision.record.chain import BrokenChainError
 from vision.record.codec import (
@@ -42,43 +39,13 @@ from vision.wire.messages import (
     proof_messages,
 )
 
-Results = tuple[CoupResult, ...]
 PROOFS = (EvidenceKept, Anchored)
 UNSEEN = (*PROOFS, LogBegun, Recorded)  # what proves or records, and is no event of the rules
 
 
-class DrawnRoads(NamedTuple):
-    """A shoe's results, and the roads drawn of them: of those that have a winner.
-
-    Kept so that the last coup of a shoe costs no more than the first.
-    """
-
-    results: Results
-    roads: Roads
-
-    def after(self, results: Results) -> DrawnRoads:
-        """Return the roads of these results, drawn on where they only go on."""
-        if results[:-1] != self.results:
-            return DrawnRoads(results, roads_of(_drawable(results)))
-        roads = self.roads
-        for coup in _drawable(results[-1:]):
-            roads = roads.add(coup)
-        return DrawnRoads(results, roads)
-
-
-def _drawable(results: Results) -> Iterator[RoadCoup]:
-    for result in results:
-        outcome = outcome_of_result(result)
-        if outcome is not None:
-            yield RoadCoup.of(result.coup, outcome)
-
-
-NO_ROADS = DrawnRoads((), empty_roads())
-
-
 @dataclass(frozen=True, slots=True)
 class TableSession:
-    """A table and what is published of it: the stream, the evidence at hand, the roads as drawn.
+    """A table and what is published of it: the stream, the evidence at hand.
 
     `register` is what the records come to.
     """
@@ -86,7 +53,6 @@ class TableSession:
     table: Table
     stream: MessageStream
     shelf: Shelf = EMPTY
-    drawn: DrawnRoads = NO_ROADS
     register: Register = NOTHING
 
 
@@ -153,14 +119,12 @@ def with_messages(
     if isinstance(event, Recorded):
         stream = _with_proof(session.stream, event)
         return Step(replace(session, stream=stream, register=session.register.after(event)), (), ())
-    stream, drawn = session.stream, session.drawn
+    stream = session.stream
     if isinstance(event, Started):
         stream = stream.of_run(event)
     messages: list[Message] = []
     for output in outputs:
-        if isinstance(output, CoupsChanged):
-            drawn = drawn.after(output.coups)
-        stream, more = messages_of(stream, output, session.shelf, drawn.roads)
+        stream, more = messages_of(stream, output, session.shelf)
         messages += more
     shelf = session.shelf
     if any(isinstance(output, AlertChanged) for output in outputs):
@@ -168,7 +132,7 @@ def with_messages(
     register = session.register
     if isinstance(event, Command):
         register = register.after(event, outputs)
-    return Step(TableSession(table, stream, shelf, drawn, register), outputs, tuple(messages))
+    return Step(TableSession(table, stream, shelf, register), outputs, tuple(messages))
 
 
 def _with_proof(stream: MessageStream, fact: Recorded) -> MessageStream:
@@ -214,8 +178,7 @@ def session_from_json(data: Mapping[str, Any], start: TableSession) -> TableSess
         table = record_from_json(Table, data["table"], rules=start.table.rules)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"is not a desk of this version: {error!r}") from error
-    drawn = NO_ROADS.after(published_results(table))
-    return TableSession(table, stream, shelf, drawn, register)
+    return TableSession(table, stream, shelf, register)
 
 
 END = "stop"  # why the signature was made with which a run ends

@@ -61,7 +61,6 @@ from vision.game.outputs import (
 from vision.game.rules import BurnKind, BurnRule, Dealing, Rules
 from vision.game.tableau import next_slot
 from vision.wire.messages import roads_content
-from vision.wire.session import NO_ROADS
 
 AT = st.integers(0, 60_000)
 ORDER = st.integers(-8, 14)
@@ -243,13 +242,9 @@ def _standing(dealer: Dealer) -> list[tuple[object, ...]]:
     ]
 
 
-def _roads(dealer: Dealer) -> dict[str, object]:
-    """Return the roads as they were last told, drawn on from coup to coup."""
-    drawn = NO_ROADS
-    for told in dealer.all(CoupsChanged):
-        drawn = drawn.after(told.coups)
-        assert drawn == drawn._replace(results=(*told.coups, *told.coups)).after(told.coups)
-    return roads_content("s", drawn.roads)
+def _roads(dealer: Dealer) -> list[dict[str, object]]:
+    """Return the roads as they were last published, if they were."""
+    return [roads_content(changed) for changed in dealer.all(CoupsChanged)[-1:]]
 
 
 @settings(max_examples=80, deadline=None)

@@ -219,13 +219,6 @@ def test_reader_without_users_file_takes_no_order_and_says_why(house: House) -> 
     house.refuses("shoe-reader users add", house.signed("Ann", **ANN))
 
 
-def test_refusal_gives_the_senders_number_back(house: House) -> None:
-    """Who sent a bad order can tell which."""
-    with pytest.raises(RefusedError) as refused:
-        house.admit(house.signed("Eve", **ANN, ref="a1"))
-    assert refused.value.ref == "a1"
-
-
 def test_users_are_never_gone_while_their_file_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,7 +126,7 @@ def test_orders_that_cannot_be_undone_need_a_second_person(
         PREFIX + name, {"by": "Ann", "role": "inspector", **coup, **more}, NOON
     )
     house.gate.admit(name, fields)
-    ordered = Ordered(read_command(name, fields, NOON)[0], name, fields)
+    ordered = Ordered(read_command(name, fields, NOON), name, fields)
 
     def refused(policy: Policy) -> bool:
         try:

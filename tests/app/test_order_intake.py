@@ -46,10 +46,12 @@ class House:
         gate = Gate(PREFIX, folder / "users.json", 30_000, lambda: (now_ms(),))
         self.inbox = Inbox()
         self.refused: list[str] = []
+        self.refs: list[str] = []
         self.served: list[Fields] = []
 
         def refuse(_name: str, error: RefusedError) -> None:
             self.refused.append(str(error))
+            self.refs.append(error.ref)
 
         link = cast(Publisher, self.inbox)
         self.intake = OrderIntake(link, gate, deque(), refuse=refuse, serve=self.served.append)
@@ -119,6 +121,15 @@ def test_order_of_a_signer_that_is_left_out_is_answered(house: House) -> None:
     wait_for(lambda: any("too many orders wait" in words for words in house.refused))
     house.intake.stop()
     assert house.intake.dropped
+
+
+def test_refusal_gives_the_senders_number_back(house: House) -> None:
+    """Who sent a bad order can tell which, whether its form or its signature is wrong."""
+    for ref, coup in (("a1", 1), ("a2", -1)):
+        fields = json.dumps({"ref": ref, "coup": coup}).encode()
+        house.inbox.waiting.append(OrderRequest("void_coup", fields))
+    wait_for(lambda: house.refs == ["a1", "a2"])
+    house.intake.stop()
 
 
 def test_signer_who_floods_gets_a_few_orders_with_each_picture(house: House) -> None:

@@ -30,7 +30,15 @@ from vision.config.table import TableConfig, load
 from vision.game.cards import parse_cards, points_of
 from vision.game.events import Event
 from vision.game.outputs import Replied
-from vision.wire.commands import UNANSWERED, RefusedError, again, order_fields, read_command
+from vision.wire.commands import (
+    UNANSWERED,
+    Fields,
+    RefusedError,
+    again,
+    order_fields,
+    read_command,
+    ref_of,
+)
 from vision.wire.messages import Message, answer
 from vision.wire.session import advance
 
@@ -203,10 +211,11 @@ class Reader(Link):
     def _order(self, name: str, payload: bytes) -> None:
         with self._mutex:
             at = max(now_ms(), self.desk.table.clock)
+            fields: Fields = {}
             try:
                 fields = order_fields(payload)
                 self._gate.admit(name, fields)
-                event = read_command(name, fields, at)[0]
+                event = read_command(name, fields, at)
                 settled = partial(is_settled, self.desk.table)
                 ordered = Ordered(event, name, fields)
                 self._gate.check_second(ordered, self._second_person, settled)
@@ -216,7 +225,7 @@ class Reader(Link):
                     message = answer(self.desk.stream, reply)
                     self.publish(message.topic, message.payload, retain=False)
             except RefusedError as error:
-                reply = Replied(at, error.ref, name, "", accepted=False, why=str(error))
+                reply = Replied(at, ref_of(fields), name, "", accepted=False, why=str(error))
                 message = answer(self.desk.stream, reply)
                 self.publish(message.topic, message.payload, retain=False)
 

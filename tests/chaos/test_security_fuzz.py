@@ -161,7 +161,7 @@ class Orders:
             fields[self._key(fields)] = self.dice.choice(VALUES)
         try:
             read = order_fields(json.dumps(fields).encode())
-            event, _ = read_command(name, read, NOON)
+            event = read_command(name, read, NOON)
         except RefusedError as error:
             return refused(error)
         proof = {"key": "Ann", "nonce": "0" * 16, "time": VALUES[-3], "sig": "0" * 128}

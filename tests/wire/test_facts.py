@@ -19,7 +19,7 @@ REASON = "claim 17"
 
 def ordered(**fields: str) -> Event:
     """Return the event of the order `record` with these fields."""
-    return read_command("record", order_fields(json.dumps(fields).encode()), 5)[0]
+    return read_command("record", order_fields(json.dumps(fields).encode()), 5)
 
 
 def after(session: TableSession, *events: Event) -> TableSession:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +45,7 @@ from vision.wire.commands import (
     Fields,
     RefusedError,
     read_command,
+    ref_of,
     signed_text,
 )
 from vision.wire.messages import unix_ms
@@ -119,7 +121,7 @@ class Gate:
         """
         missing = not _text(ordered.fields, "second")
         if missing and is_wanted(policy, self._users) and needs_second(ordered.event, is_settled):
-            raise RefusedError(NEEDED, _text(ordered.fields, "ref"))
+            raise RefusedError(NEEDED, ref_of(ordered.fields))
 
     def remember(self, records: Iterable[Mapping[str, object]], until: int) -> None:
         """Take note of orders of an earlier run, as the log has them: they are not taken again.
@@ -145,24 +147,26 @@ class Gate:
 
     def vouch(self, name: str, fields: Fields) -> str:
         """Return whose key signed a request that changes nothing; RefusedError with the reason."""
-        try:
-            signer_name = self._check_proof(name, fields)[0]
-            self._check_new(signer_name, _text(fields, "nonce"), _moment(fields))
-        except RefusedError as error:
-            self.note_refusal(name, error)
-            raise RefusedError(str(error), str(fields.get("ref", ""))) from error
-        return signer_name
+        with self._counting(name):
+            key = self._check_proof(name, fields)[0]
+            self._check_new(key, _text(fields, "nonce"), _moment(fields))
+        return key
 
     def admit(self, name: str, fields: Fields) -> None:
         """Admit an order that is signed, fresh and new; RefusedError with the reason."""
-        try:
+        with self._counting(name):
             key, signer = self._check_proof(name, fields)
             self._check_speaker(name, fields, signer)
             self._check_second(name, fields)
             self._check_new(key, _text(fields, "nonce"), _moment(fields))
+
+    @contextmanager
+    def _counting(self, name: str) -> Iterator[None]:
+        try:
+            yield
         except RefusedError as error:
             self.note_refusal(name, error)
-            raise RefusedError(str(error), str(fields.get("ref", ""))) from error
+            raise
 
     def note_refusal(self, name: str, error: RefusedError) -> None:
         """Count it, and log the first, second, fourth, eighth: a flood must not fill the log."""
@@ -298,7 +302,7 @@ def order_fault(session: TableSession, content: Mapping[str, Any]) -> str:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(entry)["key"]))
         key.verify(bytes.fromhex(fields["sig"]), signed_text(topic, fields))
         event = event_from_json(content["event"])
-        ordered, _ = read_command(name, fields, event.at)
+        ordered = read_command(name, fields, event.at)
     except InvalidSignature:
         return "does not bear the signature of the key that counted then"
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -54,7 +54,7 @@ from vision.record.proofs import Anchored
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
-from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError
+from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError, ref_of
 from vision.wire.messages import Message, answer, health, last_will, unix_ms
 from vision.wire.session import (
     END,
@@ -439,7 +439,7 @@ class Journal:
     def _acknowledge(self, item: Input) -> None:
         """Answer the house's system and desks' reports, to which the rules give no reply."""
         if isinstance(item, Ordered) and isinstance(item.event, UNANSWERED) and self._link:
-            ref, who = item.fields.get("ref", ""), item.fields["key"]
+            ref, who = ref_of(item.fields), item.fields["key"]
             reply = Replied(item.event.at, ref, item.name, who, accepted=True, why="")
             self._link.say(answer(self._session.stream, reply))
 

@@ -24,6 +24,7 @@ from vision.wire.commands import (
     RefusedError,
     order_fields,
     read_command,
+    ref_of,
 )
 
 # Orders admitted at most with each picture; a house gives a few a minute. More lets a signer who
@@ -129,7 +130,7 @@ class OrderIntake:
         """Leave out the oldest order of a key; who signed it hears of it."""
         self.dropped += 1
         if key != NOBODY:
-            self._refuse(oldest.name, _too_many(oldest))
+            self._refuse(oldest.name, RefusedError(TOO_MANY, ref_of(oldest.fields)))
 
     def _check_next(self) -> None:
         """Check one command of the key whose turn it is."""
@@ -140,6 +141,7 @@ class OrderIntake:
         try:
             self._take(waiting)
         except RefusedError as error:
+            error.ref = error.ref or ref_of(waiting.fields)
             self._refuse(waiting.name, error)
 
     def _take(self, waiting: _Waiting) -> None:
@@ -151,13 +153,9 @@ class OrderIntake:
             self._serve(fields)
             return
         if len(self._inbox) >= WAITING_EACH:
-            raise _too_many(waiting)
+            raise RefusedError(TOO_MANY)
         self._gate.admit(name, fields)
-        self._inbox.append(Ordered(read_command(name, fields, at=0)[0], name, fields))
-
-
-def _too_many(order: _Waiting) -> RefusedError:
-    return RefusedError(TOO_MANY, str(order.fields.get("ref", "")))
+        self._inbox.append(Ordered(read_command(name, fields, at=0), name, fields))
 
 
 class StaffRecord:

@@ -22,6 +22,7 @@ from vision.wire.commands import (
     RefusedError,
     again,
     read_range,
+    ref_of,
 )
 from vision.wire.messages import PICTURES, Message
 
@@ -69,16 +70,16 @@ class Replays:
 
     def ask(self, fields: Fields, newest: int, at: int) -> Replied:
         """Take a request, or refuse it with the reason; `newest` is the last `seq` published."""
+        ref = ref_of(fields)
         try:
             first, last = read_range(fields, newest)
-            ref, by = str(fields.get("ref", "")), str(fields.get("by", ""))
             sender = self._vouch(fields) if "sig" in fields else ""
             if self._store.count_messages(first, last) <= last - first:
-                raise RefusedError(NOT_KEPT, ref)
-            self._put(_Range(first, last, sender), ref)
+                raise RefusedError(NOT_KEPT)
+            self._put(_Range(first, last, sender))
         except RefusedError as error:
-            return Replied(at, error.ref, REPLAY, "", accepted=False, why=str(error))
-        return Replied(at, ref, REPLAY, by, accepted=True, why="")
+            return Replied(at, ref, REPLAY, "", accepted=False, why=str(error))
+        return Replied(at, ref, REPLAY, str(fields.get("by", "")), accepted=True, why="")
 
     def next(self) -> Message | None:
         """Return the next message, at most AT_ONCE together and RATE_PER_S over time."""
@@ -92,11 +93,11 @@ class Replays:
         with self._mutex:
             self._ready.extendleft(reversed(messages))
 
-    def _put(self, wanted: _Range, ref: str) -> None:
+    def _put(self, wanted: _Range) -> None:
         with self._mutex:
             same = sum(waiting.sender == wanted.sender for waiting in self._ranges)
             if len(self._ranges) >= WAITING_LIMIT or same >= WAITING_EACH:
-                raise RefusedError("others wait for messages too: ask again in a while", ref)
+                raise RefusedError("others wait for messages too: ask again in a while")
             self._ranges.append(wanted)
 
     def _read(self) -> None:

@@ -53,7 +53,7 @@ COMMANDS: dict[str, type[Event]] = {
 
 
 class RefusedError(ValueError):
-    """The payload is not an order; `ref` is the sender's own number for it, if any was read."""
+    """The payload is not an order; `ref` is the sender's own number for it, where it has one."""
 
     def __init__(self, why: str, ref: str = "") -> None:
         super().__init__(why)
@@ -76,13 +76,17 @@ def order_fields(payload: bytes) -> Fields:
         raise RefusedError("the payload is not JSON in UTF-8") from error
     if not isinstance(fields, dict):
         raise RefusedError("the payload is not a JSON object")
-    ref = fields.get("ref")
     for key, value in fields.items():
         why = _fault(value)
         if why:
-            echo = ref if isinstance(ref, str) and not _fault(ref) else ""
-            raise RefusedError(f"{key}: {why}", echo)
+            raise RefusedError(f"{key}: {why}", "" if _fault(ref_of(fields)) else ref_of(fields))
     return fields
+
+
+def ref_of(fields: Fields) -> str:
+    """Return the sender's own number for an order, "" where it has none."""
+    ref = fields.get("ref", "")
+    return ref if isinstance(ref, str) else ""
 
 
 def signed_text(topic: str, fields: Mapping[str, object]) -> bytes:
@@ -95,28 +99,26 @@ def signed_text(topic: str, fields: Mapping[str, object]) -> bytes:
     return f"{topic}\n{canonical(signed)}".encode()
 
 
-def read_command(name: str, fields: Fields, at: int) -> tuple[Event, str]:
-    """Return the event that an order asks for, and its `ref`; RefusedError with the reason.
+def read_command(name: str, fields: Fields, at: int) -> Event:
+    """Return the event that an order asks for; RefusedError with the reason.
 
     The fields are those of the order, what vouches for it may be among them; those with a default
     may be left out. `at` is the time of arrival.
     """
     kind = COMMANDS.get(name)
-    ref = fields.get("ref", "")
-    ref = ref if isinstance(ref, str) else ""
     if kind is None:
-        raise RefusedError(f"there is no order of that name; there are {', '.join(COMMANDS)}", ref)
+        raise RefusedError(f"there is no order of that name; there are {', '.join(COMMANDS)}")
     own = {key: value for key, value in fields.items() if key not in PROOF}
     try:
         _check(own)
-        if kind in UNANSWERED and own.pop("ref", ref) != ref:
+        if kind in UNANSWERED and own.pop("ref", "") != ref_of(fields):
             raise ValueError("ref: not a text")
         event = event_from_json({**_complete(kind, own), "is": kind.__name__, "at": at})
         if isinstance(event, Recorded) and event.kind not in REPORTED_BY_DESKS:
             raise ValueError(f"kind: {event.kind} is not for a desk to report")
     except ValueError as error:
-        raise RefusedError(str(error), ref) from error
-    return event, ref
+        raise RefusedError(str(error)) from error
+    return event
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> Fields:
@@ -184,19 +186,18 @@ def read_range(fields: Mapping[str, Any], newest: int) -> tuple[int, int]:
 
     `newest` is the last `seq` published.
     """
-    ref = fields["ref"] if isinstance(fields.get("ref"), str) else ""
     unknown = sorted(set(fields) - RANGE_FIELDS)
     if unknown:
-        raise RefusedError(f"{unknown[0]}: no such field in this order", ref)
+        raise RefusedError(f"{unknown[0]}: no such field in this order")
     first, last = fields.get("first"), fields.get("last")
     if type(first) is not int or type(last) is not int:
-        raise RefusedError("first, last: the numbers of two messages are needed", ref)
+        raise RefusedError("first, last: the numbers of two messages are needed")
     if not 0 < first <= last:
-        raise RefusedError("first, last: not a range of message numbers", ref)
+        raise RefusedError("first, last: not a range of message numbers")
     if last > newest:
-        raise RefusedError(f"last: the newest message is {newest}", ref)
+        raise RefusedError(f"last: the newest message is {newest}")
     if last - first >= RANGE_LIMIT:
-        raise RefusedError(f"at most {RANGE_LIMIT} messages at a time", ref)
+        raise RefusedError(f"at most {RANGE_LIMIT} messages at a time")
     return first, last
 
 

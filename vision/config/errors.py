@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from vision.errors import ConfigurationError
 from vision.secrets import PLACE
@@ -43,6 +43,15 @@ UNFILLED = (
 )
 
 
+# The kind of a fault whose words have the cure already.
+OWN = "own"
+
+
+def refusal(words: str) -> PydanticCustomError:
+    """Return what a check raises of a value; the words follow the key, and name the cure."""
+    return PydanticCustomError(OWN, "{words}", {"words": words})
+
+
 class KeyFault(NamedTuple):
     """A key, and what is wrong with it and how to correct it."""
 
@@ -64,7 +73,7 @@ def _line(fault: ErrorDetails, model: type[BaseModel], path: Path, page: str) ->
     if fault["type"] == "missing":
         return f"{key}: {_missing(fault['loc'], model, path, page)}"
     words = fault["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
-    if fault["type"] in {"topic_level", "slots", "password", "profile", "proxy", "ip", "empty"}:
+    if fault["type"] == OWN:
         return f"{key}: {words}"
     return (
         f"{key}: is {_short(fault['input'])}, but {words[:1].lower()}{words[1:]}; correct the value"
@@ -146,7 +155,7 @@ def view_faults(
         return [KeyFault("view.image_px", words)]
     image, table = np.asarray(image_px, np.float32), np.asarray(table_mm, np.float32)
     for key, corners in (("view.image_px", image), ("view.table_mm", table)):
-        if _flat(corners):
+        if is_flat(corners):
             words = (
                 "three of the four points lie on one line; give the four corners of a rectangle "
                 "on the table, in the same order in both lists"
@@ -181,7 +190,7 @@ def _inside(point: Point, size: tuple[int, int]) -> bool:
     return 0 <= point[0] <= size[0] and 0 <= point[1] <= size[1]
 
 
-def _flat(corners: Points) -> bool:
+def is_flat(corners: Points) -> bool:
     """Whether any three of four points lie (almost) on one line."""
     extent = float(np.ptp(corners, axis=0).max())
     triples = (np.delete(corners, i, axis=0) for i in range(4))

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import ValidationInfo
 
+from vision.config.errors import refusal
 from vision.game.events import Slot
 
 # Millimetres or pixels: further than any table or picture, and where single precision still counts.
@@ -33,7 +33,7 @@ def _from_folder(text: str, info: ValidationInfo) -> str:
 
 def _needed(text: str) -> str:
     if not text.strip():
-        raise PydanticCustomError("empty", "is empty; give a value, or remove the key")
+        raise refusal("is empty; give a value, or remove the key")
     return text
 
 
@@ -44,10 +44,8 @@ def _profile_name(text: str, info: ValidationInfo) -> str:
 
 def _topic_level(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", text):
-        raise PydanticCustomError(
-            "topic_level",
-            "'{text}' cannot stand in a topic: use 1 to 64 letters, digits, '-', '_' or '.'",
-            {"text": text},
+        raise refusal(
+            f"'{text}' cannot stand in a topic: use 1 to 64 letters, digits, '-', '_' or '.'"
         )
     return text
 
@@ -56,9 +54,7 @@ def _ip(text: str) -> str:
     try:
         return str(ip_address(text))
     except ValueError:
-        raise PydanticCustomError(
-            "ip", "'{text}' is no IP address: give one as 192.0.2.7 or 2001:db8::7", {"text": text}
-        ) from None
+        raise refusal(f"'{text}' is no IP address: give one as 192.0.2.7 or 2001:db8::7") from None
 
 
 def _slots_by_name(data: object) -> object:
@@ -71,11 +67,7 @@ def _slots_by_name(data: object) -> object:
     if unknown or missing:
         words = [f"unknown: {', '.join(unknown)}"] if unknown else []
         words += [f"missing: {', '.join(missing)}"] if missing else []
-        raise PydanticCustomError(
-            "slots",
-            "must have exactly {names}; {words}",
-            {"names": ", ".join(names), "words": "; ".join(words)},
-        )
+        raise refusal(f"must have exactly {', '.join(names)}; {'; '.join(words)}")
     return {Slot[name]: polygon for name, polygon in data.items()}
 
 
@@ -86,11 +78,9 @@ def _hosts(data: object) -> object:
 
 def _host(text: str) -> str:
     if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+", text):
-        raise PydanticCustomError(
-            "host",
-            "'{text}' is no host: give a name or an address, with ':PORT' where it has a port of "
-            "its own",
-            {"text": text},
+        raise refusal(
+            f"'{text}' is no host: give a name or an address, with ':PORT' where it has a port of "
+            "its own"
         )
     return text
 

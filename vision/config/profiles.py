@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
@@ -24,9 +23,8 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from vision.config.errors import explain
+from vision.config.errors import explain, refusal
 from vision.errors import ConfigurationError
 from vision.files import text_of
 from vision.game.events import Slot
@@ -116,13 +114,9 @@ def logged_profile(header: Mapping[str, Any]) -> Profile:
 # --- the form of the file -------------------------------------------------------------------------
 
 
-def _refuse(words: str) -> PydanticCustomError:
-    return PydanticCustomError("profile", "{words}", {"words": words})
-
-
 def _not_empty(text: str) -> str:
     if not text.strip():
-        raise _refuse("is empty; write a text in quotes")
+        raise refusal("is empty; write a text in quotes")
     return text
 
 
@@ -135,30 +129,30 @@ def _amount(value: object) -> Fraction:
             amount = Fraction(0)
         if amount > 0:
             return amount
-    raise _refuse(f'is {value!r}; write an amount above 0, decimals in quotes: "0.25"')
+    raise refusal(f'is {value!r}; write an amount above 0, decimals in quotes: "0.25"')
 
 
 def _bet_name(text: str) -> str:
     known = [INDIVIDUAL, *(bet.value for bet in Bet)]
     if text not in known:
-        raise _refuse(f"is '{text}'; write one of {', '.join(known)}")
+        raise refusal(f"is '{text}'; write one of {', '.join(known)}")
     return text
 
 
 def _odds(value: object) -> tuple[Fraction, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise _refuse(f"is {value!r}; write odds in quotes, as in '19-20'")
+        raise refusal(f"is {value!r}; write odds in quotes, as in '19-20'")
     try:
         return tuple(parse_odds(text) for text in texts)
     except ValueError as error:
-        raise _refuse(str(error)) from error
+        raise refusal(str(error)) from error
 
 
 def _deal_order(value: object) -> tuple[Slot, ...]:
     names = [slot.name for slot in DEAL_ORDER]
     if not isinstance(value, list) or sorted(map(str, value)) != sorted(names):
-        raise _refuse(f"is {value!r}; name each of {', '.join(names)} once")
+        raise refusal(f"is {value!r}; name each of {', '.join(names)} once")
     return tuple(Slot[name] for name in value)
 
 
@@ -189,9 +183,9 @@ class _Shoe(_Part):
         for key in ("burn_cards", "burn_ace"):
             given = getattr(self, key) is not None
             if key == needed and not given:
-                raise _refuse(f'{key} is missing; a burn of "{self.burn}" needs it')
+                raise refusal(f'{key} is missing; a burn of "{self.burn}" needs it')
             if key != needed and given:
-                raise _refuse(f'{key} has no meaning for a burn of "{self.burn}"; take it out')
+                raise refusal(f'{key} has no meaning for a burn of "{self.burn}"; take it out')
         return self
 
     def rule(self) -> BurnRule:
@@ -201,11 +195,6 @@ class _Shoe(_Part):
 class _Deal(_Part):
     order: Annotated[tuple[Slot, ...], PlainValidator(_deal_order)]
     mode: Dealing = Field(strict=False)
-
-
-class _Stood(StrEnum):
-    DRAWS = "draws"
-    STANDS = "stands"
 
 
 class _PuntoRow(_Part):
@@ -221,15 +210,15 @@ class _PuntoRow(_Part):
         try:
             self.row()
         except ValueError as error:
-            raise _refuse(str(error)) from error
+            raise refusal(str(error)) from error
         return self
 
 
 class _BancoRow(_PuntoRow):
-    punto_stood: _Stood = Field(strict=False)
+    punto_stood: Literal["draws", "stands"]
 
     def row(self) -> str:
-        stood = "D" if self.punto_stood is _Stood.DRAWS else "S"
+        stood = "D" if self.punto_stood == "draws" else "S"
         return row_of("this row", self.draws, self.stands) + stood
 
 
@@ -241,7 +230,7 @@ class _Tableau(_Part):
     def _has_every_row(self) -> _Tableau:
         for total in map(str, range(8)):
             if total not in self.banco:
-                raise _refuse(
+                raise refusal(
                     f"the row for Banco having {total} is missing; write [tableau.banco.{total}] "
                     "with draws, stands and punto_stood"
                 )
@@ -265,32 +254,27 @@ class _Watch(_Part):
     @model_validator(mode="after")
     def _unread_comes_last(self) -> _Watch:
         if self.unread_after_ms < self.due_after_ms:
-            raise _refuse(
+            raise refusal(
                 f"unread_after_ms is {self.unread_after_ms}, less than due_after_ms, "
                 f"{self.due_after_ms}; an unread card may be the card that is due: raise it"
             )
         return self
 
 
-class _OnEgalite(StrEnum):
-    STAND_OFF = "stand-off"
-    PERCENTAGE = "percentage"
-
-
 class _Main(_Part):
     both_hands: bool
-    on_egalite: _OnEgalite = Field(strict=False)
+    on_egalite: Literal["stand-off", "percentage"]
     percent: Numbers | None = None
 
     @model_validator(mode="after")
     def _percent_is_a_range(self) -> _Main:
-        if (self.percent is not None) != (self.on_egalite is _OnEgalite.PERCENTAGE):
-            raise _refuse('percent goes with on_egalite = "percentage": write both or neither')
+        if (self.percent is not None) != (self.on_egalite == "percentage"):
+            raise refusal('percent goes with on_egalite = "percentage": write both or neither')
         if self.percent is not None and (
             len(self.percent) != 2 or not 0 < self.percent[0] <= self.percent[1] <= 100
         ):
             given = list(self.percent)
-            raise _refuse(f"percent is {given}; write lowest and highest, as in [2, 10]")
+            raise refusal(f"percent is {given}; write lowest and highest, as in [2, 10]")
         return self
 
     def double_chance(self) -> tuple[Fraction, Fraction] | None:
@@ -314,7 +298,7 @@ class _Wager(_Part):
     @model_validator(mode="after")
     def _is_possible(self) -> _Wager:
         for words in self._faults():
-            raise _refuse(words)
+            raise refusal(words)
         return self
 
     def _faults(self) -> Iterator[str]:
@@ -342,15 +326,8 @@ class _Wager(_Part):
         )
 
     def _offer(self, bet: Bet, name: str, odds: Fraction) -> Offer:
-        return Offer(
-            bet=bet,
-            name=name,
-            odds=odds,
-            needs=self.needs,
-            minimum=self.minimum,
-            maximum=self.maximum,
-            commission=self._commission(),
-        )
+        limits = (self.minimum, self.maximum)
+        return Offer(bet, name, odds, self.needs, *limits, self._commission())
 
     def _commission(self) -> Commission | None:
         if self.commission_percent is None or self.commission_rounding is None:
@@ -374,12 +351,12 @@ class _ProfileFile(_Part):
         offered: set[Bet] = set()
         for offer in self._offers():
             if offer.bet in offered:
-                raise _refuse(f"[[wager]] {offer.bet.value} is offered twice; keep one of the two")
+                raise refusal(f"[[wager]] {offer.bet.value} is offered twice; keep one of the two")
             offered.add(offer.bet)
         for offer in self._offers():
             # Nobody could ever make a wager that needs one which is not offered.
             for bet in set(offer.needs) - offered:
-                raise _refuse(
+                raise refusal(
                     f"[[wager]] needs: {offer.name} needs {bet.value}, which is not offered; "
                     "offer it too"
                 )
@@ -392,18 +369,11 @@ class _ProfileFile(_Part):
         """Return the rules that the file says, under that name."""
         betting = Betting(self._offers(), self.main.both_hands, self.main.double_chance())
         rules = Rules(
-            decks=self.shoe.decks,
             deal_order=self.deal.order,
             dealing=self.deal.mode,
             tableau=self.tableau.tableau(),
             burn=self.shoe.rule(),
-            cut_depth=self.shoe.cut_depth,
-            coups_after_cut=self.shoe.coups_after_cut,
-            cut_first_is_last=self.shoe.cut_first_is_last,
-            confidence_gate=self.watch.confidence_gate,
-            due_after_ms=self.watch.due_after_ms,
-            unaccounted_after_ms=self.watch.unaccounted_after_ms,
-            unread_after_ms=self.watch.unread_after_ms,
-            removed_after_ms=self.watch.removed_after_ms,
+            **self.shoe.model_dump(exclude={"burn", "burn_cards", "burn_ace"}),
+            **self.watch.model_dump(),
         )
         return Profile(name, self.title, self.sheet, rules, betting)

@@ -16,9 +16,8 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
-from vision.config.errors import UNFILLED, explain, view_faults, with_variables
+from vision.config.errors import UNFILLED, explain, refusal, view_faults, with_variables
 from vision.config.fields import (
     Hosts,
     IpText,
@@ -120,7 +119,7 @@ class CameraSection(Section):
     @model_validator(mode="after")
     def _no_password(self) -> Self:
         if has_password(self.source):
-            raise PydanticCustomError("password", f"source: {REFUSED}")
+            raise refusal(f"source: {REFUSED}")
         return self
 
     def check_size(self, frame: Frame) -> None:
@@ -370,8 +369,7 @@ class BoardSection(Section):
     @model_validator(mode="after")
     def _proxy_is_whole(self) -> Self:
         if bool(self.public_url) != bool(self.proxies):
-            raise PydanticCustomError(
-                "proxy",
+            raise refusal(
                 "public_url, proxies: one is set without the other; give the address that browsers "
                 "use (https://...) and the addresses of the proxy, or neither",
             )

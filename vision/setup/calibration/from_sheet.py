@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.camera.source import Shot, is_live, open_source
+from vision.config.errors import is_flat
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
 from vision.pictures import decode_picture
@@ -250,7 +251,7 @@ def from_points(
         raise ConfigurationError(
             f"--points: {error}; give four or more points that span the layout, no three in a line"
         ) from error
-    if _in_line(table[:, :2]) or _in_line(table[:, 2:]):
+    if len(pairs) == 4 and any(is_flat(side.astype(np.float32)) for side in np.hsplit(table, 2)):
         raise ConfigurationError(
             "--points: three of the four points lie on one line: give four corners of a rectangle"
         )
@@ -323,15 +324,6 @@ def _moved(thing: Thing, other: Thing | None) -> float:
 def _is_new(thing: Thing, known: Sequence[Thing]) -> bool:
     middle = thing.seen_px.mean(axis=0)
     return all(np.linalg.norm(middle - t.seen_px.mean(axis=0)) > NEW_PLACE_PX for t in known)
-
-
-def _in_line(points: Vector) -> bool:
-    """Whether there are four points, three of them (almost) on one line."""
-    if len(points) != 4:
-        return False
-    extent = float(np.ptp(points, axis=0).max())
-    triples = (np.delete(points, i, axis=0).astype(np.float32) for i in range(4))
-    return any(cv2.contourArea(triple) <= 1e-3 * extent * extent for triple in triples)
 
 
 def _rms(values: Vector) -> float:

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from vision.errors import ConfigurationError, OutsideError
-from vision.inference.deck_file import captured_in, load, open_deck, save, write
+from vision.inference.deck_file import load, open_deck, write
 from vision.sight.deck.classifier import Captured, Deck
 
 PICTURE = np.full((136, 96, 3), 90, np.uint8)
 FACES = np.stack([PICTURE] * 52)
-ARRAYS = {"weights": np.arange(6, dtype=np.float32).reshape(2, 3)}
 
 
 def put(folder: Path, *, armed: bool = True) -> Path:
@@ -28,16 +27,14 @@ def put(folder: Path, *, armed: bool = True) -> Path:
 
 
 def test_deck_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    """Facts, arrays, pictures and hash; the same content has the same hash."""
-    path = tmp_path / "a.deck"
-    digest = save(path, {"armed": True}, ARRAYS, [PICTURE, PICTURE])
-    found = load(path)
-    assert found.sha256 == digest == save(tmp_path / "b", {"armed": True}, ARRAYS, [PICTURE] * 2)
+    """Facts, deck, pictures and hash; the same content has the same hash."""
+    found = load(path := put(tmp_path))
+    (tmp_path / "more").mkdir()
+    assert found.sha256 == load(put(tmp_path / "more")).sha256
     assert found.facts["armed"] is True
-    assert (found.arrays["weights"] == ARRAYS["weights"]).all()
-    assert [picture.shape for picture in found.pictures] == [PICTURE.shape] * 2
-    assert digest != save(tmp_path / "c", {"armed": False}, ARRAYS, [PICTURE] * 2)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.deck", "b", "c"]
+    assert (found.deck.faces == FACES).all()
+    assert found.sha256 != load(put(tmp_path / "more", armed=False)).sha256
+    assert sorted(p.name for p in tmp_path.iterdir()) == [path.name, "more"]
 
 
 @pytest.mark.parametrize("damage", ["cut", "bytes", "text", "empty"])
@@ -78,35 +75,9 @@ def test_deck_opens_for_its_classifier_only(tmp_path: Path) -> None:
     assert digest == load(path).sha256
     with pytest.raises(ConfigurationError, match="--refit"):
         open_deck(path, "abd")
-    again = captured_in(path)
+    again = load(path).captured
     assert again.crops.shape == (104, 136, 96, 3)
     assert len(again.backs) == 3
-
-
-def test_deck_file_of_an_earlier_version_opens_and_what_it_learnt_is_ignored(
-    tmp_path: Path,
-) -> None:
-    """Earlier files hold weights that corrected the classifier, and which crops were kept apart."""
-    path = tmp_path / "old.deck"
-    cards = np.repeat(np.arange(52), 2)
-    learnt = {
-        "mean": np.zeros(4, np.float32),
-        "scale": np.ones(4, np.float32),
-        "weights": np.ones((5, 52), np.float32),
-        "kept": cards % 2 == 0,
-    }
-    arrays = {"faces": FACES, "backs": FACES[:1], "alike": np.full((53, 2), (2.0, 0.2))}
-    arrays |= {**learnt, "margins": np.zeros((52, 52)), "cards": cards}
-    head = {"name": "ridge", "own": 1.0, "generic": 0.5, "unit": False}
-    facts = {"classifier": "abc", "armed": True, "why": "", "head": head}
-    digest = save(path, facts, arrays, [PICTURE] * 107)
-    deck, found = open_deck(path, "abc")
-    assert found == digest
-    assert (deck.faces == FACES).all()
-    assert deck.alike.shape == (53, 2)
-    captured = captured_in(path)
-    assert (captured.cards == cards).all()
-    assert len(captured.backs) == 3
 
 
 def test_deck_that_is_not_armed_is_refused_and_names_the_cards(tmp_path: Path) -> None:
@@ -120,4 +91,4 @@ def test_missing_deck_file_and_folder_are_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no such deck file"):
         load(tmp_path / "nix.deck")
     with pytest.raises(OutsideError, match="cannot write"):
-        save(tmp_path / "nowhere" / "a.deck", {}, ARRAYS, [])
+        put(tmp_path / "nowhere")

@@ -48,7 +48,7 @@ from vision.game.events import Event, Started, Stopped
 from vision.game.outputs import Replied
 from vision.game.rules import Dealing
 from vision.mqtt.endpoint import Endpoint, endpoint_of
-from vision.mqtt.publisher import Bulk, Publisher, as_it_is
+from vision.mqtt.publisher import Bulk, Publisher
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
 from vision.storage.log import Checkpoint, Entry, Store
@@ -251,7 +251,7 @@ class Journal:
         return steps
 
     def _connect(self, endpoint: Endpoint, at: int) -> None:
-        fill = self._evidence.filled if self._evidence else as_it_is
+        fill = self._evidence.filled if self._evidence else None
         self._link = Publisher(
             endpoint,
             self._store,

@@ -14,7 +14,7 @@ from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import free_name, refuse_existing
 from vision.game.cards import Card
-from vision.inference.deck_file import captured_in
+from vision.inference.deck_file import load as load_deck
 from vision.inference.load import ModelSet, Runtime, open_models
 from vision.setup.enrolment.enrol import LOOK_EVERY_MS, Watch, ask_all, enrol, pairs_path, report
 from vision.setup.enrolment.gather import Gatherer, Showing
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     runtime = Runtime(config.models.provider)
     models = open_models(**config.models.paths(), threads=args.threads, runtime=runtime)
     captured = (
-        captured_in(args.refit) if args.refit else _gathered(config, models, out, ask=args.ask)
+        load_deck(args.refit).captured
+        if args.refit
+        else _gathered(config, models, out, ask=args.ask)
     )
     enrolled = enrol(captured, models, bound=config.reader.error_bound, out=out)
     for line in report(enrolled.measured):

@@ -1,8 +1,7 @@
 """Deck files: an enrolled deck with its captured cards, and the hash of the content.
 
 One file, a NumPy archive without pickles: named arrays, the captured faces as small JPEGs, and
-facts as JSON. Written whole or not at all. Files of earlier versions also hold a learnt way to
-read the deck; it is ignored.
+facts as JSON. Written whole or not at all.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,31 @@ from vision.sight.deck.classifier import Captured, Deck
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES
 
+# What a deck file holds; what others it may hold is ignored.
+PARTS = {
+    "faces", "backs", "alike", "margins", "cards", "facts", "jpegs", "jpeg_sizes", "sha256",
+}  # fmt: skip
+# Version of the format; files of another one are refused.
+FORMAT = 1
+# Bytes, far above a deck of some hundred small JPEGs; stops a wrong path from being read whole.
+LARGEST_BYTES = 64 * 1024 * 1024
+# JPEG quality of the captured faces, from which a deck can be learnt again: high, so that fine
+# print survives; not compared with other values.
+JPEG_QUALITY = 95
+_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeckFile:
+    """The content of a deck file: facts, the deck, its captured cards, and the hash of it all."""
+
+    facts: dict[str, Any]
+    deck: Deck
+    captured: Captured
+    sha256: str
+
 
 def write(
     path: Path,
@@ -35,15 +59,22 @@ def write(
     captured: Captured,
     facts: Mapping[str, Any],
 ) -> str:
-    """Write an enrolled deck with its captured cards; return the hash of the content."""
-    arrays: dict[str, NDArray[Any]] = {
+    """Write an enrolled deck with its captured cards; return its hash; WriteError."""
+    packed = [_jpeg(picture) for picture in (*captured.crops, *captured.backs)]
+    content: Arrays = {
         "faces": deck.faces,
         "backs": deck.backs,
         "alike": deck.alike,
         "margins": margins,
         "cards": captured.cards,
+        "facts": _bytes(json.dumps({**facts, "format": FORMAT}, sort_keys=True).encode()),
+        "jpegs": np.concatenate(packed),
+        "jpeg_sizes": np.array([len(jpeg) for jpeg in packed], np.int64),
     }
-    return save(path, facts, arrays, [*captured.crops, *captured.backs])
+    digest = _digest(content)
+    with replacing(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **content, sha256=_bytes(digest.encode()))
+    return digest
 
 
 def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
@@ -62,65 +93,7 @@ def open_deck(path: Path, classifier: str) -> tuple[Deck, str]:
             f"{path}: the deck is refused: {found.facts.get('why', 'no reason is given')}; "
             "correct that and enrol again, or leave [deck] path empty to read without it"
         )
-    return _deck(path, found), found.sha256
-
-
-def captured_in(path: Path) -> Captured:
-    """Return the captured cards of a deck file, to measure them again."""
-    found = load(path)
-    cards = _part(path, found.arrays, "cards")
-    pictures = np.array(found.pictures)
-    return Captured(pictures[: len(cards)], cards, pictures[len(cards) :])
-
-
-def _deck(path: Path, found: DeckFile) -> Deck:
-    faces, backs, alike = (_part(path, found.arrays, name) for name in ("faces", "backs", "alike"))
-    if len(faces) != FACES or len(alike) < FACES + bool(len(backs)):
-        raise ConfigurationError(f"{path}: not a deck of 52 cards; run `shoe-reader enrol`")
-    return Deck(faces, backs, alike)
-
-
-def _part(path: Path, arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    if name not in arrays:
-        raise ConfigurationError(f"{path}: has no '{name}'; run `shoe-reader enrol`")
-    return arrays[name]
-
-
-# Version of the format; files of another one are refused.
-FORMAT = 1
-# Bytes, far above a deck of some hundred small JPEGs; stops a wrong path from being read whole.
-LARGEST_BYTES = 64 * 1024 * 1024
-# JPEG quality of the captured faces, from which a deck can be learnt again: high, so that fine
-# print survives; not compared with other values.
-JPEG_QUALITY = 95
-_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
-
-Arrays = Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeckFile:
-    """The content of a deck file: facts, arrays, captured pictures, and the hash of it all."""
-
-    facts: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
-    pictures: tuple[Image, ...]
-    sha256: str
-
-
-def save(path: Path, facts: Mapping[str, Any], arrays: Arrays, pictures: Sequence[Image]) -> str:
-    """Write a deck file and return the hash of its content; WriteError where it cannot be."""
-    packed = [_jpeg(picture) for picture in pictures]
-    content: dict[str, NDArray[Any]] = {
-        **arrays,
-        "facts": _bytes(json.dumps({**facts, "format": FORMAT}, sort_keys=True).encode()),
-        "jpegs": np.concatenate(packed) if packed else np.zeros(0, np.uint8),
-        "jpeg_sizes": np.array([len(jpeg) for jpeg in packed], np.int64),
-    }
-    digest = _digest(content)
-    with replacing(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **content, sha256=_bytes(digest.encode()))
-    return digest
+    return found.deck, found.sha256
 
 
 def load(path: Path) -> DeckFile:
@@ -132,30 +105,33 @@ def load(path: Path) -> DeckFile:
             f"{path}: the deck file was changed or damaged: its content does not match its hash; "
             "copy it again, or run `shoe-reader enrol`"
         )
-    facts = json.loads(content.pop("facts").tobytes())
+    facts = json.loads(content["facts"].tobytes())
     if facts.get("format") != FORMAT:
         raise ConfigurationError(
             f"{path}: is a deck file of format {facts.get('format')}, this program reads "
             f"{FORMAT}; run `shoe-reader enrol` with this version"
         )
-    ends = np.cumsum(content.pop("jpeg_sizes"))
-    jpegs = np.split(content.pop("jpegs"), ends[:-1]) if len(ends) else []
+    jpegs = np.split(content["jpegs"], np.cumsum(content["jpeg_sizes"])[:-1])
     pictures = [decode_picture(jpeg.tobytes()) for jpeg in jpegs]
-    whole = tuple(picture for picture in pictures if picture is not None)
-    if len(whole) < len(pictures):
+    if any(picture is None for picture in pictures):
         raise ConfigurationError(
             f"{path}: the deck file has a damaged picture; run `shoe-reader enrol`"
         )
-    return DeckFile(facts, content, whole, digest)
+    deck = Deck(content["faces"], content["backs"], content["alike"])
+    if len(deck.faces) != FACES or len(deck.alike) < FACES + bool(len(deck.backs)):
+        raise ConfigurationError(f"{path}: not a deck of 52 cards; run `shoe-reader enrol`")
+    cards = content["cards"]
+    crops, backs = np.split(np.array(pictures), [len(cards)])
+    return DeckFile(facts, deck, Captured(crops, cards, backs), digest)
 
 
-def _content(path: Path) -> dict[str, NDArray[Any]]:
+def _content(path: Path) -> Arrays:
     try:
         if path.stat().st_size > LARGEST_BYTES:
             raise ConfigurationError(f"{path}: is too large to be a deck file; check [deck] path")
         with np.load(path, allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
-        if not {"sha256", "facts", "jpegs", "jpeg_sizes"} <= content.keys():
+        if not content.keys() >= PARTS:
             raise ValueError("parts are missing")
     except FileNotFoundError:
         raise ConfigurationError(

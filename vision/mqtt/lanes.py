@@ -63,20 +63,6 @@ class Replayed(Protocol):
         """Take messages back that did not reach the broker, oldest first."""
 
 
-class NothingReplayed:
-    """Nobody asks for anything."""
-
-    def next(self) -> Message | None:
-        """Return nothing."""
-        return None
-
-    def put_back(self, messages: Sequence[Message]) -> None:
-        """Do nothing."""
-
-
-NOTHING_REPLAYED = NothingReplayed()
-
-
 class Load(NamedTuple):
     """What a connection has in flight."""
 
@@ -271,7 +257,9 @@ class BulkSource:
     place goes an empty payload.
     """
 
-    def __init__(self, lanes: Lanes, fill: Fill, replayed: Replayed, most_bytes: int) -> None:
+    def __init__(
+        self, lanes: Lanes, fill: Fill | None, replayed: Replayed | None, most_bytes: int
+    ) -> None:
         self._lanes = lanes
         self._fill = fill
         self._replayed = replayed
@@ -289,7 +277,7 @@ class BulkSource:
             message = self._lanes.next(lane)
             if message is not None:
                 return Parcel(message, self._payload(message))
-        again = self._replayed.next()
+        again = None if self._replayed is None else self._replayed.next()
         return None if again is None else Parcel(again, self._payload(again))
 
     def acknowledge(self, messages: Sequence[Message]) -> None:
@@ -306,8 +294,8 @@ class BulkSource:
             if self._is_picture(message):
                 alone = len(messages) == 1
                 self._strikes[message.seq] = self._strikes.get(message.seq, 0) + alone
-        again = [message for message in messages if self._is_again(message)]
-        self._replayed.put_back(again)
+        if self._replayed is not None:
+            self._replayed.put_back([m for m in messages if self._is_again(m)])
         self._lanes.put_back(m.seq for m in messages if not self._is_again(m))
 
     def is_idle(self) -> bool:
@@ -316,7 +304,7 @@ class BulkSource:
 
     def _payload(self, message: Message) -> bytes:
         """Return what is sent of a message: of a picture that is set aside, nothing."""
-        payload = self._fill(message).payload
+        payload = (message if self._fill is None else self._fill(message)).payload
         if not payload or not self._is_picture(message):
             return payload
         if len(payload) <= self._most_bytes and self._strikes.get(message.seq, 0) < TRIES_ALONE:

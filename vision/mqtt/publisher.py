@@ -20,7 +20,6 @@ import paho.mqtt.client as paho
 from vision.mqtt.channel import BrokerChannel, BrokerSession
 from vision.mqtt.endpoint import Endpoint, private_id
 from vision.mqtt.lanes import (
-    NOTHING_REPLAYED,
     BulkSource,
     CopySource,
     Fill,
@@ -59,11 +58,6 @@ CLASH_PAUSE_S = 60.0
 log = logging.getLogger(__name__)
 
 
-def as_it_is(message: Message) -> Message:
-    """Return the message as it stands in the outbox."""
-    return message
-
-
 @dataclass(frozen=True, slots=True)
 class OrderRequest:
     """A command as received: the last level of its topic, and its bytes."""
@@ -77,8 +71,8 @@ class Bulk:
     """What goes over the bulk connection, and how large a payload (bytes) the broker takes."""
 
     most_bytes: int
-    fill: Fill = as_it_is
-    replayed: Replayed = NOTHING_REPLAYED
+    fill: Fill | None = None
+    replayed: Replayed | None = None
 
 
 class Publisher:

@@ -107,9 +107,7 @@ def _endpoint(config: TableConfig) -> Endpoint:
         raise ConfigurationError(
             "[broker] kind is 'none', but an archive listens to a broker; name the house's"
         )
-    own = config.archive
-    names = {"username": own.username, "password_env": own.password_env} if own.username else {}
-    return endpoint_of(config.broker.model_copy(update=names))
+    return endpoint_of(config.broker, config.archive)
 
 
 def _hook(engine: Engine, config: TableConfig, args: argparse.Namespace) -> Hook | None:

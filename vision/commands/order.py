@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.second is not None:
         key = load_credential(args.second)
         second = Second(key.name, args.second_role, key)
-    endpoint = _endpoint(config)
+    endpoint = endpoint_of(config.broker, config.orders)
     prefix = PREFIX.format(site=config.site, table=config.table)
     feed = Feed(endpoint, {config.table: prefix}, ("cmd/reply",))
     orders, order = Orders(feed, credential), Order(config.table, args.order, fields, second=second)
@@ -88,18 +88,6 @@ def _field(text: str) -> tuple[str, str | int | bool]:
         return key, value == "true"
     # Not each number is one: shoes and references are texts.
     return key, int(value) if value.isdecimal() and key not in ("shoe", "ref", "reason") else value
-
-
-def _endpoint(config: TableConfig) -> Endpoint:
-    """Return how orders reach the broker: by the account of [orders], if it has one.
-
-    The reader's own may not give orders where the broker has rights by role.
-    """
-    own = config.orders
-    if not own.username:
-        return endpoint_of(config.broker)
-    names = {"username": own.username, "password_env": own.password_env}
-    return endpoint_of(config.broker.model_copy(update=names))
 
 
 def _answer(feed: Feed, orders: Orders, order: Order, endpoint: Endpoint) -> dict[str, Any]:

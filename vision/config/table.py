@@ -257,23 +257,31 @@ class WatchSection(Section):
     models_give_up_s: float = Field(default=30.0, ge=1, le=600)
 
 
-class BrokerSection(Section):
+class AccountSection(Section):
+    """An account at the broker; where a section has none, it is that of [broker].
+
+    `password_env` names the environment variable that holds the password.
+    """
+
+    username: str = ""
+    password_env: str = ""
+
+
+class BrokerSection(AccountSection):
     """The MQTT broker.
 
     `host` may be a list: the nodes of a cluster, as "broker-a.house.example" or with a port of its
     own as "broker-b.house.example:8884"; when one is lost, the next is tried.
-    `password_env` names the environment variable that holds the password; `tls_ca` is a file of
-    certificates to trust, `system` for those that this machine trusts, or empty for no TLS;
-    `certificate` and `key` are the client's own, if the broker asks for them (PEM files). A picture
-    of more than `max_message_kb` (1000 bytes each) is not sent, and clips are made to fit.
+    `tls_ca` is a file of certificates to trust, `system` for those that this machine trusts, or
+    empty for no TLS; `certificate` and `key` are the client's own, if the broker asks for them (PEM
+    files). A picture of more than `max_message_kb` (1000 bytes each) is not sent, and clips are
+    made to fit.
     """
 
     kind: Literal["embedded", "external", "none"] = "embedded"
     host: Hosts = ("127.0.0.1",)
     port: Port = 1883
     websocket_port: Port = 9001
-    username: str = ""
-    password_env: str = ""
     tls_ca: PathText = ""
     certificate: PathText = ""
     key: PathText = ""
@@ -299,23 +307,20 @@ class BrokerSection(Section):
         return os.environ[self.password_env]
 
 
-class StandbySection(Section):
+class StandbySection(AccountSection):
     """A second reader at the same table, which goes on when the first has died.
 
     `servers` are the nats-servers of the house's store, as "broker-a.house.example:4222"; without
     them a table has one reader. Both readers have the same section, but for `node`, the name of
     this machine (empty: its host name). `lease_s` is how long a reader that says nothing still
-    counts as the one that speaks. An empty `username` uses the account of [broker], and its
-    `tls_ca`. `ring` is the file of the public keys by which the two sign their logs: boards and
-    archive then believe no term that none of them has signed.
+    counts as the one that speaks. `ring` is the file of the public keys by which the two sign their
+    logs: boards and archive then believe no term that none of them has signed.
     """
 
     servers: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     node: str = Field(default="", max_length=64)
     lease_s: float = Field(default=1.2, ge=0.5, le=30)
     replicas: int = Field(default=3, ge=1, le=5)
-    username: str = ""
-    password_env: str = ""
     ring: PathText = ""
 
     @property
@@ -324,18 +329,15 @@ class StandbySection(Section):
         return self.node or socket.gethostname()
 
 
-class OrdersSection(Section):
+class OrdersSection(AccountSection):
     """Who may give orders: the people in the users file; without a file, nobody.
 
-    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds. `username`
-    and `password_env` are the account at the broker from which `shoe-reader order` gives orders; an
-    empty `username` uses that of [broker]. What cannot be undone needs a second person: `always`,
-    `never`, or `auto`, where the users file has two people who may vouch for it.
+    The time stamp of an order may differ from the reader's clock by `fresh_s` seconds. The account
+    is that from which `shoe-reader order` gives orders. What cannot be undone needs a second
+    person: `always`, `never`, or `auto`, where the users file has two people who may vouch for it.
     """
 
     users: PathText = ""
-    username: str = ""
-    password_env: str = ""
     fresh_s: float = Field(default=30.0, ge=1, le=300)
     second_person: Literal["auto", "always", "never"] = "auto"
 
@@ -347,12 +349,12 @@ class MetricsSection(Section):
     port: Port | None = None
 
 
-class BoardSection(Section):
+class BoardSection(AccountSection):
     """Where the boards are served, and the results board's own account at the broker.
 
     Port 0 takes a free port; `certificate` and `key` (PEM files) switch TLS on. Behind a proxy that
     speaks TLS, `public_url` is the address that browsers use, and `proxies` are the addresses of
-    the proxy, whose word on who asks is taken. An empty `username` uses the account of [broker].
+    the proxy, whose word on who asks is taken.
     """
 
     host: NeededText = "127.0.0.1"
@@ -363,8 +365,6 @@ class BoardSection(Section):
     key: PathText = ""
     public_url: str = Field(default="", pattern=r"^(https://[^/?#@\s]+/?)?$")
     proxies: tuple[IpText, ...] = ()
-    username: str = ""
-    password_env: str = ""
 
     @model_validator(mode="after")
     def _proxy_is_whole(self) -> Self:
@@ -381,15 +381,14 @@ class BoardSection(Section):
         return bool(self.certificate or self.public_url)
 
 
-class DeskSection(Section):
+class DeskSection(AccountSection):
     """The pages for people who log in; without a `key` they are not served.
 
     `key` signs the orders that the desk gives on behalf of people, who are those of [orders] users.
     An empty `passwords` means passwords.json beside the users file. Who is logged in, and what is
     still to be recorded, is kept in `folder`, by default that of the passwords. People of the roles
     in `second_factor` need a code of their telephone too; a password is good for `password_days`
-    (0: for ever). `username` and `password_env` are the desk's own account at the broker; an empty
-    `username` uses that of [broker].
+    (0: for ever).
     """
 
     key: PathText = ""
@@ -397,26 +396,21 @@ class DeskSection(Section):
     folder: PathText = ""
     second_factor: tuple[Literal["dealer", "inspector", "surveillance", "engineer"], ...] = ()
     password_days: int = Field(default=0, ge=0, le=3650)
-    username: str = ""
-    password_env: str = ""
     session_h: float = Field(default=12.0, gt=0, le=24)
     idle_min: float = Field(default=60.0, gt=0, le=1440)
 
 
-class ArchiveSection(Section):
+class ArchiveSection(AccountSection):
     """The house's archive of record, for `shoe-reader floor archive` and the reports at the desk.
 
     `address` is an SQL address or a file of SQLite; empty: the desk has no reports. What is older
     than `keep_days` is deleted (0: never). `hook` is a web address that gets every message, signed
     with the secret in the environment variable `hook_secret_env`, as CloudEvents with
-    `cloudevents`. `username` and `password_env` are the archive's own account at the broker; an
-    empty `username` uses that of [broker].
+    `cloudevents`.
     """
 
     address: str = ""
     keep_days: int = Field(default=0, ge=0, le=36_500)
-    username: str = ""
-    password_env: str = ""
     hook: str = ""
     hook_secret_env: str = ""
     cloudevents: bool = False

@@ -17,7 +17,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.reasoncodes import ReasonCode
 
-from vision.config.table import BrokerSection
+from vision.config.table import AccountSection, BrokerSection
 from vision.errors import ConfigurationError, OutsideError
 
 # Seconds between two signs of life; the broker sends the last will after 1.5 times as long without
@@ -88,8 +88,14 @@ class Endpoint:
         return CONNECT_CLUSTER_S if self.others else CONNECT_S
 
 
-def endpoint_of(broker: BrokerSection) -> Endpoint:
-    """Return how to reach the configured broker; ConfigurationError if its password is not set."""
+def endpoint_of(broker: BrokerSection, own: AccountSection | None = None) -> Endpoint:
+    """Return how to reach the configured broker, by an `own` account where that has a name.
+
+    ConfigurationError if the password is not set.
+    """
+    if own is not None and own.username:
+        account = {"username": own.username, "password_env": own.password_env}
+        broker = broker.model_copy(update=account)
     first, *others = [address_of(host, broker.port) for host in broker.host]
     return Endpoint(
         host=first.host,

@@ -43,7 +43,7 @@ from vision.board.web import (
     public_routes,
 )
 from vision.config.profiles import load_profile
-from vision.config.table import BoardSection, DeskSection, TableConfig
+from vision.config.table import BoardSection, TableConfig
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.wagers import Offer
 from vision.mqtt.endpoint import Endpoint, endpoint_of
@@ -118,14 +118,7 @@ def _amount(value: Fraction) -> str:
 
 def public_endpoint(config: TableConfig) -> Endpoint:
     """Return how the results board reaches the broker: by its own name, if it has one."""
-    return _endpoint(config, config.board)
-
-
-def _endpoint(config: TableConfig, own: BoardSection | DeskSection) -> Endpoint:
-    if not own.username:
-        return endpoint_of(config.broker)
-    names = {"username": own.username, "password_env": own.password_env}
-    return endpoint_of(config.broker.model_copy(update=names))
+    return endpoint_of(config.broker, config.board)
 
 
 class Boards:
@@ -198,7 +191,7 @@ class _DeskServer:
         credential = load_credential(Path(config.desk.key))
         self._history = History()
         self._feed = Feed(
-            _endpoint(config, config.desk),
+            endpoint_of(config.broker, config.desk),
             prefixes_of(configs),
             DESK_TOPICS,
             reduce=desk_part,

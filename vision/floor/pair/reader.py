@@ -103,14 +103,13 @@ class PairReader(TableReader):
 
 def account_of(config: TableConfig) -> HouseAccount:
     """Return how the house's store is reached; ConfigurationError if its password is not set."""
-    standby, broker = config.standby, config.broker
+    standby = config.standby
     for name in (config.site, config.table):
         if "." in name:
             raise ConfigurationError(
                 f"'{name}': with a standby, site and table must have no dots; rename it"
             )
-    own = {"username": standby.username, "password_env": standby.password_env}
-    account = endpoint_of(broker.model_copy(update=own) if standby.username else broker)
+    account = endpoint_of(config.broker, standby)
     return HouseAccount(
         servers_of(standby.servers),
         f"{config.site}.{config.table}",

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 FOLLOW = 0.1  # at most so much faster or slower than the monotonic clock
 LEAP_MS = 250  # domain: an offset beyond this is reported
@@ -146,8 +146,7 @@ class _Timex(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TimeSync:
+class TimeSync(NamedTuple):
     """The state of the clock; `None` for what the kernel does not know.
 
     `offset_ms` is what the time service still has to correct; `error_ms` bounds how wrong the clock
@@ -157,14 +156,6 @@ class TimeSync:
     synchronised: bool | None = None
     offset_ms: float | None = None
     error_ms: float | None = None
-
-    def values(self) -> dict[str, object]:
-        """Return it as it stands in `health`."""
-        return {
-            "synchronised": self.synchronised,
-            "offset_ms": self.offset_ms,
-            "error_ms": self.error_ms,
-        }
 
 
 def time_sync() -> TimeSync:

@@ -156,7 +156,7 @@ class Metrics:
                 "failures": self.sight.canary_failures,
                 "complaint": self.sight.canary_complaint,
             },
-            "clock": time_sync().values(),
+            "clock": time_sync()._asdict(),
             **self._rates(),
             "frame_ms": {"p50": frame.p50_ms, "p99": frame.p99_ms},
             "event_ms": {"p50": event.p50_ms, "p99": event.p99_ms},

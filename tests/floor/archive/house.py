@@ -85,7 +85,7 @@ def live(config: TableConfig, start: int, pace_s: float) -> None:
 
     def beat() -> None:
         at = now_ms()
-        figures = {"fps": 15.0, "blind": False, "clock": time_sync().values()}
+        figures = {"fps": 15.0, "blind": False, "clock": time_sync()._asdict()}
         journal.publish_health(at, {**figures, **journal.figures(at)})
 
     signal.signal(signal.SIGTERM, end)

@@ -33,12 +33,12 @@ from vision.setup.calibration.from_sheet import (
 from vision.setup.calibration.overlay import drawn
 from vision.setup.calibration.places import (
     aligned,
-    fresh,
     from_marks,
     marked,
     places_of,
     view_section,
 )
+from vision.setup.calibration.solver import upright
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import POKER_MM, Homography, Lens, TableView
 from vision.sight.quality.camera_position import CameraShift, ReferenceLayout
@@ -214,7 +214,7 @@ class Calibration:
                 plane = self._in_old_frame(found, self._old)
             places = places_of(self._old)
         elif proposed is None and not self._request.points:
-            plane = fresh(plane, (width, height))
+            plane = upright(plane, (width, height))
         marks = marked(self._request.marks, plane, self._card_mm())
         if proposed is not None:
             old = self._old  # a mouth that was not seen stays where it was in the picture

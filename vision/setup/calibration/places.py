@@ -14,7 +14,7 @@ import numpy as np
 from vision.config.table import ViewSection
 from vision.errors import ConfigurationError
 from vision.game.events import Slot
-from vision.setup.calibration.solver import Rigid, Size, four_points, in_frame, rigid, upright
+from vision.setup.calibration.solver import Size, four_points, in_frame, rigid
 from vision.sight.geometry.frame import Points
 from vision.sight.geometry.plane import POKER_MM, Homography, Pose, TableView, card_rectangle
 from vision.sight.quality.camera_position import CameraShift
@@ -46,12 +46,6 @@ class MarkedPlaces:
     slots: Mapping[Slot, Points]
     mouth: Points
     discard: Points | None = None
-
-    def moved(self, way: Rigid) -> MarkedPlaces:
-        """Return the places turned and shifted."""
-        discard = None if self.discard is None else _points(way.apply(self.discard))
-        slots = {slot: _points(way.apply(area)) for slot, area in self.slots.items()}
-        return MarkedPlaces(slots, _points(way.apply(self.mouth)), discard)
 
     def view(self, plane: Homography, card_mm: tuple[float, float]) -> TableView:
         """Return the view of a table on which these places lie."""
@@ -87,11 +81,6 @@ def aligned(
     kept = np.array(list(here.values()))
     frame = rigid(seen, kept)
     return in_frame(plane, frame), float(np.linalg.norm(frame.apply(seen) - kept, axis=1).max())
-
-
-def fresh(plane: Homography, size: Size) -> Homography:
-    """Return a plane in a frame of its own: x right and y down as seen, from the upper left."""
-    return upright(plane, size)
 
 
 def marked(

@@ -177,7 +177,7 @@ def session_from_json(data: Mapping[str, Any], start: TableSession) -> TableSess
         stream = record_from_json(MessageStream, line, **known)
         table = record_from_json(Table, data["table"], rules=start.table.rules)
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"is not a desk of this version: {error!r}") from error
+        raise ValueError(f"is not a checkpoint of this version: {error!r}") from error
     return TableSession(table, stream, shelf, register)
 
 

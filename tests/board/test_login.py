@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.board.hall import Hall, opened
 from tests.browser.people import PASSWORD, PEOPLE, house_of_people, with_desk
 from tests.browser.voice import Reader, table_config, wait_for
 from tests.table_log import overdraw, write_log
@@ -32,37 +33,12 @@ from vision.wire.messages import snake
 ROLES = ("dealer", "inspector", "surveillance", "engineer")
 
 
-class Hall:
-    """A board server with desks, a table, and who is logged in."""
-
-    def __init__(self, boards: Boards, reader: Reader, users: Path) -> None:
-        self.boards = boards
-        self.reader = reader
-        self.users = users
-
-    @contextmanager
-    def client(self, name: str = "") -> Iterator[httpx.Client]:
-        """Give a browser, logged in if a name is given."""
-        with httpx.Client(base_url=self.boards.server.url, timeout=20) as client:
-            if name:
-                answer = client.post("login", json={"name": name, "password": PASSWORD})
-                assert answer.status_code == 200, answer.text
-                client.headers["X-Shoe-Reader"] = answer.json()["csrf"]
-            yield client
-
-
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
     """Serve desks of a table at which a card too many was given."""
-    users, key = house_of_people(tmp_path_factory.mktemp("house"))
-    with EmbeddedBroker(0, 0) as broker:
-        config = with_desk(table_config(broker.port), users, key)
-        reader = Reader(broker.port, "7", users)
-        with Boards([config], address_of(config)) as boards:
-            wait_for(lambda: boards.feed.connected)
-            reader.play(overdraw().events[:24])
-            yield Hall(boards, reader, users)
-        reader.hang_up()
+    with opened(tmp_path_factory.mktemp("house")) as found:
+        found.reader.play(overdraw().events[:24])
+        yield found
 
 
 # Every way to what is not public, and what each role is answered: page or path, then by role.
@@ -202,11 +178,11 @@ def test_log_in_by_a_form_of_another_site_is_refused(hall: Hall) -> None:
 
 def test_removed_user_is_out_at_once(hall: Hall) -> None:
     """A session ends when its user is taken out of the users file, and works again after."""
-    users = load_users(hall.users)
+    users = load_users(hall.folder / "users.json")
     with hall.client("Bo") as client:
-        save_users(hall.users, users.without("Bo"))
+        save_users(hall.folder / "users.json", users.without("Bo"))
         assert client.get("me").status_code == 401
-        save_users(hall.users, users)
+        save_users(hall.folder / "users.json", users)
 
 
 def test_cookie_cannot_be_read_or_sent_across(hall: Hall) -> None:

@@ -99,6 +99,14 @@ def _thrown(rng: Rng, _: Extent) -> list[Spot]:
     ]
 
 
+def _hand(rng: Rng, _: Extent) -> list[Spot]:
+    """Lay a hand of baccarat: two cards, apart or one on the other, and a third across them."""
+    step, loose = rng.uniform(0.2, 1.15), rng.uniform(0, 0.08)
+    places = [(0.0, 0.0, 0.0), (step, 0.0, 0.0)]
+    places.append((rng.uniform(-0.1, step + 0.1), rng.uniform(-0.8, 0.8) * _TALL, np.pi / 2))
+    return [Spot(*(place + rng.normal(0, loose, 3))) for place in np.array(places)]
+
+
 def _scatter(rng: Rng, extent: Extent) -> list[Spot]:
     """Scatter cards, mostly apart: a try that would cover another is often thrown again."""
     count = _count(rng, extent, thin=2.2)
@@ -174,7 +182,13 @@ def _single(rng: Rng, _: Extent) -> list[Spot]:
 
 _Style = Callable[[Rng, Extent], list[Spot]]
 # How cards lie on one another, by the names that the measure prints.
-OVERLAPS: dict[str, _Style] = {"pair": _pair, "stair": _stair, "fan": _fan, "heap": _thrown}
+OVERLAPS: dict[str, _Style] = {
+    "pair": _pair,
+    "stair": _stair,
+    "fan": _fan,
+    "heap": _thrown,
+    "hand": _hand,
+}
 _STYLES: tuple[_Style, ...] = (_scatter, _grid, _row, _fan, _heap, _single, coup)
 # How often each style is drawn: loose and single cards are what a table shows most.
 _WEIGHTS = (0.3, 0.14, 0.16, 0.14, 0.07, 0.07, 0.12)

@@ -1,6 +1,6 @@
-"""Measure the exported detector on held-out stills and write its card.
+"""Measure an exported detector on held-out stills: `python -m models.evaluate.detector [ONNX]`.
 
-`python -m models.evaluate.detector [ONNX]`. The stills come from decks, backs, tables and seeds
+The stills come from decks, backs, tables and seeds
 that training never saw; they go through the same letterbox, decoding and suppression as at the
 table.
 """
@@ -14,14 +14,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 
 from datasets.training.scene import Label, Still, stills
 from models.networks.classifier import onnx_runner
-from models.networks.model_card import SHIPPED, ship
-from vision.sight.detection.detector import KINDS, Detection, Detector
+from models.networks.model_card import SHIPPED, print_or_ship
+from vision.sight.detection.detector import KINDS, Detection, Detector, Kind
 from vision.sight.geometry.frame import Image
 from vision.sight.geometry.plane import overlap
 
@@ -36,6 +37,22 @@ WIDTHS_PX = (0, 14, 20, 30, 45, 70, 1000)
 # What ships in the card. Threshold and overlap were chosen by trying: a lower threshold finds more
 # covered cards and more false ones.
 SETTINGS = {"size_px": SIZE, "threshold": 0.4, "overlap": 0.6}
+# What is said of each detector in its card, by the name of its file.
+CARDS: dict[str, dict[str, Any]] = {
+    "detector": {
+        "task": "cards with oriented boxes",
+        "network": "YOLO11n, oriented boxes, 4 classes",
+        "recipe": "python -m models.train.detector",
+        "labels": [str(kind) for kind in KINDS],
+    },
+    "stills": {
+        "task": "cards in single pictures, with oriented boxes; for tables there is detector.onnx, "
+        "which knows hands",
+        "network": "YOLO11n, oriented boxes, 3 classes",
+        "recipe": "python -m models.train.detector --pictures",
+        "labels": [str(kind) for kind in KINDS if kind is not Kind.HAND],
+    },
+}
 LICENCE = (
     "AGPL-3.0: trained with ultralytics, whose owner holds that weights trained with it are "
     "under the same licence; see the README for what that means and how to put in another"
@@ -127,43 +144,51 @@ def milliseconds(session: ort.InferenceSession) -> float:
     return 1000 * float(np.median(times))
 
 
+def measure(model: Path, count: int) -> dict[str, Any]:
+    """Return the tables of a model card for an exported file, measured on `count` stills."""
+    session, run = onnx_runner(model, threads=1)
+    detector = Detector(run, threshold=SETTINGS["threshold"], overlap=SETTINGS["overlap"])
+    result = score(detector, held_out(count))
+    return {
+        "settings": SETTINGS,
+        "measured": {
+            "stills": count,
+            "cards_a_quarter_or_more_in_sight": result.cards,
+            "found_pct": round(100 * result.found / result.cards, 2),
+            "wrong_kind_pct": round(100 * result.wrong_kind / max(result.found, 1), 2),
+            "false_per_still": round(result.false / count, 3),
+            "median_corner_error_pct_of_width": round(100 * result.corner_error, 2),
+            "ms_416x256_one_thread": round(milliseconds(session), 1),
+        },
+        "found_by_card_width": {
+            band: f"{hit} of {of}" for band, (hit, of) in result.by_width.items()
+        },
+    }
+
+
 def main() -> None:
-    """Measure the file, ship it with its card, and print the card."""
+    """Measure; print it, or ship the file with its card."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("onnx", type=Path, nargs="?", default=SHIPPED / "detector.onnx")
     parser.add_argument("--stills", type=int, default=400)
+    parser.add_argument("--ship", action="store_true", help="put it into models/, with its card")
     parser.add_argument("--trained", default="", help="how this one was trained, for its card")
     arguments = parser.parse_args()
-    session, run = onnx_runner(arguments.onnx, threads=1)
-    result = score(
-        Detector(run, threshold=SETTINGS["threshold"], overlap=SETTINGS["overlap"]),
-        held_out(arguments.stills),
-    )
-    measured = {
-        "command": f"python -m models.evaluate.detector --stills {arguments.stills}",
-        "stills": arguments.stills,
-        "cards_a_quarter_or_more_in_sight": result.cards,
-        "found_pct": round(100 * result.found / result.cards, 2),
-        "wrong_kind_pct": round(100 * result.wrong_kind / max(result.found, 1), 2),
-        "false_per_still": round(result.false / arguments.stills, 3),
-        "median_corner_error_pct_of_width": round(100 * result.corner_error, 2),
-        "ms_416x256_one_thread": round(milliseconds(session), 1),
-    }
-    widths = {band: f"{hit} of {of}" for band, (hit, of) in result.by_width.items()}
+    name = arguments.onnx.stem
+    if name not in CARDS:
+        parser.error(
+            f"{arguments.onnx}: is it for tables or pictures? Name it {' or '.join(CARDS)}"
+        )
+    tables = measure(arguments.onnx, arguments.stills)
+    command = f"python -m models.evaluate.detector models/{name}.onnx --stills {arguments.stills}"
     card = {
-        "name": "detector",
-        "task": "cards with oriented boxes",
-        "network": "YOLO11n, oriented boxes, 4 classes",
+        "name": name,
+        **CARDS[name],
         "licence": LICENCE,
-        "recipe": "python -m models.train.detector",
         "trained": arguments.trained,
         "input": "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32",
-        "labels": [str(kind) for kind in KINDS],
-        "settings": SETTINGS,
-        "measured": measured,
-        "found_by_card_width": widths,
     }
-    print(ship(arguments.onnx, card).read_text("utf-8"))
+    print_or_ship(arguments, command, tables, card)
 
 
 if __name__ == "__main__":

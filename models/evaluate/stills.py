@@ -114,11 +114,11 @@ def table(tally: Counter[str], styles: list[str]) -> str:
     return "\n".join(rows)
 
 
-def shown_of(style: str, split: str, size: tuple[int, int]) -> Iterator[Still]:
+def shown_of(style: str, seed: int, split: str, size: tuple[int, int]) -> Iterator[Still]:
     """Yield the stills of a style of overlap, or of cards anywhere."""
     if style:
-        return overlaps(SEED, split=split, size=size, style=style)
-    return stills(SEED, split=split, size=size)
+        return overlaps(seed, split=split, size=size, style=style)
+    return stills(seed, split=split, size=size)
 
 
 def main() -> None:
@@ -128,6 +128,7 @@ def main() -> None:
     parser.add_argument("--grid", type=int, default=1)
     parser.add_argument("--size", type=picture_size, default=(1280, 960), metavar="WxH")
     parser.add_argument("--overlaps", action="store_true")
+    parser.add_argument("--seed", type=int, default=SEED, help="another one to choose by")
     parser.add_argument("--split", choices=("train", "test"), default="test")
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--detector", type=Path, metavar="ONNX")
@@ -140,7 +141,7 @@ def main() -> None:
     tally, seconds = Counter[str](), 0.0
     styles = list(OVERLAPS) if arguments.overlaps else [""]
     for style in styles:
-        shown = shown_of(style, arguments.split, arguments.size)
+        shown = shown_of(style, arguments.seed, arguments.split, arguments.size)
         for _ in range(arguments.stills):
             still = joined(shown, arguments.grid)
             begun = time.process_time()

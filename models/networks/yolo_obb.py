@@ -6,11 +6,13 @@ have it; losses and evaluation stay in 32 bits. A module of its own, since check
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
+import onnx
 import torch
 from torch import Tensor
 from ultralytics.models.yolo.detect import DetectionTrainer
@@ -19,10 +21,13 @@ from ultralytics.models.yolo.pose import PoseTrainer
 from ultralytics.nn.tasks import BaseModel, OBBModel, PoseModel
 
 from models.networks.restore import restore
-from vision.sight.detection.detector import KINDS
+from models.train.loop import schedule
 
 # Pictures from which the normalisations of a restored network take their statistics.
 SAMPLE = 96
+# Share of the running average of the weights that a step leaves, as in `Loop`: ultralytics' own
+# takes thousands of steps to become one, and a processor takes no more.
+AVERAGED = 0.998
 
 
 class Quick(BaseModel):
@@ -61,6 +66,15 @@ class InFormat(DetectionTrainer):
         assert isinstance(self.model, torch.nn.Module)  # noqa: S101
         self.model.to(memory_format=torch.channels_last)
 
+    def optimizer_step(self) -> None:
+        """Step at a rate that falls with the time, not by the pass: a short run has few of them."""
+        assert self.ema is not None  # noqa: S101
+        gone = min((time.time() - self.train_time_start) / (3600 * self.args.time), 1.0)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.args.lr0 * schedule(gone, self.ema.updates + 1)
+        self.ema.decay = _kept
+        super().optimizer_step()  # type: ignore[no-untyped-call]
+
     def preprocess_batch(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return the batch with its pictures in that format."""
         batch = super().preprocess_batch(batch)
@@ -88,7 +102,8 @@ class Trainer(InFormat, OBBTrainer):
         if weights:
             net.load(weights)  # type: ignore[no-untyped-call]
         if self._exported is not None:
-            known = QuickOBB(cfg, nc=len(KINDS), ch=self.data["channels"], verbose=False)  # type: ignore[no-untyped-call]
+            kinds = max(self.data["nc"], _kinds_in(self._exported))
+            known = QuickOBB(cfg, nc=kinds, ch=self.data["channels"], verbose=False)  # type: ignore[no-untyped-call]
             restore(known, self._exported, _sample(Path(self.data["train"])))
             # All but the last layers of the classes, where these are others than the exported.
             net.load(known)  # type: ignore[no-untyped-call]
@@ -113,6 +128,17 @@ class CornersTrainer(InFormat, PoseTrainer):
         if weights:
             net.load(weights)  # type: ignore[no-untyped-call]
         return net
+
+
+def _kept(steps: int) -> float:
+    """Return the share of the running average that a step leaves: few, while there are few."""
+    return min(AVERAGED, (1 + steps) / (10 + steps))
+
+
+def _kinds_in(exported: Path) -> int:
+    """Return how many kinds an exported detector knows."""
+    notes = {note.key: note.value for note in onnx.load(str(exported)).metadata_props}
+    return len(notes["labels"].split())
 
 
 def _sample(folder: Path) -> Tensor:

@@ -2,6 +2,7 @@
 
 Stills are rendered once to disk, then a YOLO with oriented boxes is trained on them from nothing
 by ultralytics (AGPL-3.0: it is used here and for export alone). Uses a GPU if there is one.
+`--pictures` trains the detector of `shoe-reader read`: more cards on one another, no hands.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -22,7 +24,7 @@ from ultralytics.models import YOLO
 from datasets.training.overhead import overhead
 from datasets.training.scene import Label, Still, overlaps, stills
 from models.networks.yolo_obb import Trainer
-from models.train.real_stills import outlined, views
+from models.train.real_stills import Overlay, outlined, views
 from vision.inference.load import open_models, packaged
 from vision.sight.detection.detector import KINDS, Kind
 from vision.sight.geometry.frame import Image, Points
@@ -36,6 +38,8 @@ LEAST_IN_PIECE = 0.3
 NETWORK = "yolo11n-obb.yaml"
 INPUT = "1 x 3 x H x W, RGB, 0 to 1, letterboxed with grey 114, sides multiples of 32"
 SEED_FAMILY = {"train": 0, "test": 500_000}
+# Between the seeds of the streams of a mix, above any number of stills: no two show the same.
+TURN = 1_000_000
 
 
 def kind_of(label: Label) -> int:
@@ -43,50 +47,57 @@ def kind_of(label: Label) -> int:
     return KINDS.index(Kind(label.kind))
 
 
-def make(
-    folder: Path,
-    split: str,
-    *,
-    first: int,
-    count: int,
-    class_of: Callable[[Label], int] = kind_of,
-) -> None:
+class Mix(NamedTuple):
+    """What a detector learns to tell, the stills that it is shown by turns, a card's class."""
+
+    kinds: Sequence[str]
+    stills: tuple[Callable[..., Iterator[Still]], ...] = (stills, overlaps, overhead)
+    class_of: Callable[[Label], int] = kind_of
+
+
+TABLES = Mix(KINDS)
+# In single pictures every second still has cards on one another: two under one outline were what
+# `read` missed most.
+PICTURES = Mix(
+    [kind for kind in KINDS if kind is not Kind.HAND], (overlaps, stills, overlaps, overhead)
+)
+
+
+def make(folder: Path, split: str, *, first: int, count: int, mix: Mix = TABLES) -> None:
     """Render stills number `first` to `first + count`, five pieces each."""
     images, labels = folder / "images" / split, folder / "labels" / split
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
     seed = SEED_FAMILY[split] + first
-    made = mixed(seed, split)
+    made = mixed(seed, split, mix)
     for number, still in zip(range(first, first + count), made, strict=False):
-        for part, (picture, labels_of) in enumerate(pieces(still, class_of)):
+        for part, (picture, labels_of) in enumerate(pieces(still, mix)):
             name = f"{number:06d}_{part}"
             (labels / f"{name}.txt").write_text("\n".join(labels_of) + "\n", "utf-8")
             cv2.imwrite(str(images / f"{name}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 92])
 
 
 def make_real(folder: Path, photographs: Path, part: slice = slice(None)) -> None:
-    """Add pieces of labelled photographs to the training part."""
+    """Add pieces of labelled photographs, and of these with further cards laid on theirs."""
     rng = np.random.default_rng(1)
     images, labels = folder / "images" / "train", folder / "labels" / "train"
-    for number, (image, quads) in enumerate(
-        outlined(photographs, open_models(packaged("stills"), threads=1), part)
-    ):
-        for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
-            lines = [
-                line for quad in moved if (line := line_of(KINDS.index(Kind.FACE), quad, 0, 0))
-            ]
-            name = f"real_{number:04d}_{view}"
-            (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
-            cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
+    models, cards = open_models(packaged("stills"), threads=1), Overlay(rng)
+    for number, shown in enumerate(outlined(photographs, models, part)):
+        for laid, (image, quads) in enumerate((shown, cards.lay(*shown))):
+            for view, (piece, moved) in enumerate(views(rng, image, quads, PIECE)):
+                lines = [
+                    line for quad in moved if (line := line_of(KINDS.index(Kind.FACE), quad, 0, 0))
+                ]
+                name = f"real_{number:04d}_{laid}{view:02d}"
+                (labels / f"{name}.txt").write_text("\n".join(lines) + "\n", "utf-8")
+                cv2.imwrite(str(images / f"{name}.jpg"), piece, [cv2.IMWRITE_JPEG_QUALITY, 92])
 
 
-def pieces(
-    still: Still, class_of: Callable[[Label], int] = kind_of
-) -> Iterator[tuple[Image, list[str]]]:
+def pieces(still: Still, mix: Mix = TABLES) -> Iterator[tuple[Image, list[str]]]:
     """Yield a still's four corners, and all of it made smaller: there large cards are whole."""
-    cards = [(class_of(label), label.quad) for label in still.labels]
-    if class_of is kind_of:
-        cards += [(KINDS.index(Kind.HAND), quad) for quad in still.hands]
+    cards = [(mix.class_of(label), label.quad) for label in still.labels]
+    if Kind.HAND in mix.kinds:
+        cards += [(mix.kinds.index(Kind.HAND), quad) for quad in still.hands]
     for x, y in product((0, STILL - PIECE), repeat=2):
         lines = [line_of(number, quad, x, y) for number, quad in cards]
         piece = np.ascontiguousarray(still.image[y : y + PIECE, x : x + PIECE])
@@ -97,12 +108,14 @@ def pieces(
     yield np.asarray(whole, np.uint8), [line for line in lines if line]
 
 
-def mixed(seed: int, split: str) -> Iterator[Still]:
-    """Yield stills for ever, by turns: cards anywhere, cards on one another, a whole table."""
-    size = (STILL, STILL)
-    makers = cycle(make(seed, split=split, size=size) for make in (stills, overlaps, overhead))
-    for maker in makers:
-        yield next(maker)
+def mixed(seed: int, split: str, mix: Mix = TABLES) -> Iterator[Still]:
+    """Yield stills for ever, those of the mix by turns."""
+    shown = [
+        make(seed + number * TURN, split=split, size=(STILL, STILL))
+        for number, make in enumerate(mix.stills)
+    ]
+    for stream in cycle(shown):
+        yield next(stream)
 
 
 def line_of(number: int, corners: Points, x: int, y: int) -> str:
@@ -121,13 +134,13 @@ def line_of(number: int, corners: Points, x: int, y: int) -> str:
     return f"{number} {numbers}"
 
 
-def make_all(folder: Path, *, train: int, held_out: int, makers: int) -> Path:
+def make_all(folder: Path, *, train: int, held_out: int, makers: int, mix: Mix = TABLES) -> Path:
     """Render both parts in `makers` processes; return their description."""
     share = train // makers
     jobs = [("train", i * share, share) for i in range(makers)] + [("test", 0, held_out)]
     with multiprocessing.Pool(makers) as pool:
-        pool.starmap(_make, [(folder, *job) for job in jobs])
-    return describe(folder)
+        pool.starmap(_make, [(folder, *job, mix) for job in jobs])
+    return describe(folder, mix.kinds)
 
 
 def describe(folder: Path, classes: Sequence[str] = KINDS) -> Path:
@@ -141,9 +154,9 @@ def describe(folder: Path, classes: Sequence[str] = KINDS) -> Path:
     return path
 
 
-def _make(folder: Path, split: str, first: int, count: int) -> None:
+def _make(folder: Path, split: str, first: int, count: int, mix: Mix) -> None:
     cv2.setNumThreads(1)
-    make(folder, split, first=first, count=count)
+    make(folder, split, first=first, count=count, mix=mix)
 
 
 def train(
@@ -219,6 +232,9 @@ def main() -> None:
     parser.add_argument(
         "--stills", type=int, default=6_000, help="stills to train on, five pieces each"
     )
+    parser.add_argument(
+        "--pictures", action="store_true", help="train the detector of `read`: models/stills.onnx"
+    )
     parser.add_argument("--held-out", type=int, default=150, help="stills to stop by")
     parser.add_argument("--makers", type=int, default=2, help="processes that render")
     parser.add_argument("--minutes", type=float, default=75, help="how long to train")
@@ -233,16 +249,19 @@ def main() -> None:
         "--real", type=Path, help="labelled photographs to mix in: see real_stills.py"
     )
     arguments = parser.parse_args()
+    mix = PICTURES if arguments.pictures else TABLES
     data = arguments.data or make_all(
         arguments.folder,
         train=arguments.stills,
         held_out=arguments.held_out,
         makers=arguments.makers,
+        mix=mix,
     )
     if arguments.real:
         make_real(data.parent, arguments.real)
     if not arguments.data_only:
-        print(export(train(data, arguments), RUNS / "detector.onnx"))
+        name = "stills" if arguments.pictures else "detector"
+        print(export(train(data, arguments), RUNS / f"{name}.onnx", mix.kinds))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from datasets.training.crops import crops
-from datasets.training.scene import stills
+from datasets.training.scene import Still, stills
 from models.evaluate import classifier as measure_classifier
 from models.evaluate import compare_detectors
 from models.evaluate import corners as measure_corners
@@ -40,11 +40,12 @@ from models.train import classifier as train_classifier
 from models.train import corners as train_corners
 from models.train import detector as train_detector
 from models.train.average import average
-from models.train.detector import NETWORK
+from models.train.detector import NETWORK, PICTURES, mixed, pieces
 from models.train.sample_bank import Bank, fill
 from vision.inference.load import load_model
 from vision.sight.detection.classifier import Classifier
-from vision.sight.detection.detector import KINDS, Kind, batch
+from vision.sight.detection.detector import KINDS, Detector, Kind, batch
+from vision.sight.geometry.plane import overlap
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 OWN_DECKS = ("casino", "harbour")
@@ -122,21 +123,24 @@ def test_corner_finder_trained_a_little_exports_to_the_same_network(
     assert not exported.with_suffix(".toml").exists()
 
 
-def test_detector_measured_again_keeps_what_its_card_says_of_the_training(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "other"), [("detector", "stills"), ("stills", "detector")])
+def test_detector_measured_again_keeps_its_name_and_what_its_card_says_of_the_training(
+    name: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who only measures the shipped file cannot know how it was trained: the card still says it."""
-    for name in ("detector.onnx", "detector.toml"):
-        shutil.copy(SHIPPED / name, tmp_path)
+    """Who only measures a shipped file cannot know how it was trained: the card still says it."""
+    for file in (f"{kind}.{suffix}" for kind in (name, other) for suffix in ("onnx", "toml")):
+        shutil.copy(SHIPPED / file, tmp_path)
     monkeypatch.setattr(model_card, "SHIPPED", tmp_path)
     monkeypatch.setattr(
-        "sys.argv", ["measure_detector", str(tmp_path / "detector.onnx"), "--stills", "2"]
+        "sys.argv", ["measure_detector", str(tmp_path / f"{name}.onnx"), "--stills", "2", "--ship"]
     )
-    before = tomllib.loads((SHIPPED / "detector.toml").read_text("utf-8"))
+    before = tomllib.loads((SHIPPED / f"{name}.toml").read_text("utf-8"))
     measure_detector.main()
-    after = tomllib.loads((tmp_path / "detector.toml").read_text("utf-8"))
+    after = tomllib.loads((tmp_path / f"{name}.toml").read_text("utf-8"))
     assert after["trained"] == before["trained"]
+    assert after["labels"] == before["labels"]
     assert after["measured"]["stills"] == 2
+    assert (tmp_path / f"{other}.toml").read_bytes() == (SHIPPED / f"{other}.toml").read_bytes()
 
 
 @pytest.mark.nightly
@@ -216,6 +220,35 @@ def test_detector_trained_a_little_exports_to_the_same_network(tmp_path: Path) -
     parity = detector_parity(trained_detector(checkpoint), exported, pictures, threshold=0.001)
     assert parity.largest_gap < 0.05
     assert parity.cards > 0
+
+
+@pytest.mark.nightly
+def test_detector_of_pictures_goes_on_from_what_ships(tmp_path: Path) -> None:
+    """Trained at next to no rate it finds what it found, and it knows no hands."""
+    train_detector.make(tmp_path / "data", "train", first=0, count=4, mix=PICTURES)
+    train_detector.make(tmp_path / "data", "test", first=0, count=1, mix=PICTURES)
+    data = train_detector.describe(tmp_path / "data", PICTURES.kinds)
+    shipped = SHIPPED / "stills.onnx"
+    arguments = argparse.Namespace(minutes=0.1, epochs=1, resume=str(shipped), seed=1, rate=1e-7)
+    checkpoint = train_detector.train(data, arguments, tmp_path)
+    exported = train_detector.export(checkpoint, tmp_path / "stills.onnx", PICTURES.kinds)
+    runs = [onnx_runner(path, threads=1)[1] for path in (shipped, exported)]
+    for still in itertools.islice(stills(10, decks=OWN_DECKS), 4):
+        before, after = (Detector(run)(still.image) for run in runs)
+        for one in before:
+            assert max((overlap(one.quad, other.quad) for other in after), default=0) > 0.5
+
+
+def test_pictures_show_cards_on_one_another_every_second_time_and_no_hands() -> None:
+    """No two of the stills are the same, and a hand has no class of its own."""
+    shown = list(itertools.islice(mixed(3, "train", PICTURES), 4))
+    assert not np.array_equal(shown[0].image, shown[2].image)
+    lines = [line for still in shown for _, labels in pieces(still, PICTURES) for line in labels]
+    assert {int(line.split()[0]) for line in lines} <= set(range(len(PICTURES.kinds)))
+    assert Kind.HAND not in PICTURES.kinds
+    held = Still(shown[0].image, (), (shown[0].labels[0].quad,))
+    assert [labels for _, labels in pieces(held, PICTURES) if labels] == []
+    assert [labels for _, labels in pieces(held) if labels]
 
 
 def test_shipped_files_say_in_torch_what_they_say_in_onnx_runtime() -> None:

@@ -68,10 +68,24 @@ def crops(
     `without` leaves out any of "blur", "glare", "hands"; `hidden` is how often (0 to 1) signs are
     covered on purpose.
     """
+    made = taken(seed, split=split, size=size, decks=decks, without=without, hidden=hidden)
+    yield from ((image, truth) for image, truth, _ in made)
+
+
+def taken(
+    seed: int,
+    *,
+    split: str = "train",
+    size: tuple[int, int] = CROP_SIZE,
+    decks: Sequence[str] = (),
+    without: frozenset[str] = frozenset(),
+    hidden: float = HIDDEN,
+) -> Iterator[tuple[Image, Truth, Snapshot]]:
+    """Yield the same crops, each with the snapshot that it was cut from."""
     rng = np.random.default_rng([SEED_FAMILY[split], 1, seed])
     for active in hands_of(rng, packs(split, decks or None), every=512):
         (shot,) = series(rng, active, split=split, count=1, without=without, hidden=hidden)
-        yield crop(rng, shot, size=size)
+        yield *crop(rng, shot, size=size), shot
 
 
 def crop(rng: Rng, shot: Snapshot, *, size: tuple[int, int] = CROP_SIZE) -> tuple[Image, Truth]:

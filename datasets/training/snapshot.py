@@ -43,9 +43,9 @@ class Snapshot:
     """A BGR picture of one card and the truth about it.
 
     `quad` (4, 2) px; `card` its class number, None for anything but a face of the 52, which is one
-    of `pack`; `back` says that a back is up; `clear` is 1
-    where the card itself is seen; `sharp_px` its width in px as far as the focus allows, `wide_px`
-    if it were sharp; `tilt` (radians) leans the camera back from straight down.
+    of `pack`; `back` says that a back is up; `laid` are the class numbers of the faces laid on it;
+    `clear` is 1 where the card itself is seen; `sharp_px` its width in px as far as the focus
+    allows, `wide_px` if it were sharp; `tilt` (radians) leans the camera back from straight down.
     """
 
     image: Image
@@ -57,6 +57,7 @@ class Snapshot:
     tilt: float
     pack: Pack
     back: bool = False
+    laid: tuple[int, ...] = ()
 
 
 def series(
@@ -105,7 +106,10 @@ def series(
     for _ in range(count):
         shot.image = lit_up
         sharp = shot.finish(wide)
-        taken.append(Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt, pack, back))
+        laid = tuple(shot.laid)
+        taken.append(
+            Snapshot(shot.image, quad, card, shot.clear, sharp, wide, tilt, pack, back, laid)
+        )
     return taken
 
 
@@ -119,6 +123,7 @@ class _Shot:
         self.image = _ground(rng, side, split)
         self.clear: NDArray[np.uint8] = np.zeros((side, side), np.uint8)
         self._shade_way = rng.uniform(-1, 1, 2)
+        self.laid: list[int] = []
 
     def around(self, decks: Sequence[Pack], tint: NDArray[np.float32]) -> None:
         """Lay neighbours and things around and under the card."""
@@ -271,11 +276,12 @@ class _Shot:
     ) -> None:  # fmt: skip
         """Lay a card of a pack with its middle there (mm), under or over the subject."""
         rng = self._rng
-        levels = pack.back(int(rng.integers(64))) if rng.random() < 0.2 else (
-            pack.drawn(rng, NAMES[int(rng.integers(52))]))  # fmt: skip
+        face = None if rng.random() < 0.2 else int(rng.integers(52))
+        levels = pack.back(int(rng.integers(64))) if face is None else pack.drawn(rng, NAMES[face])
         quad = self.view.project(turned(pack.size_mm, middle, turn))
         self._shade(quad, abs(rng.normal(0, 2.0)))
         if over:
+            self.laid += [] if face is None else [face]
             self.over(levels, quad, tint)
         else:
             lay(self.image, levels, quad, tint=tint)

@@ -12,6 +12,7 @@ pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("ultralytics", reason="needs the train extra")
 
 import numpy as np
+import onnx
 import torch
 
 from datasets.training.crops import crops
@@ -39,7 +40,7 @@ from models.networks.yolo_obb import QuickOBB
 from models.train import classifier as train_classifier
 from models.train import corners as train_corners
 from models.train import detector as train_detector
-from models.train.average import average
+from models.train.average import average, mean_of
 from models.train.detector import NETWORK, PICTURES, mixed, pieces
 from models.train.sample_bank import Bank, fill
 from vision.inference.load import load_model
@@ -201,6 +202,9 @@ def test_average_of_two_networks_says_the_mean_of_their_weights(tmp_path: Path) 
     average(files[:2], mean, pictures)
     with torch.no_grad():
         assert torch.allclose(mean.eval()(pictures), (said[0] + said[1]) / 2, atol=1e-3)
+    onnx.save(mean_of(files[:2]), str(tmp_path / "mean.onnx"))
+    _, infer = onnx_runner(tmp_path / "mean.onnx", threads=1)
+    assert np.allclose(infer(pictures.numpy()), (said[0] + said[1]) / 2, atol=1e-3)
     torch.save(CardNet((8, 16, 24, 40)).state_dict(), tmp_path / "net.pt")
     train_classifier.export(tmp_path / "net.pt", files[2], (8, 16, 24, 40))
     with pytest.raises(ValueError, match="one network"):

@@ -73,7 +73,7 @@ class InFormat(DetectionTrainer):
         for group in self.optimizer.param_groups:
             group["lr"] = self.args.lr0 * schedule(gone, self.ema.updates + 1)
         self.ema.decay = _kept
-        super().optimizer_step()  # type: ignore[no-untyped-call]
+        super().optimizer_step()
 
     def preprocess_batch(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return the batch with its pictures in that format."""

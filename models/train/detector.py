@@ -48,10 +48,10 @@ def kind_of(label: Label) -> int:
 
 
 class Mix(NamedTuple):
-    """What a detector learns to tell, the stills that it is shown by turns, a card's class."""
+    """What a detector learns to tell, what it is shown by turns, and the class of a card."""
 
     kinds: Sequence[str]
-    stills: tuple[Callable[..., Iterator[Still]], ...] = (stills, overlaps, overhead)
+    shown: tuple[Callable[..., Iterator[Still]], ...] = (stills, overlaps, overhead)
     class_of: Callable[[Label], int] = kind_of
 
 
@@ -112,7 +112,7 @@ def mixed(seed: int, split: str, mix: Mix = TABLES) -> Iterator[Still]:
     """Yield stills for ever, those of the mix by turns."""
     shown = [
         make(seed + number * TURN, split=split, size=(STILL, STILL))
-        for number, make in enumerate(mix.stills)
+        for number, make in enumerate(mix.shown)
     ]
     for stream in cycle(shown):
         yield next(stream)

@@ -18,7 +18,9 @@ from vision.sight.detection.detector import (
     decode,
     spans,
     suppress,
+    surest,
 )
+from vision.sight.geometry.plane import overlap
 
 
 def quad(cx: float, cy: float, w: float, h: float, angle: float = 0.0) -> np.ndarray:
@@ -84,6 +86,20 @@ def test_suppress_keeps_the_surer_of_two_on_one_place_whatever_the_kind() -> Non
     kept = suppress([first, double, neighbour], 0.6)
     assert [d.score for d in kept] == [0.9, 0.6]
     assert suppress([], 0.6) == ()
+
+
+@pytest.mark.parametrize("most", [0.3, 0.6, 0.85])
+def test_suppress_drops_what_overlaps_a_surer_one_by_more_and_nothing_else(most: float) -> None:
+    """The quick tests before a pair is measured are never wrong."""
+    rng = np.random.default_rng(4)
+    quads = [quad(*rng.uniform((100, 100, 30, 40, 0), (220, 220, 60, 90, 3))) for _ in range(60)]
+    quads = [part for one in quads for part in (one, one + np.float32(rng.normal(0, 4, 2)))]
+    scores = rng.random(len(quads))
+    kept: list[int] = []
+    for i in np.argsort(-scores).tolist():
+        if all(overlap(quads[i], quads[j]) <= most for j in kept):
+            kept.append(i)
+    assert surest(quads, scores.tolist(), most) == kept
 
 
 def test_suppress_keeps_a_card_that_lies_whole_in_a_surer_box_of_two() -> None:

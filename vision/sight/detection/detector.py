@@ -426,6 +426,9 @@ def surest(quads: Sequence[Points], scores: Sequence[float], most: float) -> lis
         # Quads that lie apart, or differ more in size, cannot overlap by so much: a quick test.
         near = left & (low < high[i]).all(axis=1) & (high > low[i]).all(axis=1)
         near &= np.minimum(areas, areas[i]) > most * np.maximum(areas, areas[i])
+        # Nor where the upright boxes round them share less than the quads would have to.
+        both = (np.minimum(high, high[i]) - np.maximum(low, low[i])).prod(axis=1)
+        near &= both * (1 + most) > 0.999 * most * (areas + areas[i])
         for j in np.flatnonzero(near).tolist():
             left[j] = overlap(shapes[i], shapes[j]) <= most
     return kept

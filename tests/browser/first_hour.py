@@ -257,18 +257,14 @@ def _says(page: Any, name: str, words: str) -> None:
     )
 
 
-def take(out: Path, program: str = "") -> dict[str, float]:
-    """Walk, write the pictures into a folder, and return the minutes of each step."""
+def take(browser: Any, out: Path, program: str = "") -> dict[str, float]:
+    """Walk with a browser, write the pictures into a folder, return the minutes of each step."""
     out.mkdir(parents=True, exist_ok=True)
     words = [program] if program else [sys.executable, "-m", "vision.cli"]
     # A program of another environment must not find this tree.
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or not program}
-    with ExitStack() as closing:
-        folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="first-hour-")))
-        play = closing.enter_context(sync_playwright())
-        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
-        closing.callback(browser.close)
-        trip = Walk(folder, out, words, browser, env)
+    with tempfile.TemporaryDirectory(prefix="first-hour-") as folder:
+        trip = Walk(Path(folder), out, words, browser, env)
         walk(trip)
     return trip.minutes
 
@@ -278,4 +274,6 @@ if __name__ == "__main__":
     parser.add_argument("out", type=Path, nargs="?", default=OUT)
     parser.add_argument("--program", default="")
     args = parser.parse_args()
-    take(args.out, args.program)
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+        take(chromium, args.out, args.program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,11 @@ MOST_MINUTES = 10.0
 
 @pytest.mark.browser
 @pytest.mark.nightly
-def test_empty_folder_becomes_a_table_that_reads_its_first_coup(tmp_path: Path) -> None:
+def test_empty_folder_becomes_a_table_that_reads_its_first_coup(
+    chromium: Any, tmp_path: Path
+) -> None:
     """Every step ends without a fault, and each that the page shows has its picture."""
-    minutes = take(tmp_path)
+    minutes = take(chromium, tmp_path)
     assert sum(minutes.values()) < MOST_MINUTES
     pictures = {path.stem for path in tmp_path.glob("step-*.jpg")}
     assert pictures == {f"step-{number}" for number in range(1, 11)} - {"step-3"}

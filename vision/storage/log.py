@@ -37,7 +37,7 @@ from vision.record.chain import (
 )
 from vision.record.codec import event_to_json
 from vision.storage import retention
-from vision.storage.retention import ElapsedTime, LogLimits, set_trusted_time
+from vision.storage.retention import TIME_TABLE, WRITE_TIME, ElapsedTime, LogLimits
 from vision.storage.sqlite import Database
 from vision.wire.messages import Message, message_line
 
@@ -125,7 +125,7 @@ class Store:
         """
         self._has_outbox = has_outbox
         self._damage = ""
-        self._db = Database(path, TABLES)
+        self._db = Database(path, TABLES + TIME_TABLE)
         try:
             self._number, self._head = self._begin(header)
             self._marked = int(self._db.first(NEWEST))
@@ -314,7 +314,8 @@ class Store:
 
     def go_on_from(self, time_and_allowance: tuple[int, int]) -> None:
         """Take over the confirmed time of another log; OutsideError."""
-        set_trusted_time(self._db, time_and_allowance)
+        with self._db.transaction() as db:
+            db.execute(WRITE_TIME, time_and_allowance)
 
     def depth(self) -> int:
         """Return how many messages wait for the broker."""

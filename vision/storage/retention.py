@@ -158,9 +158,8 @@ TOLD_MS = 4 * DAY_MS
 
 TIME_TABLE = (
     "CREATE TABLE IF NOT EXISTS trusted_time "
-    "(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, allowance INTEGER NOT NULL)"
+    "(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, allowance INTEGER NOT NULL);"
 )
-HAS_TIME = "SELECT count(*) FROM sqlite_master WHERE name = 'trusted_time'"
 READ_TIME = "SELECT at, allowance FROM trusted_time"
 WRITE_TIME = "INSERT OR REPLACE INTO trusted_time VALUES (1, ?, ?)"
 
@@ -174,8 +173,6 @@ class ElapsedTime:
         """Go on from where the log left it, else from `begin` (0: from the first time asked)."""
         self._db = db
         self._monotonic_s = monotonic_s
-        with db.transaction() as connection:
-            connection.execute(TIME_TABLE)
         rows = db.read(READ_TIME)
         self._at: int
         self._allowance: int
@@ -210,17 +207,8 @@ class ElapsedTime:
 def trusted_time(path: Path) -> tuple[int, int] | None:
     """Return the confirmed time of a log and its allowance (ms), `None` where it has none yet."""
     with reading(path) as db:
-        if not db.execute(HAS_TIME).fetchone()[0]:
-            return None
         found: tuple[int, int] | None = db.execute(READ_TIME).fetchone()
         return found
-
-
-def set_trusted_time(db: Database, time_and_allowance: tuple[int, int]) -> None:
-    """Have a new log go on from the confirmed time of another; OutsideError."""
-    with db.transaction() as connection:
-        connection.execute(TIME_TABLE)
-        connection.execute(WRITE_TIME, time_and_allowance)
 
 
 def confirm_clock(path: Path, now: int) -> None:

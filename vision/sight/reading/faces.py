@@ -24,8 +24,7 @@ from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
-from vision.sight.reading.fusion import FACES, LookFusion
-from vision.sight.reading.switching import SwitchCheck
+from vision.sight.reading.fusion import FACES, LookFusion, SwitchCheck
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 

@@ -5,7 +5,8 @@ bad network or from a camera that cannot keep up, the decoder goes on from what 
 say so: things that moved meanwhile stay where they were, in pieces, for as long as the camera takes
 to the next key frame. Such a picture may show a card that is not there. That pictures are missing
 is seen in their numbers (`frame_num`, H.264 7.4.3), which go up by one with each picture that
-others may be told from. A picture of which a part is missing is marked by the decoder when it is
+others may be told from; FFmpeg fills the gap, also where it is asked to give up at every error
+(`err_detect=explode`). A picture of which a part is missing is marked by the decoder when it is
 shown; where a stream has pictures that are told from a later one (B), as cameras seldom send, those
 between were shown before. Decoders of H.265 leave such pictures out by themselves.
 """

@@ -108,6 +108,7 @@ def test_picture_above_the_configured_limit_is_never_sent(store: Store, tmp_path
         with linked(server.port, store, most_bytes=LIMIT - 1000) as publisher:
             wait_for(lambda: store.depth() == 0)
             assert publisher.set_aside() == [("evidence/large", LARGE)]
+            wait_for(lambda: listener.payloads("/evidence"))  # the last of the two
             assert listener.payloads("evidence/large") == [None]
             assert [said["size"] for said in listener.payloads("/evidence")] == [LARGE]
 

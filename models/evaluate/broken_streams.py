@@ -144,6 +144,16 @@ class NoMouth(Failing):
         return values
 
 
+class NoEdge(Failing):
+    """How far the edge of a card is out of the mouth, and which way it moves, is not seen."""
+
+    def mouth(self) -> NDArray[np.float32]:
+        """Return values in which the edge is always where it is at rest."""
+        values = self.film.stream.mouth.copy()
+        values[:, 3] = self.rest()[3]
+        return values
+
+
 class NoSlots(Failing):
     """All slots are hidden all the time."""
 
@@ -176,6 +186,7 @@ BROKEN: dict[str, type[Failing]] = {
     "hidden": HiddenSlots,
     "hand": UnderHand,
     "no-mouth": NoMouth,
+    "no-edge": NoEdge,
     "no-slots": NoSlots,
     "no-boxes": NoBoxes,
     "no-hands": NoHands,

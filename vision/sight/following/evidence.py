@@ -49,9 +49,9 @@ EDGE_AT: dict[Lip, tuple[float, float, float]] = {
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
 ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
-# How the network's words for the cut card and for two cards weigh: factor and offset of the log
-# odds, and the most that they may say. Cut cards have 0.6 to 0.75 on average, others 0.02 to 0.13.
-CUT_LINE, TWO_LINE, MOST_SAID = (1.5, 1.0), (1.0, -0.5), 4.0
+# How the network's word for the cut card weighs: factor and offset of its log odds; cut cards have
+# 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it, or that for two, may say.
+CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
 # cards have 0.02 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: so
 # that no new colour is seen says little.
@@ -90,7 +90,7 @@ class LipEvidence:
         near = int(np.digitize(logits[3], EDGES))
         out, back, still = np.log(GOES_OUT[way]), np.log(GOES_IN[way]), np.log(0.34)
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
-        two = float(np.clip(TWO_LINE[0] * logits[9] + TWO_LINE[1], -MOST_SAID, MOST_SAID))
+        two = float(np.clip(logits[9], -MOST_SAID, MOST_SAID))
         edge = {lip: float(np.log(3 * shares[near])) / 2 for lip, shares in EDGE_AT.items()}
         rest, partly, wholly = (float(p) for p in phases)
         found = np.array([

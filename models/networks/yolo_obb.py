@@ -20,8 +20,8 @@ from ultralytics.models.yolo.obb import OBBTrainer
 from ultralytics.models.yolo.pose import PoseTrainer
 from ultralytics.nn.tasks import BaseModel, OBBModel, PoseModel
 
+from models.networks.rate import schedule
 from models.networks.restore import restore
-from models.train.loop import schedule
 
 # Pictures from which the normalisations of a restored network take their statistics.
 SAMPLE = 96

@@ -8,7 +8,6 @@ have it.
 from __future__ import annotations
 
 import argparse
-import math
 import multiprocessing
 import time
 from abc import ABC, abstractmethod
@@ -18,17 +17,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from models.networks.rate import schedule
 from models.train.sample_bank import Bank
 
-# Steps over which the learning rate rises to its first value; without it the first steps diverge.
-WARM_UP_STEPS = 60
 # Pictures in the bank before training begins: fewer are learnt by heart while the bank fills.
 FIRST_STOCK = 4096
-
-
-def schedule(share: float, steps: int) -> float:
-    """Return the learning rate's factor at a share (0 to 1) of the time: warm up, then cosine."""
-    return min(1.0, steps / WARM_UP_STEPS) * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
 
 
 class Loop(ABC):

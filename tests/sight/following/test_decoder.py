@@ -199,6 +199,18 @@ def test_burned_cards_make_no_coup() -> None:
     assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
 
 
+def test_one_card_alone_is_no_burn() -> None:
+    """What seemed to leave the shoe before the first coup and lay nowhere was no card."""
+    play = Play(burn=0.3)
+    play.draw()
+    play.wait(1.0)
+    play.deal(*NATURAL)
+    play.wait(2.0)
+    best = max(play.decoder.worlds, key=lambda world: play.decoder.worlds[world])
+    assert best.coup == 1
+    assert [slot_of(place) for place, _, _ in best.state.cards] == [P1, B1, P2, B2]
+
+
 def test_beam_is_bounded_and_keeps_a_lawful_world() -> None:
     """Whatever is seen, no more worlds are kept than the beam, and one in which all is well."""
     play = Play()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from vision.game.events import Slot
-from vision.game.rules import Dealing, Rules
+from vision.game.rules import BurnKind, Dealing, Rules
 from vision.game.tableau import expected
 from vision.sight.following.actions import ACTIONS, LAID_FACE_UP, LESS_USUAL, UNUSUAL
 from vision.sight.following.world import (
@@ -42,8 +42,9 @@ OVER, ELSEWHERE, UNDER, TAKEN = "OVER", "ELSEWHERE", "UNDER", "TAKEN"
 RETURNED, TWO_OUT = "RETURNED_TO_SHOE", "TWO_CARDS_OUT"
 # More departures than these in one coup are not believed; nor more cards.
 MOST_CODES, MOST_CARDS = 2, 9
-# Cards that every coup has.
-FIRST_CARDS = 4
+# Cards that every coup has, and every burn: the first, and as many more as it counts. One that
+# seems to be burned alone was none.
+FIRST_CARDS, LEAST_BURNED = 4, 2
 COMPLETE = -1
 _DRAWN = (HAND, BACK + UNSEEN, None)
 _FIRST: Cards = (_DRAWN,)
@@ -73,6 +74,8 @@ class Procedure:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._face_up = LAID_FACE_UP[rules.dealing]
+        fixed = rules.burn.kind is BurnKind.FIXED
+        self._least_burned = min(LEAST_BURNED, rules.burn.cards) if fixed else LEAST_BURNED
         self._states: dict[tuple[Cards, Lip, Codes, bool], State] = {}
         self.due = lru_cache(maxsize=1 << 16)(self._due)
         self._on_table = lru_cache(maxsize=1 << 16)(self._table_moves)
@@ -95,7 +98,7 @@ class Procedure:
         if state.moves is None:
             cards, lip, codes = state.cards, state.lip, state.codes
             if state.burning:
-                found = list(_lip_moves_of_burn(cards, lip))
+                found = list(_lip_moves_of_burn(cards, lip, self._least_burned))
             else:
                 at_lip = lip in {Lip.WHOLLY, Lip.CLEAR, Lip.LINGERS}
                 drawn = lip in {Lip.EMERGING, Lip.PARTLY}
@@ -383,8 +386,11 @@ class Procedure:
                 yield Move(rate, rate * more.survival, put(cards, index, taken_from(place)), codes)
 
 
-def _lip_moves_of_burn(cards: Cards, lip: Lip) -> Iterator[Move]:
-    """Yield the moves while cards are burned: each goes aside, or is the first of a coup."""
+def _lip_moves_of_burn(cards: Cards, lip: Lip, least: int) -> Iterator[Move]:
+    """Yield the moves while cards are burned: each goes aside, or is the first of a coup.
+
+    It is that of a coup once there are as many as a burn has at `least`.
+    """
     if lip is Lip.REST:
         yield _burned("edge", cards, Lip.EMERGING)
         yield _burned("cut", cards, Lip.CUT)
@@ -394,7 +400,7 @@ def _lip_moves_of_burn(cards: Cards, lip: Lip) -> Iterator[Move]:
     elif lip is Lip.PARTLY:
         yield _burned("edge back", cards, Lip.REST)
         yield _burned("out", (*cards, (GONE_ASIDE, BACK, None)), Lip.WHOLLY)
-        if cards:
+        if len(cards) >= least:
             first = _move("out", _FIRST, Lip.WHOLLY, ())
             yield replace(first, begins=True, left=cards)
     elif lip is Lip.WHOLLY:

@@ -204,7 +204,7 @@ class ModelsSection(Section):
     corners: PathText = ""
     classifier: PathText = ""
     threads: int = Field(default=1, ge=1, le=64)
-    looks_per_s: float = Field(default=15.0, gt=0, le=240)
+    looks_per_s: float = Field(default=10.0, gt=0, le=240)
     provider: Literal["cpu", "cuda", "openvino", "tensorrt"] = "cpu"
     approved: PathText = ""
     approved_by: PathText = ""

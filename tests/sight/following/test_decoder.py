@@ -7,9 +7,10 @@ import pytest
 from tests.sight.following.play import Play
 from vision.game.events import Slot
 from vision.game.rules import Dealing
+from vision.sight.following.decisions import Account
 from vision.sight.following.decoder import BEAM, is_lawful
 from vision.sight.following.procedure import ELSEWHERE, OVER, RETURNED, TAKEN, TWO_OUT, UNDER
-from vision.sight.following.world import Lip, slot_of
+from vision.sight.following.world import HAND, SHOE, Lip, State, slot_of
 
 P1, B1, P2, B2, P3, B3 = Slot
 NATURAL = ((P1, 4), (B1, 2), (P2, 4), (B2, 0))
@@ -237,3 +238,25 @@ def test_card_that_a_player_holds_up_beside_an_empty_slot_is_no_third_card(secon
     account = play.decided()
     assert account.layout == (P1, B1, P2, B2)
     assert all(odds < ALLEGED for odds in account.odds.values())
+
+
+def test_places_are_known_though_a_card_may_have_gone_back_before() -> None:
+    """A card that went back, if it did, is a matter of its own odds: the others are published."""
+    lay, back = (int(P1), 0, None), (SHOE, 0, None)
+    states = {State((lay,), Lip.REST, (), False): 0.98}
+    states[State((back, lay), Lip.REST, (RETURNED,), False)] = 0.02
+    account = Account(1)
+    account.take(1000, states)
+    assert [card.place for card in account.cards] == [int(P1)]
+    assert not account.is_open(ALLEGED)
+
+
+def test_places_wait_where_a_card_likely_went_back() -> None:
+    """Which of the cards lies there is not published while that is open."""
+    lay, back = (int(P1), 0, None), (SHOE, 0, None)
+    states = {State((lay,), Lip.REST, (), False): 0.4}
+    states[State((back, lay), Lip.REST, (RETURNED,), False)] = 0.6
+    account = Account(1)
+    account.take(1000, states)
+    assert [card.place for card in account.cards] == [HAND]
+    assert account.is_open(ALLEGED)

@@ -145,8 +145,14 @@ class Account:
     def _place(self, states: Weighed) -> list[int]:
         """Say where each card is: the slot once it is known, and gone once that is known too.
 
+        Whether a card went back into the shoe has odds of its own; cards after it have other
+        numbers then: while it is likelier that all are out, places are of those states alone.
         Return the likeliest place of each, known or not.
         """
+        out = {s: p for s, p in states.items() if all(place != SHOE for place, _, _ in s.cards)}
+        whole = sum(p for state, p in out.items() if len(state.cards) >= len(self.cards))
+        if whole > sum(states.values()) / 2:
+            states = out
         believed: list[dict[int, float]] = [{} for _ in self.cards]
         up = [0.0] * len(self.cards)
         for state, p in states.items():

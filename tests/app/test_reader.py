@@ -187,7 +187,7 @@ def test_run_command_prints_coups_alerts_and_figures(done: tuple[Path, str]) -> 
     """`run` says what happens as it happens, and how fast it was."""
     told = done[1]
     assert "coup   1  Banco          3:7  Punto As 3c 9d   Banco Kd 7h" in told
-    assert "ALERT critical, coup 2: Check card. No card due to Punto" in told
+    assert "coup 2: Check card. No card due to Punto (Punto 7, Banco 7)." in told
     assert "frames in" in told
     assert "10 cards out, 10 read, 0 declined" in told
 

@@ -34,7 +34,7 @@ from models.evaluate.bench_tables import compared, tables
 from vision.config.table import BrokerSection
 from vision.errors import OutsideError
 from vision.inference.load import packaged
-from vision.metrics.counters import Durations
+from vision.metrics.counters import spread
 from vision.mqtt.embedded_broker import EmbeddedBroker
 from vision.mqtt.endpoint import KEEPALIVE_S, endpoint_of, new_client
 from vision.sight.detection.detector import KINDS
@@ -232,12 +232,9 @@ def _lateness(film: Cycle, heard: _Subscriber, began: float) -> dict[str, Any]:
             deciding[card["coup"]] = max(at, deciding.get(card["coup"], 0.0))
     found = {}
     for name, came, due in (("card", heard.cards, shown_at), ("result", heard.results, deciding)):
-        durations = Durations()
-        for number in due.keys() & came.keys():
-            durations.add(came[number] - due[number])
-        spread = durations.spread()
+        took = spread([came[number] - due[number] for number in due.keys() & came.keys()])
         found[name] = {
-            "p50_ms": spread.p50_ms, "p99_ms": spread.p99_ms, "times": spread.count, "of": len(due),
+            "p50_ms": took.p50_ms, "p99_ms": took.p99_ms, "times": took.count, "of": len(due),
         }  # fmt: skip
     return found
 

@@ -38,26 +38,16 @@ class Hand:
         self.wall_s += seconds
 
 
-def write(disk: SlowDisk, hand: Hand, seconds: float) -> None:
-    """Write something that takes so long."""
-    with disk.timed():
-        hand.pass_s(seconds)
-
-
 def test_slow_disk_is_reported_once_and_once_more_when_it_is_quick_again() -> None:
     """It is over only when many writes in a row were quick."""
-    hand = Hand()
-    disk = SlowDisk(lambda: hand.now_s)
-    write(disk, hand, 0.01)
-    assert disk.reports(1) == ()
-    write(disk, hand, 1.3)
-    assert disk.reports(2) == (Noticed(2, "LOG", detail="The disk is slow: 1.3 s a write."),)
+    disk = SlowDisk()
+    assert disk.reports(1, [0.01]) == ()
+    slow = Noticed(2, "LOG", detail="The disk is slow: 1.3 s a write.")
+    assert disk.reports(2, [0.01, 1.3]) == (slow,)
     for _ in range(GOOD_IN_A_ROW - 1):
-        write(disk, hand, 0.01)
-        assert disk.reports(3) == ()
-    write(disk, hand, 0.01)
-    assert disk.reports(4) == (Noticed(4, "LOG", over=True),)
-    assert disk.writes.spread().count == GOOD_IN_A_ROW + 2
+        assert disk.reports(3, [0.01]) == ()
+    assert disk.reports(4, [0.01]) == (Noticed(4, "LOG", over=True),)
+    assert disk.reports(5, ()) == ()
 
 
 def test_each_leap_of_the_clock_is_reported_and_that_the_clocks_agree_again() -> None:

@@ -353,8 +353,8 @@ def test_end_that_comes_while_the_log_is_written_loses_nothing(
     """A signal between the disk and the memory of it: the run ends in order, all is in the log."""
     written = Store.append
 
-    def append(store: Store, entries: Sequence[Entry]) -> None:
-        written(store, entries)
+    def append(store: Store, entries: Sequence[Entry], *confirm: None) -> None:
+        written(store, entries, *confirm)
         signal.raise_signal(signal.SIGINT)
 
     path, said = tmp_path / "a.sqlite", tmp_path / "messages.jsonl"

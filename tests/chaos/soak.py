@@ -26,7 +26,7 @@ from tests.mqtt.mqtt_tools import wait_for
 from vision.app.journal import Journal
 from vision.app.restore import checkpoint_of
 from vision.game.events import Event, ShoeStarted, TimePassed
-from vision.metrics.counters import Durations
+from vision.metrics.counters import spread
 from vision.storage.log import Entry
 
 MEMORY = Path("/dev/shm")  # so that the figures are the program's, not the disk's
@@ -69,19 +69,19 @@ def soak(coups: int, port: int, log: Path) -> Iterator[Part]:
     with journal_of(log, port, max_mb=50.0) as journal:
         journal.start(NOON, "b1", ())
         for events in parts(coups):
-            took = Durations()
+            took: list[float] = []
             for event in events:
                 began = time.monotonic()
                 journal.take([event])
                 journal.orders(event.at)
-                took.add(time.monotonic() - began)
+                took.append(time.monotonic() - began)
             wait_for(lambda: journal.unsent == 0, 120)
             shoes = sum(isinstance(event, ShoeStarted) for event in events)
             dealt = min(coups, dealt + shoes * COUPS_A_SHOE)
-            spread = took.spread()
+            middle = spread(took)
             descriptors = len(list(Path("/proc/self/fd").iterdir()))
             size = log.stat().st_size / 1e6
-            yield Part(dealt, resident_mb(), descriptors, spread.p50_ms, spread.p99_ms, size)
+            yield Part(dealt, resident_mb(), descriptors, middle.p50_ms, middle.p99_ms, size)
 
 
 def read_on(coups: int, port: int, log: str, told: Connection) -> None:

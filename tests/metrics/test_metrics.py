@@ -12,7 +12,7 @@ from tests.metrics.sight import SightCounts
 from tests.mqtt.mqtt_tools import free_port
 from vision.clock import TimeSync, time_sync
 from vision.errors import OutsideError
-from vision.metrics.counters import Durations, Metrics, MetricsServer, Spread, ask
+from vision.metrics.counters import Metrics, MetricsServer, Spread, ask, durations, spread
 
 LABELS = {"site": "lisboa", "table": "7"}
 
@@ -27,29 +27,25 @@ class Reader:
 
 def test_spread_is_by_nearest_rank() -> None:
     """p50 and p99 are durations that really happened."""
-    durations = Durations()
-    for ms in range(1, 101):
-        durations.add(ms / 1000)
-    assert durations.spread() == Spread(50.0, 99.0, 100)
+    assert spread([ms / 1000 for ms in range(1, 101)]) == Spread(50.0, 99.0, 100)
 
 
 def test_spread_of_nothing_is_zero() -> None:
     """A run without events has no latencies and says so."""
-    assert Durations().spread() == Spread(0.0, 0.0, 0)
+    assert spread([]) == Spread(0.0, 0.0, 0)
 
 
 def test_durations_forget_the_oldest() -> None:
     """Memory stays bounded on a run of months."""
-    durations = Durations(keep=3)
-    for ms in (900, 1, 2, 3):
-        durations.add(ms / 1000)
-    assert durations.spread() == Spread(2.0, 3.0, 3)
+    recent = durations(keep=3)
+    recent.extend((0.9, 0.001, 0.002, 0.003))
+    assert spread(recent) == Spread(2.0, 3.0, 3)
 
 
 def test_summary_tells_frames_cards_and_latencies() -> None:
     """The closing summary has the figures that an engineer asks for."""
     metrics = Metrics(SightCounts(looked=30), frames=90, cards_out=5, cards_read=4, cards_unread=1)
-    metrics.event.add(0.012)
+    metrics.event.append(0.012)
     told = metrics.summary()
     assert "90 frames" in told
     assert "12 ms (p50)" in told
@@ -71,8 +67,8 @@ def test_health_tells_frames_in_looked_at_and_gated() -> None:
 
 def test_health_rates_hold_while_sight_is_ahead_of_the_log() -> None:
     """No rate is negative, which a desk would refuse; what a live source skipped is said."""
-    metrics = Metrics(SightCounts(looked=5))
-    metrics.take_frame(skipped=3, damaged=2, age_s=0.05)
+    metrics = Metrics(SightCounts(looked=5), frames=1, skipped=3, damaged=2)
+    metrics.age.append(0.05)
     told = metrics.health()
     assert told["fps_gated"] == 0
     assert float(str(told["fps_damaged"])) == pytest.approx(2 * float(str(told["fps_in"])), rel=0.1)

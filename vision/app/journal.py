@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ from vision.mqtt.endpoint import Endpoint, endpoint_of
 from vision.mqtt.publisher import Bulk, Publisher
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import Anchored
-from vision.storage.log import Checkpoint, Entry, Store
+from vision.storage.log import Checkpoint, Confirm, Entry, Store
 from vision.storage.messages_file import MessagesFile
 from vision.version import VERSION
 from vision.wire.commands import REPLAY, UNANSWERED, Fields, RefusedError, ref_of
@@ -180,6 +181,7 @@ class Journal:
         self._most_bytes = config.broker.max_message
         self._replays = Replays(self._store, self._session.stream.prefix, self._vouch)
         self._disk = SlowDisk()
+        self._writes_s: list[float] = []  # how long each took since the disk was judged
         self._link_watch = LinkWatch()
         self._refused_before = 0
         self._refused = Burst("ORDERS", "orders refused")
@@ -321,10 +323,16 @@ class Journal:
     ) -> None:
         """Write the entries, after which the table stands as in `after`; `then` says so."""
         with uninterrupted():  # or the end of the run would write the same numbers again
-            with self._disk.timed():
-                self._store.append(entries)
+            self._append(entries)
             self._session = after
             then()
+
+    def _append(self, entries: Sequence[Entry], confirm: Confirm | None = None) -> None:
+        began_s = time.monotonic()
+        try:
+            self._store.append(entries, confirm)
+        finally:
+            self._writes_s.append(time.monotonic() - began_s)
 
     def _written(self, folded: Sequence[tuple[Input, Step]]) -> None:
         """Pass on what is on the disk now."""
@@ -377,7 +385,8 @@ class Journal:
         self._refused_before = refused
         self._refused.note(refused - before, at)
         bursts = (*self._refused.reports(at), *self._not_let_in.reports(at))
-        reports = (*self._disk.reports(at), *bursts)
+        writes_s, self._writes_s = self._writes_s, []
+        reports = (*self._disk.reports(at, writes_s), *bursts)
         if self._link is None:
             return reports
         link = self._link_watch.reports(at, self._link.fault(), self._link.set_aside())

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median_high
 from typing import NamedTuple
 
 from vision.clock import AGREED_MS, DOUBTED_MS, SteadyClock, time_sync
 from vision.game.events import Condition, Event
-from vision.metrics.counters import Durations
 from vision.mqtt.lanes import SetAside
 
 # Seconds that a write may take. Chosen: a healthy disk syncs in tens of milliseconds, and people
@@ -22,7 +20,6 @@ GOOD_IN_A_ROW = 20  # quick writes, about one coup's, before a slow disk counts 
 # make fewer; chosen, not measured. Lower disturbs a table for nothing, higher hides guessing.
 BURST = 10
 BURST_MS = 300_000
-WRITES_KEPT = 1000  # of which `writes` gives the spread
 # Seconds over which it is judged whether the reader keeps up. A coup's dealing takes as long: less
 # takes a moment for an overload, more reports one when its coup is over.
 OVERLOAD_S = 10.0
@@ -45,32 +42,21 @@ UNKEPT = (
 
 
 class SlowDisk:
-    """Times writes; its condition holds from a slow one until many in a row were quick."""
+    """Judges writes; its condition holds from a slow one until many in a row were quick."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._slow = Condition("LOG")
         self._slow_s = 0.0
         self._good = 0
-        self.writes = Durations(WRITES_KEPT)
 
-    @contextmanager
-    def timed(self) -> Iterator[None]:
-        """Time the write in the block, also one that fails."""
-        began_s = self._clock()
-        try:
-            yield
-        finally:
-            self._note(self._clock() - began_s)
+    def reports(self, at: int, writes_s: Iterable[float]) -> tuple[Event, ...]:
+        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms).
 
-    def _note(self, took_s: float) -> None:
-        self.writes.add(took_s)
-        self._good = self._good + 1 if took_s < SLOW_S else 0
-        if took_s >= SLOW_S:
-            self._slow_s = took_s
-
-    def reports(self, at: int) -> tuple[Event, ...]:
-        """Return the report of a disk that became slow or is quick again, at `at` (Unix ms)."""
+        `writes_s` is how long each write since the last call took, also one that failed.
+        """
+        for took_s in writes_s:
+            self._good = self._good + 1 if took_s < SLOW_S else 0
+            self._slow_s = took_s if took_s >= SLOW_S else self._slow_s
         if self._slow.reason is not None and self._good >= GOOD_IN_A_ROW:
             self._slow_s = 0.0
         words = f"The disk is slow: {self._slow_s:.1f} s a write."

@@ -189,9 +189,9 @@ class TableReader:
             self._viewer.show(shot.frame, seen.view)
         ended_s = time.monotonic()
         if isinstance(shot, Shot):
-            self.metrics.frame.add(seen.took_s + ended_s - began_s)
+            self.metrics.frame.append(seen.took_s + ended_s - began_s)
             if seen.events:
-                self.metrics.event.add(ended_s - shot.taken_s)
+                self.metrics.event.append(ended_s - shot.taken_s)
         if ended_s >= self._tick_due_s:
             self._tick_due_s = ended_s + TICK_S
             self._tick(shot)
@@ -223,7 +223,10 @@ class TableReader:
             self._overload.pause()
             return
         self._at = shot.frame.at
-        self.metrics.take_frame(skipped=shot.skipped, damaged=shot.damaged, age_s=seen.age_s)
+        self.metrics.frames += 1
+        self.metrics.skipped += shot.skipped
+        self.metrics.damaged += shot.damaged
+        self.metrics.age.append(seen.age_s)
         self._taken.append(PictureLoad(shot.skipped, seen.age_s, seen.took_s))
 
     def _note_colours(self, frame: Frame) -> None:

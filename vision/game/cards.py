@@ -57,20 +57,18 @@ class Suit(IntEnum):
 class Card:
     """One of the 52 faces; its text is rank and suit, as in `As`, `Td`, `9h`.
 
-    `points` is what it counts, 0 to 9.
+    `points` is what it counts, 0 to 9; `index` is its class number, 0 to 51: rank index times four
+    plus suit index.
     """
 
     rank: Rank
     suit: Suit
     points: int = field(init=False, repr=False, compare=False)
+    index: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", self.rank.points)
-
-    @property
-    def index(self) -> int:
-        """The class number, 0 to 51: rank index times four plus suit index."""
-        return (self.rank - 1) * 4 + self.suit
+        object.__setattr__(self, "index", (self.rank - 1) * 4 + self.suit)
 
     @classmethod
     def of(cls, index: int) -> Card:

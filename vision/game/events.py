@@ -24,10 +24,8 @@ class Slot(IntEnum):
     PUNTO_3 = 4
     BANCO_3 = 5
 
-    @property
-    def is_punto(self) -> bool:
-        """Whether the slot belongs to the Punto hand."""
-        return self % 2 == 0
+    def __init__(self, place: int) -> None:
+        self.is_punto = place % 2 == 0  # whether the slot belongs to the Punto hand
 
     @property
     def title(self) -> str:

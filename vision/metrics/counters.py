@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Protocol, Self
@@ -36,26 +36,19 @@ class Spread:
     count: int
 
 
-class Durations:
-    """The most recent durations of one kind."""
+def durations(keep: int = RECENT) -> deque[float]:
+    """Return room for the most recent durations of one kind, in seconds."""
+    return deque(maxlen=keep)
 
-    def __init__(self, keep: int = RECENT) -> None:
-        self._seconds = np.zeros(keep)
-        self._count = 0
 
-    def add(self, seconds: float) -> None:
-        """Record one duration, in the place of the oldest where there is no room."""
-        self._seconds[self._count % len(self._seconds)] = seconds
-        self._count += 1
-
-    def spread(self) -> Spread:
-        """Return p50 and p99 by the nearest rank: found, not sorted, as it is asked each second."""
-        count = min(self._count, len(self._seconds))
-        if not count:
-            return Spread(0.0, 0.0, 0)
-        ranks = [max(0, math.ceil(share * count) - 1) for share in (0.50, 0.99)]
-        middle, tail = np.partition(self._seconds[:count], ranks)[ranks].tolist()
-        return Spread(round(1000 * middle, 2), round(1000 * tail, 2), count)
+def spread(seconds: Collection[float]) -> Spread:
+    """Return p50 and p99 by the nearest rank: found, not sorted, as it is asked each second."""
+    count = len(seconds)
+    if not count:
+        return Spread(0.0, 0.0, 0)
+    ranks = [max(0, math.ceil(share * count) - 1) for share in (0.50, 0.99)]
+    middle, tail = np.partition(np.fromiter(seconds, float, count), ranks)[ranks].tolist()
+    return Spread(round(1000 * middle, 2), round(1000 * tail, 2), count)
 
 
 class SightCounts(Protocol):
@@ -97,19 +90,12 @@ class Metrics:
     cards_out: int = 0
     cards_read: int = 0
     cards_unread: int = 0
-    frame: Durations = field(default_factory=Durations)
-    event: Durations = field(default_factory=Durations)
-    age: Durations = field(default_factory=Durations)
+    frame: deque[float] = field(default_factory=durations)
+    event: deque[float] = field(default_factory=durations)
+    age: deque[float] = field(default_factory=durations)
     _began_s: float = field(default_factory=time.monotonic)
     _began_cpu_s: float = field(default_factory=time.process_time)
     _marks: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=WINDOW))
-
-    def take_frame(self, *, skipped: int, damaged: int, age_s: float) -> None:
-        """Count a frame, and those before it that were skipped or damaged."""
-        self.frames += 1
-        self.skipped += skipped
-        self.damaged += damaged
-        self.age.add(age_s)
 
     def wall_s(self) -> float:
         """Return the seconds since the run began."""
@@ -141,7 +127,7 @@ class Metrics:
 
     def health(self) -> dict[str, object]:
         """Return the figures of the topic `health`; the journal adds those of the outbox."""
-        frame, event, age = self.frame.spread(), self.event.spread(), self.age.spread()
+        frame, event, age = map(spread, (self.frame, self.event, self.age))
         return {
             "fps": self.fps(),
             "frames": self.frames,
@@ -166,7 +152,7 @@ class Metrics:
 
     def summary(self) -> str:
         """Return the closing lines of a run, for people."""
-        frame, event = self.frame.spread(), self.event.spread()
+        frame, event = spread(self.frame), spread(self.event)
         return (
             f"{self.frames} frames in {self.wall_s():.1f} s: {self.fps():g} a second, "
             f"{self.sight.looked} looked at closely; {self.cpu_share():.0%} of one core\n"

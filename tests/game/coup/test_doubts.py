@@ -21,9 +21,8 @@ from vision.game.commands import (
     UndoLast,
     VoidCoup,
 )
-from vision.game.coup.alerts import is_doubted
 from vision.game.coup.fault_table import KINDS
-from vision.game.coup.results import PUBLIC
+from vision.game.coup.results import PUBLIC, is_doubted
 from vision.game.events import (
     CoupSeen,
     Life,

@@ -171,8 +171,7 @@ class PairJournal(Journal):
 
     def _flush_one(self, entries: list[Entry], then: Callable[[], None]) -> bool:
         try:
-            with self._disk.timed():
-                self._store.append(entries, self._pair.confirm)
+            self._append(entries, self._pair.confirm)
         except AwayError:
             return False
         except FencedError:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vision.game.commands import Command
 from vision.game.coup.fault_table import KINDS, Fault
-from vision.game.coup.state import Alerts, Coup, FaultAlert
+from vision.game.coup.state import Alerts, FaultAlert
 from vision.game.events import Role
 from vision.game.outputs import Alert, AlertChanged, AlertState, Deadline, Severity
 
@@ -242,23 +242,6 @@ def _later(alert: Alert) -> tuple[Deadline, ...]:
     """Return the time limits after the alert's next one."""
     deadlines = KINDS[alert.code].deadlines
     return deadlines[deadlines.index(alert.deadline) + 1 :]
-
-
-def is_holding(alerts: Alerts) -> bool:
-    """Whether an alert is open that holds a result."""
-    alerts_open = (tracked.alert for tracked in alerts if tracked.alert.state in OPEN)
-    return any(KINDS[alert.code].holds for alert in alerts_open)
-
-
-def is_doubted(coup: Coup) -> bool:
-    """Whether sight is in doubt about the coup, and no person has ruled on it."""
-    ruled = (t for t in coup.alerts if t.alert.by and t.alert.state not in OPEN)
-    return bool(coup.doubt) and all(tracked.key != coup.doubt_key for tracked in ruled)
-
-
-def is_sure(coup: Coup) -> bool:
-    """Whether the coup lies as sight says: sight is sure of it, or a person has ruled so."""
-    return coup.stands or (not is_doubted(coup) if coup.doubt else coup.sure)
 
 
 # --- orders ---------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from vision.game.cards import Card
 from vision.game.commands import Command
-from vision.game.coup.alerts import is_holding
+from vision.game.coup.alerts import OPEN
 from vision.game.coup.fault_finding import is_contradicted
 from vision.game.coup.fault_table import KINDS, Fault, words_of
-from vision.game.coup.state import Coup, DealtCard, HandLayout, Table
+from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Table
 from vision.game.events import Winner
 from vision.game.outcome import is_natural, is_pair, is_three_giving_eight, winner_of
 from vision.game.outputs import CoupLive, CoupResult, Hand, ResultState
@@ -195,6 +195,23 @@ def _why_held(coup: Coup, layout: HandLayout, publishing: Publishing) -> str | N
         return "incomplete"
     at_rest = ended or all(_is_at_rest(card) for card in layout.cards)
     return "" if at_rest or coup.result is not None else None
+
+
+def is_holding(alerts: Alerts) -> bool:
+    """Whether an alert is open that holds a result."""
+    alerts_open = (tracked.alert for tracked in alerts if tracked.alert.state in OPEN)
+    return any(KINDS[alert.code].holds for alert in alerts_open)
+
+
+def is_doubted(coup: Coup) -> bool:
+    """Whether sight is in doubt about the coup, and no person has ruled on it."""
+    ruled = (t for t in coup.alerts if t.alert.by and t.alert.state not in OPEN)
+    return bool(coup.doubt) and all(tracked.key != coup.doubt_key for tracked in ruled)
+
+
+def is_sure(coup: Coup) -> bool:
+    """Whether the coup lies as sight says: sight is sure of it, or a person has ruled so."""
+    return coup.stands or (not is_doubted(coup) if coup.doubt else coup.sure)
 
 
 def _is_at_rest(card: DealtCard) -> bool:

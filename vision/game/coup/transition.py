@@ -13,8 +13,6 @@ from vision.game.commands import Command
 from vision.game.coup.alerts import (
     BEFORE_NEXT_COUP,
     AlertContext,
-    is_doubted,
-    is_sure,
     pass_deadlines,
     reconcile,
 )
@@ -23,6 +21,8 @@ from vision.game.coup.fault_table import Fault
 from vision.game.coup.results import (
     Publishing,
     entered_faults,
+    is_doubted,
+    is_sure,
     live,
     publish,
     published_results,

@@ -19,9 +19,10 @@ from vision.game.commands import (
     ResultStands,
     VoidCoup,
 )
-from vision.game.coup.alerts import LIVE, is_doubted, rectified
+from vision.game.coup.alerts import LIVE, rectified
 from vision.game.coup.fault_finding import of_sight
 from vision.game.coup.fault_table import Fault, words_of
+from vision.game.coup.results import is_doubted
 from vision.game.coup.state import (
     NO_MARKS,
     Alerts,

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from vision.game.cards import Card, Rank
-from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE, is_holding
+from vision.game.coup.alerts import BEFORE_NEXT_COUP, LIVE
 from vision.game.coup.fault_table import KINDS, Fault, words_of
+from vision.game.coup.results import is_holding
 from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
 from vision.game.coup.transition import Transition
 from vision.game.events import Noticed

@@ -7,6 +7,7 @@ import pytest
 
 from vision.sight.following.evidence import (
     AsideEvidence,
+    ExposureWatch,
     LipEvidence,
     PlaceTable,
     SlotEvidence,
@@ -53,6 +54,19 @@ def test_card_that_goes_in_is_not_one_that_comes_out() -> None:
     partly = [0.0, 6.0, 0.0, 0.7, *_wholly(0.7)[4:]]
     found = lip.take(partly, 100)
     assert found[Lip.RETURNING] > found[Lip.EMERGING]
+
+
+@pytest.mark.parametrize(("backs", "noticed"), [(-5.0, 1), (2.9, 0)], ids=["plain", "like faces"])
+def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: int) -> None:
+    """A deck whose backs look like faces in the mouth exposes none of its cards."""
+    watch = ExposureWatch(50.0)
+    times = iter(range(0, 100_000, 50))
+    found = []
+    for odds in (*[backs] * 4, 3.0):
+        waiting = np.array([0, 6, 0, 0.3, 0, odds, -9, -9, -6, -6, np.nan], np.float32)
+        found += [watch.look(waiting, next(times), waits=1.0) for _ in range(20)]
+        found += [watch.look(np.array(_wholly(1.2)), next(times), waits=0.0) for _ in range(5)]
+    assert sum(found) == noticed
 
 
 def test_run_of_one_symbol_counts_ever_less() -> None:

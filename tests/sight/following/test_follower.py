@@ -244,11 +244,18 @@ def test_shoe_that_begins_while_cards_lie_counts_from_its_own_first(past: bool) 
 
 
 def test_face_in_the_mouth_is_exposed_once() -> None:
-    """A face that shows in the shoe for a third of a second is told of, once."""
+    """A face that shows in the shoe for a third of a second, as none before, is told of, once."""
     table = desk()
-    shown = np.array([0, -6, -6, 0, -6, 0, -6, -6, -3, -6, np.nan], np.float32)
-    for _ in range(30):
-        frame = table.stage.picture()
-        table.said += table.follower.see(frame.at, shown, None, still=False)
+
+    def shown(back: float, face: float, pictures: int) -> None:
+        values = np.array([0, -6, -6, 0, back, face, -6, -6, -3, -6, np.nan], np.float32)
+        for _ in range(pictures):
+            frame = table.stage.picture()
+            table.said += table.follower.see(frame.at, values, None, still=False)
+
+    for card, slot in zip(NATURAL[:3], Slot, strict=False):
+        shown(0, -6, 5)
+        table.play(table.stage.deal(Prop(MOUTH, Kind.FACE, card), PLACES[slot]))
+    shown(-6, 0, 30)
     noticed = [event for event in table.said if isinstance(event, Noticed)]
     assert [event.code for event in noticed] == ["EXPOSED_IN_SHOE"]

@@ -7,6 +7,8 @@ says nothing of it. The figures are fitted by `models.evaluate.fit_following` an
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +17,6 @@ from numpy.typing import NDArray
 
 from vision.game.events import Slot
 from vision.sight.following.places import SYMBOLS, PlaceLook
-from vision.sight.following.world import Lip
 
 Values = NDArray[np.float64]
 
@@ -34,17 +35,13 @@ BURST_MS = 1000.0
 MOUTH_FLAT = 0.006
 # The edge is seen to go out or in if it moves by so much, in depths of a card, within so many ms.
 MOVED, MOVED_MS = 0.08, 100
-# How likely the edge is seen to go out, in, or neither, while it goes out and while it goes in.
-GOES_OUT, GOES_IN = (0.6, 0.1, 0.3), (0.1, 0.6, 0.3)
-# How likely the edge is near the mouth, half out and far out in each step of the two ways: what
-# went wholly out and comes back is first seen far out, the next card is first seen near.
+# How much likelier the edge is seen to go the way that it goes (1), the other (-1), or neither (0).
+GOES = {1: 1.8, -1: 0.3, 0: 0.9}
+# Where the edge is near the mouth and far from it, in depths of a card, and how much likelier it is
+# near, between and far as a card emerges or is nearly back in; one that was wholly out and comes
+# back is first seen far out.
 EDGES = (0.35, 0.65)
-EDGE_AT: dict[Lip, tuple[float, float, float]] = {
-    Lip.EMERGING: (0.5, 0.3, 0.2),
-    Lip.PARTLY: (0.3, 0.35, 0.35),
-    Lip.RETURNING: (0.15, 0.25, 0.6),
-    Lip.INSIDE: (0.5, 0.3, 0.2),
-}
+NEAR = (1.22, 0.95, 0.77)
 # How much likelier a card at rest is seen outside the slots if one lies there, and how likely it is
 # that none is seen then: clutter looks like a card in a few looks of a hundred, a card is
 # overlooked in one of ten.
@@ -56,6 +53,13 @@ CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # cards have 0.02 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: so
 # that no new colour is seen says little.
 NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -0.5, 3.0
+# For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
+# 1): the corner of a face that is drawn and turned passes in less.
+EXPOSED_MS, EXPOSED = 300, 0.8
+# Cards that must have left before one can be unlike them, and over how many of the last the usual
+# look is taken. On a deck of the simulator all backs looked like faces, by odds of 19; true
+# exposures on other renderer's films are 4,000 times as much like a face as the deck's backs.
+LEAST_CARDS, USUAL_CARDS = 3, 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,35 +91,35 @@ class LipEvidence:
         self._at = at
         phases = _log_mixed(_softmax(logits[:3]), MOUTH_FLAT)
         way = self._way(float(logits[3]), at)
-        near = int(np.digitize(logits[3], EDGES))
-        out, back, still = np.log(GOES_OUT[way]), np.log(GOES_IN[way]), np.log(0.34)
+        out, back = np.log(GOES[way]), np.log(GOES[-way])
+        edge = int(np.digitize(logits[3], EDGES))
+        near, far = np.log(NEAR[edge]), np.log(NEAR[-1 - edge])
         cut = _cut(float(_softmax(logits[4:8])[2]), float(logits[10]))
         two = float(np.clip(logits[9], -MOST_SAID, MOST_SAID))
-        edge = {lip: float(np.log(3 * shares[near])) / 2 for lip, shares in EDGE_AT.items()}
         rest, partly, wholly = (float(p) for p in phases)
         found = np.array([
-            rest + still,
-            partly + out + edge[Lip.EMERGING],
-            partly + out + edge[Lip.PARTLY],
-            wholly + still,
-            wholly + still,
-            partly + back + edge[Lip.RETURNING],
-            partly + back + edge[Lip.INSIDE],
-            max(partly, wholly) + cut + still,
-            wholly + still + two,
-            wholly + still + two,
-            np.log(1 / 3) + still,
+            rest,
+            partly + out + near,
+            partly + out,
+            wholly,
+            wholly,
+            partly + back + far,
+            partly + back + near,
+            max(partly, wholly) + cut,
+            wholly + two,
+            wholly + two,
+            np.log(1 / 3),
         ])  # fmt: skip
         return found * (elapsed / MOUTH_MS)
 
     def _way(self, shift: float, at: int) -> int:
-        """Return 0 where the edge goes out, 1 where it goes in, 2 where it does neither."""
+        """Return 1 where the edge goes out, -1 where it goes in, 0 where it does neither."""
         while len(self._past) > 1 and at - self._past[1][0] >= MOVED_MS:
             del self._past[0]
         before = self._past[0][1] if self._past else shift
         self._past.append((at, shift))
         moved = shift - before
-        return 0 if moved > MOVED else 1 if moved < -MOVED else 2
+        return 0 if abs(moved) <= MOVED else 1 if moved > 0 else -1
 
 
 class AsideEvidence:
@@ -167,14 +171,41 @@ class SlotEvidence:
         return found
 
 
-def face_at_lip(values: NDArray[np.floating]) -> float:
-    """Return how likely the mouth's network sees a face there (0 to 1), from its values."""
-    return float(_softmax(np.asarray(values[4:8], np.float64))[1])
+class ExposureWatch:
+    """Notices a card that shows its face in the mouth: one unlike the cards that left before it.
 
+    How much like a face the back of a deck looks there differs from deck to deck, and is the same
+    for all cards of a shoe: so the first ones say nothing.
+    """
 
-def hand_at_lip(values: NDArray[np.floating]) -> bool:
-    """Whether the mouth's network rather sees a hand there, from its values."""
-    return bool(values[8] > 0)
+    def __init__(self, least: float) -> None:
+        """`least`: how many times likelier a face is than with the cards before."""
+        self._least = math.log(least)
+        self._usual: deque[float] = deque(maxlen=USUAL_CARDS)  # of each card, ln of odds
+        self._waiting: list[float] = []  # the same of each picture of the card that waits
+        self._at, self._shown_ms = 0, 0.0
+
+    def look(self, values: NDArray[np.floating], at: int, *, waits: float) -> bool:
+        """Whether a face has just shown for long; `waits` (0 to 1): how likely no card is out.
+
+        `values` (11) are those of the mouth's network at a time, ms.
+        """
+        elapsed, self._at = min(EXPOSED_MS / 2, at - self._at), at
+        hand = values[8] > 0
+        shows = waits > EXPOSED and not hand and self._unlike_others(values)
+        if waits <= EXPOSED and self._waiting:
+            self._usual.append(float(np.median(self._waiting)))
+            self._waiting.clear()
+        before, self._shown_ms = self._shown_ms, self._shown_ms + elapsed if shows else 0.0
+        return before < EXPOSED_MS <= self._shown_ms
+
+    def _unlike_others(self, values: NDArray[np.floating]) -> bool:
+        """Whether a face shows, where none did with the cards before."""
+        odds = float(values[5] - values[4])
+        self._waiting.append(odds)
+        face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
+        known = len(self._usual) >= LEAST_CARDS
+        return bool(known and face and odds - np.median(self._usual) > self._least)
 
 
 def _cut(looks: float, novelty: float) -> float:

@@ -33,12 +33,11 @@ from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import (
     AsideEvidence,
+    ExposureWatch,
     LipEvidence,
     PlaceTable,
     SlotEvidence,
     Values,
-    face_at_lip,
-    hand_at_lip,
 )
 from vision.sight.following.places import (
     COVERED,
@@ -82,9 +81,6 @@ RESTART_MS = 6000
 DOUBT_MS = 4000
 # From this probability on the lip shows the cut card.
 CUT = 0.9
-# For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
-# 1): the corner of a face that is drawn and turned passes in less.
-EXPOSED_MS, EXPOSED = 300, 0.8
 # For so long, ms, after a coup began it is watched whether cards of the one before still lie.
 EARLY_MS = 1000
 
@@ -170,7 +166,7 @@ class Follower:
         self._told: dict[int, _Told] = {}
         self._before, self._next = 0, order  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
-        self._cut_told, self._exposed_ms = False, 0.0
+        self._cut_told, self._exposure = False, ExposureWatch(self._odds)
         self._begun_at: int | None = None
         self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
 
@@ -237,7 +233,7 @@ class Follower:
         shown = None if sight is None else self._look(at, sight)
         if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
             return events
-        events += self._exposed(at, mouth, elapsed)
+        events += self._exposed(at, mouth)
         decided = self.accounts.take(at, looked=sight is not None)
         for account in (*decided, *self.accounts.open):
             if account.coup > self._muted:
@@ -435,17 +431,14 @@ class Follower:
             told.alleged.take_exposed(account)
         told.alleged.check_restart(at, account)
 
-    def _exposed(self, at: int, mouth: NDArray[np.float32], elapsed: int) -> list[Event]:
+    def _exposed(self, at: int, mouth: NDArray[np.float32]) -> list[Event]:
         """Tell once of a card in the mouth that shows its face."""
         in_mouth = sum(
             p
             for world, p in self.decoder.worlds.items()
             if world.state.lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}
         )
-        shows = face_at_lip(mouth) > EXPOSED and in_mouth > EXPOSED and not hand_at_lip(mouth)
-        before = self._exposed_ms
-        self._exposed_ms = before + elapsed if shows else 0.0
-        is_new = before < EXPOSED_MS <= self._exposed_ms
+        is_new = self._exposure.look(mouth, at, waits=in_mouth)
         return [Noticed(at, "EXPOSED_IN_SHOE")] if is_new else []
 
     def _note_flashed(self, at: int, sight: Sight) -> None:

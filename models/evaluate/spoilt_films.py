@@ -31,6 +31,9 @@ from vision.sight.geometry.frame import Image
 CRF = 20  # x264's quality of a film that is not spoilt by it: hardly worse than what it is made of
 CRF_POOR = 36  # x264's quality of a camera that saves on its line: blocks are seen in the faces
 NOISE = 12.0  # grey levels (standard deviation) of noise: a small sensor in evening light
+# Seconds for which the view is lost, and from one loss to the next: coups take 12 to 15 s, so that
+# it is lost at every moment of one.
+LOST_S, LOST_EVERY_S = 2.0, 17.0
 BLUR_PX = 1.3  # pixels (standard deviation): a lens a little out of focus
 
 Change = Callable[[Image, np.random.Generator], Image]
@@ -38,13 +41,17 @@ Change = Callable[[Image, np.random.Generator], Image]
 
 @dataclass(frozen=True, slots=True)
 class Spoiling:
-    """What is done to a film: pictures changed, scaled, turned by half a turn, every nth kept."""
+    """What is done to a film: pictures changed, scaled, turned by half a turn, every nth kept.
+
+    `is_lost`: black for a while, again and again.
+    """
 
     change: Change = lambda image, _: image
     scale: float = 1.0
     is_turned: bool = False
     every: int = 1
     crf: int = CRF
+    is_lost: bool = False
 
 
 def _by_gamma(gamma: float, tint: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Change:
@@ -71,6 +78,8 @@ SPOILINGS: dict[str, Spoiling] = {
     "smaller": Spoiling(scale=0.75),
     "larger": Spoiling(scale=1.25),
     "half-rate": Spoiling(every=2),
+    "four-a-second": Spoiling(every=6),
+    "lost": Spoiling(is_lost=True),
 }
 
 
@@ -87,6 +96,8 @@ def spoil(film: Path, truth: Json, spoiling: Spoiling, out: Path) -> Json:
                 continue
             image = cast(Image, frame.to_ndarray(format="bgr24"))
             image = spoiling.change(image, rng)
+            if spoiling.is_lost and (frame.time or 0.0) % LOST_EVERY_S > LOST_EVERY_S - LOST_S:
+                image[:] = 0
             if spoiling.scale != 1.0:
                 image = cast(
                     Image, cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)

@@ -121,6 +121,19 @@ def test_looks_reach_the_trend_of_reading() -> None:
     assert codes == ["READING_POOR"]
 
 
+def test_dark_picture_is_not_looked_at_from_the_first_on() -> None:
+    """Long before the view counts as lost: what it shows is not what lies on the table."""
+    sight = pipeline(Models())
+    shown(sight, range(20))
+    looked, dark = sight.looked, np.zeros_like(STAGE.picture().image)
+    for index in range(20, 25):
+        sight.see(Frame(dark, index * FRAME_MS, index))
+    assert sight.looked == looked
+    assert not any(sight.blind().values())
+    shown(sight, range(25, 30))
+    assert sight.looked > looked
+
+
 def test_view_is_kept_from_when_it_is_asked_for() -> None:
     """What was made of a frame can be looked at, once somebody wants to: here six open faces."""
     sight = pipeline(Models())

@@ -145,8 +145,9 @@ class SightPipeline:
         if frame.size != self._size:
             self._camera.check_size(frame)
         moving = self._gate.moving(frame)
-        poor = self._check(frame, moving=moving) if frame.at >= self._next_check_at else ()
-        if any(self._blind.values()):
+        check = frame.at >= self._next_check_at or self._gate.sudden
+        poor = self._check(frame, moving=moving) if check else ()
+        if self._view_check.unseen or any(self._blind.values()):
             self._follower.miss()
             return poor
         mouth_due = self._mouth_gate.due(frame.at)

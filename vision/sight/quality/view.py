@@ -119,6 +119,7 @@ class ViewCheck:
         self._lost = Condition("VIEW_LOST", limits.patience_ms)
         self._poor = Condition("LIGHT", limits.patience_ms)
         self._areas: tuple[tuple[str, slice, slice], ...] = ()
+        self.unseen: str | None = None  # why the last picture showed nothing, however short that is
 
     @property
     def blind(self) -> str | None:
@@ -128,11 +129,11 @@ class ViewCheck:
     def look(self, frame: Frame) -> tuple[Event, ...]:
         """Take a frame, some a second; return an event if the light changed.
 
-        Whether the view is lost is kept in `blind`.
+        Whether this one shows nothing is kept in `unseen`, whether the view is lost in `blind`.
         """
         at, image = frame.at, frame.image
         now = self._measure(image)
-        lost = blind_reason(image) or self._against_usual(now)
+        lost = self.unseen = blind_reason(image) or self._against_usual(now)
         self._lost.take(lost, at)
         poor = None if lost else self._light(image, now)
         # A lost view is not reported as poor as well; poor light stays poor meanwhile.

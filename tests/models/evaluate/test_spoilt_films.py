@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -54,7 +55,7 @@ def test_each_spoiling_writes_a_film_that_can_be_read(
     assert len(found) == math.ceil(10 / SPOILINGS[name].every)
     assert list(found[0].shape[1::-1]) == truth["video"]["size"]
     with av.open(str(out)) as source:
-        assert source.streams.video[0].average_rate == 20 / SPOILINGS[name].every
+        assert source.streams.video[0].average_rate == Fraction(20, SPOILINGS[name].every)
 
 
 def test_turned_film_has_its_corner_at_the_other_end(film: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.sight.film import PLACES, Eye, Prop, Stage
 from vision.app.pipeline import CHECK_EVERY_MS, SightPipeline, rules_of
-from vision.camera.planes import Planes
+from vision.camera.decoding import Planes
 from vision.config.table import TableConfig
 from vision.game.events import CoupSeen, Event, Noticed
 from vision.inference.load import ModelSet

@@ -17,9 +17,9 @@ from tests.camera.video_servers import SIZE as SERVED
 from tests.camera.video_servers import HttpCamera, RtspCamera, has_rtsp_server, picture
 from tests.chaos.camera import held
 from vision.camera import capture_process as capture_module
-from vision.camera import files
+from vision.camera import decoding
 from vision.camera.capture_process import Signal
-from vision.camera.planes import bgr
+from vision.camera.decoding import bgr
 from vision.camera.source import Capture, Outage, Pace, Shot, _paced, is_live, open_source
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
@@ -63,23 +63,23 @@ def test_video_every_frame_comes_once_with_its_time(tmp_path: Path) -> None:
     assert all(abs(level - 5 * i % 250) < 4 for i, level in enumerate(levels))
 
 
-def decoded(*shown: files.Pixels | files.Lack) -> Iterator[files.Decoded]:
+def decoded(*shown: decoding.Pixels | decoding.Lack) -> Iterator[decoding.Decoded]:
     """Return what a decoder gives of a file without stamps."""
-    return map(files.Decoded, shown)
+    return map(decoding.Decoded, shown)
 
 
 @pytest.mark.parametrize(("speed", "outages"), [(0.0, 0), (1.0, 1)])
 def test_slow_decoder_makes_an_outage_only_where_frames_are_due(speed: float, outages: int) -> None:
     """A file that is read as fast as it goes gives the same however busy the machine is."""
     image = np.zeros((4, 4, 3), np.uint8)
-    shots = list(_paced(decoded(files.Lack.LATE, image), Path("a.mp4"), Pace(0, 1000.0, speed)))
+    shots = list(_paced(decoded(decoding.Lack.LATE, image), Path("a.mp4"), Pace(0, 1000.0, speed)))
     assert sum(isinstance(shot, Outage) for shot in shots) == outages
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0]
 
 
 def test_damaged_frames_take_their_time_and_are_an_outage_when_there_are_many() -> None:
     """Frames that are left out move no later frame; a film that shows none for long is blind."""
-    image, lack = np.zeros((4, 4, 3), np.uint8), files.Lack.DAMAGED
+    image, lack = np.zeros((4, 4, 3), np.uint8), decoding.Lack.DAMAGED
     shots = list(_paced(decoded(image, *6 * [lack], image), Path("a.mp4"), Pace(0, 2.0, 0.0)))
     assert [shot.frame.at for shot in shots if isinstance(shot, Shot)] == [0, 3500]
     outages = [(shot.at, shot.since) for shot in shots if isinstance(shot, Outage)]
@@ -376,9 +376,9 @@ def test_video_that_hangs_is_blindness_and_then_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file on a share that is gone makes the reader blind and ends the run in order."""
-    monkeypatch.setattr(files, "STALL_S", 0.05)
-    monkeypatch.setattr(files, "HANGS_S", 0.3)
-    monkeypatch.setattr(files._Decoding, "_decode", lambda *_: time.sleep(1))
+    monkeypatch.setattr(decoding, "STALL_S", 0.05)
+    monkeypatch.setattr(decoding, "HANGS_S", 0.3)
+    monkeypatch.setattr(decoding._Decoding, "_decode", lambda *_: time.sleep(1))
     shots = open_source(camera_at(video(tmp_path / "a.mp4", 5)), speed=1)
     assert isinstance(next(shots), Outage)
     with pytest.raises(OutsideError, match="network share"):

@@ -15,10 +15,10 @@ PATIENCE_S = 40.0  # ten times what it takes on a loaded machine
 CLOSE = """
 import sys
 from pathlib import Path
-from vision.camera import files
+from vision.camera import decoding
 path = Path(sys.argv[1])
 for frames in range(3, 15):
-    film = files.video(path, files.open_video(path))
+    film = decoding.video(path, decoding.open_video(path))
     for _ in range(frames):
         next(film)
     film.close()

@@ -10,7 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from vision.camera import files
+from vision.camera import decoding
 from vision.camera.source import Outage, Pace, Shot, _paced, open_source
 from vision.config.table import CameraSection
 from vision.errors import OutsideError
@@ -52,7 +52,7 @@ def times(shown: Sequence[Shot | Outage]) -> list[int]:
 
 def paced(stamps_s: Sequence[float | None]) -> list[Shot | Outage]:
     """Return what comes of frames with these stamps, of a film with 10 frames a second."""
-    frames: Iterator[files.Decoded] = (files.Decoded(IMAGE, stamp) for stamp in stamps_s)
+    frames: Iterator[decoding.Decoded] = (decoding.Decoded(IMAGE, stamp) for stamp in stamps_s)
     return list(_paced(frames, Path("a.mkv"), Pace(0, 10.0, 0.0)))
 
 

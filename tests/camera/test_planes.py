@@ -13,7 +13,7 @@ import pytest
 from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange
 
-from vision.camera import files
+from vision.camera import decoding
 from vision.camera.capture_process import (
     HEADER,
     REPORT_FORM,
@@ -23,7 +23,7 @@ from vision.camera.capture_process import (
     Slots,
     slot_offset,
 )
-from vision.camera.planes import Planes, byte_count, pixels, unpacked
+from vision.camera.decoding import Planes, byte_count, pixels, unpacked
 from vision.sight.geometry.frame import Frame, Image
 
 SIZE = (322, 182)  # no multiples of 4: rows are padded, and nothing is as usual
@@ -72,7 +72,7 @@ def test_film_has_the_colours_that_it_says(
 ) -> None:
     """What comes of the planes is what FFmpeg makes of the film's own frames, to the last bit."""
     path = film(tmp_path / "a.mp4", form, matrix, span)
-    shown = [each.pixels for each in files.video(path, files.open_video(path))]
+    shown = [each.pixels for each in decoding.video(path, decoding.open_video(path))]
     known = decoded(path)
     assert len(shown) == len(known) == 5
     for seen, frame in zip(shown, known, strict=True):
@@ -101,7 +101,7 @@ def test_picture_of_odd_width_is_bgr_at_once() -> None:
 def test_film_is_shown_upright(tmp_path: Path, degrees: int) -> None:
     """A film that says it was taken with the camera turned is turned back."""
     path = film(tmp_path / "a.mp4", "yuv420p", 2, 0, turned=degrees)
-    first: Any = next(files.video(path, files.open_video(path))).pixels
+    first: Any = next(decoding.video(path, decoding.open_video(path))).pixels
     lying = decoded(path)[0].to_ndarray(format="bgr24")
     assert np.array_equal(first, np.rot90(lying, degrees // 90))
 

@@ -28,7 +28,7 @@ import cv2
 import numpy as np
 
 from tests.chaos.outcome import Done, LimitBrokenError
-from vision.camera import files
+from vision.camera import decoding
 from vision.errors import ShoeReaderError
 from vision.inference.load import load_model, packaged
 from vision.pictures import open_picture
@@ -93,7 +93,7 @@ def try_picture(path: Path) -> str:
     """Read a picture as `read` and as a folder does; return what came of it."""
     image = open_picture(path)
     try:
-        (seen,) = files.pictures([path])
+        (seen,) = decoding.pictures([path])
     except ShoeReaderError:
         return "refused"
     assert image is not None
@@ -108,8 +108,8 @@ def try_video(path: Path) -> str:
     """Read a video to its end, or to the words that say why not; return what came of it."""
     shots = 0
     try:
-        for pixels, _ in files.video(path, files.open_video(path)):
-            if isinstance(pixels, files.Lack):
+        for pixels, _ in decoding.video(path, decoding.open_video(path)):
+            if isinstance(pixels, decoding.Lack):
                 continue
             assert Frame(pixels, 0, shots).image.ndim == 3
             shots += 1

@@ -28,7 +28,7 @@ from vision.app import reader
 from vision.app.pipeline import SightPipeline
 from vision.app.sight import SightSupervisor
 from vision.camera import source
-from vision.camera.files import Decoded, Lack
+from vision.camera.decoding import Decoded, Lack
 from vision.camera.source import Pace, Shot
 from vision.config.table import TableConfig
 from vision.inference.load import ModelSet

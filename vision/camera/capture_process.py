@@ -51,7 +51,7 @@ import av.logging
 import cv2
 import numpy as np
 
-from vision.camera.planes import Coding, Planes, pixels
+from vision.camera.decoding import Coding, Planes, pixels
 from vision.camera.whole_pictures import WholePictures
 from vision.pictures import MOST_PIXELS
 from vision.sight.geometry.frame import Image

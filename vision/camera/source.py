@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vision.camera import files
+from vision.camera import decoding
 from vision.camera.capture_process import (
     HEADER,
     PROTOCOLS,
@@ -33,7 +33,7 @@ from vision.camera.capture_process import (
     scheme_of,
     slot_offset,
 )
-from vision.camera.planes import byte_count, unpacked
+from vision.camera.decoding import byte_count, unpacked
 from vision.clock import now_ms
 from vision.config.table import CameraSection
 from vision.errors import ConfigurationError, OutsideError
@@ -119,10 +119,10 @@ def open_source(
     start = now_ms() if start_ms is None else start_ms
     if path.is_dir():
         return _paced(
-            files.pictures(files.picture_files(path)), path, Pace(start, camera.fps, speed)
+            decoding.pictures(decoding.picture_files(path)), path, Pace(start, camera.fps, speed)
         )
-    video = files.open_video(path)
-    return _paced(files.video(path, video), path, Pace(start, files.fps_of(video), speed))
+    video = decoding.open_video(path)
+    return _paced(decoding.video(path, video), path, Pace(start, decoding.fps_of(video), speed))
 
 
 def _check_scheme(source: str) -> None:
@@ -197,7 +197,7 @@ class Pace:
         return self._start_ms + round(1000 * second)
 
 
-def _paced(shown: Iterator[files.Decoded], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
+def _paced(shown: Iterator[decoding.Decoded], path: Path, pace: Pace) -> Iterator[Shot | Outage]:
     """Yield the frames of a file when they are due; outages where there are none for long.
 
     Read as fast as it goes, nothing is due: what is read must not hang on how busy the machine is.
@@ -206,7 +206,7 @@ def _paced(shown: Iterator[files.Decoded], path: Path, pace: Pace) -> Iterator[S
     good_s = 0.0
     blind_s = pace.gap_s  # when the next outage is due if no good frame comes
     for pixels, stamp_s in shown:
-        if pixels is files.Lack.LATE:
+        if pixels is decoding.Lack.LATE:
             if pace.waits:
                 now = pace.at(max(pace.now_s, 0.0))
                 yield Outage(now, f"{path.name} gives no picture", now)
@@ -215,14 +215,14 @@ def _paced(shown: Iterator[files.Decoded], path: Path, pace: Pace) -> Iterator[S
         if pace.odd:
             since = pace.at(good_s)
             yield Outage(since, f"the time stamps of {path.name} {pace.odd}", since)
-        lacks = isinstance(pixels, files.Lack)
+        lacks = isinstance(pixels, decoding.Lack)
         damaged += lacks
         while blind_s < pace.now_s or (lacks and blind_s == pace.now_s):
             reason = "is damaged" if damaged else "has a gap in its time stamps"
             pace.wait(blind_s)
             yield Outage(pace.at(blind_s), f"{path.name} {reason}", pace.at(good_s))
             blind_s += OUTAGE_EVERY_S
-        if not isinstance(pixels, files.Lack):
+        if not isinstance(pixels, decoding.Lack):
             good_s, blind_s, damaged = pace.now_s, pace.now_s + pace.gap_s, 0
             yield Shot(Frame(pixels, pace.at(good_s), index), pace.wait(good_s))
         index += 1

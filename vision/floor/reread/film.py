@@ -13,7 +13,7 @@ import cv2
 import fsspec
 from av.error import FFmpegError
 
-from vision.camera.planes import upright
+from vision.camera.decoding import upright
 from vision.errors import ConfigurationError, OutsideError
 from vision.secrets import masked, shown
 from vision.sight.geometry.frame import Frame, Image

@@ -99,13 +99,11 @@ def test_slot_of_card_by_centre_by_share_and_nowhere(view: TableView) -> None:
     assert view.slot_of(Pose(150, 360, 90)) is None
 
 
-def test_places_of_the_view(view: TableView) -> None:
-    """Mouth and discard hold what lies in them, with a margin where asked."""
+def test_mouth_of_the_view(view: TableView) -> None:
+    """The mouth holds what lies in it, with a margin where asked."""
     assert view.in_mouth(Pose(1150, 100, 0))
     assert not view.in_mouth(Pose(1090, 100, 0))
     assert view.in_mouth(Pose(1090, 100, 0), margin_mm=20)
-    assert view.in_discard(Pose(100, 100, 0))
-    assert not view.in_discard(Pose(400, 400, 0))
 
 
 def test_polygon_measures() -> None:

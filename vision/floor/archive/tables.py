@@ -59,8 +59,6 @@ def _table(name: str, *columns: Column[Any] | Index, topic: str = "", time: str 
 
 # A message once: by run and number. Those without a number of their own (a last will, the refusal
 # of an order) share it with another, so `mark` tells them apart: a hash of the bytes, else empty.
-MESSAGE_KEY = ("site", "table_name", "boot", "seq", "mark")
-
 message = _table(
     "message",
     _key("boot"),

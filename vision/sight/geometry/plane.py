@@ -403,10 +403,6 @@ class TableView:
         """Whether a card's centre lies in the shoe's mouth, or within a margin of it."""
         return distance_inside(pose.centre, self.mouth) >= -margin_mm
 
-    def in_discard(self, pose: Pose) -> bool:
-        """Whether a card's centre lies in the discard area."""
-        return self.discard is not None and distance_inside(pose.centre, self.discard) >= 0
-
 
 def box_around(quad_px: Points) -> Points:
     """Return the smallest turned box around a quad, clockwise, edge 0-1 a short side."""

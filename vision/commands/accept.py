@@ -13,9 +13,8 @@ from vision import logging_setup
 from vision.acceptance.bundle import write_bundle
 from vision.acceptance.clerk import Clerk
 from vision.acceptance.coups import LogBook, Terms
-from vision.acceptance.page import write_report
 from vision.acceptance.pictures import Pictures
-from vision.acceptance.report import Report
+from vision.acceptance.report import Report, write_report
 from vision.acceptance.tasks import Keying
 from vision.audit.continuity import audit_from
 from vision.board.desk.acceptance import KeyingPages

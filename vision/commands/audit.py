@@ -31,25 +31,16 @@ NOT_PROVEN = 4  # exit code: nothing is wrong, but not all that should prove the
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "log", type=Path, metavar="LOG", help="a .sqlite log, its records, or an export of it"
-    )
+    add = parser.add_argument
+    add("log", type=Path, metavar="LOG", help="a .sqlite log, its records, or an export of it")
     add_trust(parser)
-    parser.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
-    )
-    parser.add_argument(
-        "--since",
-        metavar="N:HASH",
-        help="only the records after a former audit, which ended with this one",
-    )
-    parser.add_argument("--export", type=Path, metavar="F", help="write the records as JSON lines")
-    parser.add_argument(
-        "--pair",
-        type=Path,
-        metavar="LOG2",
-        help="the log of the table's other reader: verify that both are one history",
-    )
+    words = "the folder of evidence, if not beside the log"
+    add("--evidence", type=Path, metavar="DIR", help=words)
+    words = "only the records after a former audit, which ended with this one"
+    add("--since", metavar="N:HASH", help=words)
+    add("--export", type=Path, metavar="F", help="write the records as JSON lines")
+    words = "the log of the table's other reader: verify that both are one history"
+    add("--pair", type=Path, metavar="LOG2", help=words)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -65,14 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "table's camera) while the sheet is moved about")  # fmt: skip
     add("--points", nargs="+", type=pair, metavar="X,Y=X,Y",
         help="four or more points instead of the sheet: pixels = millimetres")  # fmt: skip
-    add(
-        "--from-play",
-        metavar="S",
-        nargs="?",
-        const="",
-        help="propose everything from the first hands dealt in this source (none named: before "
-        "the table's camera)",
-    )
+    add("--from-play", metavar="S", nargs="?", const="", help="propose everything from the first "
+        "hands dealt in this source (none named: before the table's camera)")  # fmt: skip
     add("--minutes", type=number(0.2), default=5.0, metavar="M", help="how long to watch (5)")
     add("--place", action="append", default=[], type=place, metavar="NAME=X,Y[,DEG]",
         help="the pixel of an area's centre: a slot's name, MOUTH or DISCARD")  # fmt: skip

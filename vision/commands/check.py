@@ -40,21 +40,13 @@ STALE_S = 10.0  # seconds; `health` comes each second, so a reader that is late 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
-    parser.add_argument(
-        "--health", action="store_true", help="only report the health of the running reader"
-    )
-    parser.add_argument(
-        "--identify",
-        action="store_true",
-        help="only print one signature of program, models, rules and settings, and of each part",
-    )
-    parser.add_argument(
-        "--sign",
-        type=Path,
-        metavar="KEY",
-        help="only print a list of program and models, signed: for [models] approved",
-    )
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE.toml", help="the table file")
+    add("--health", action="store_true", help="only report the health of the running reader")
+    words = "only print one signature of program, models, rules and settings, and of each part"
+    add("--identify", action="store_true", help=words)
+    words = "only print a list of program and models, signed: for [models] approved"
+    add("--sign", type=Path, metavar="KEY", help=words)
 
 
 def run(args: argparse.Namespace) -> int:

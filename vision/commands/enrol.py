@@ -28,11 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE.toml", help="the table file")
-    add(
-        "--source",
-        metavar="S",
-        help="instead of [camera] source: camera number, address, video file or folder of pictures",
-    )
+    words = "instead of [camera] source: camera number, address, video file or folder of pictures"
+    add("--source", metavar="S", help=words)
     add("--out", type=Path, metavar="F", help="the deck file (TABLE.deck beside the table file)")
     add("--ask", action="store_true", help="ask which card it is where the reader is not sure")
     add("--refit", type=Path, metavar="F", help="measure the cards captured in this file again")

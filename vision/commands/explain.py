@@ -24,17 +24,12 @@ EXAMPLE = 'write them as dealt, "9s 7d 4h Kc 2d", or as two hands, "9s 4h 2d / 7
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument(
-        "cards",
-        nargs="*",
-        metavar="CARDS",
-        help='cards in the order in which they left the shoe, as in "9s 7d 4h Kc 2d"; or the two '
-        'hands as they lie, Punto first, as in "9s 4h 2d / 7d Kc"',
-    )
-    parser.add_argument(
-        "--profile", default=DEFAULT, help="a packaged profile or the path of a .toml file"
-    )
-    parser.add_argument("--table", action="store_true", help="print the tableau")
+    add = parser.add_argument
+    add("cards", nargs="*", metavar="CARDS", help="cards in the order in which they left the "
+        'shoe, as in "9s 7d 4h Kc 2d"; or the two hands as they lie, Punto first, as in "9s 4h 2d '
+        '/ 7d Kc"')  # fmt: skip
+    add("--profile", default=DEFAULT, help="a packaged profile or the path of a .toml file")
+    add("--table", action="store_true", help="print the tableau")
 
 
 def run(args: argparse.Namespace) -> int:

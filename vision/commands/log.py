@@ -37,10 +37,9 @@ from vision.wire.messages import iso, unix_ms
 
 def add_begin_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
-    parser.add_argument(
-        "--lose-unsent", action="store_true", help="leave messages that are not sent in the old log"
-    )
+    add_confirm_clock_arguments(parser)
+    words = "leave messages that are not sent in the old log"
+    parser.add_argument("--lose-unsent", action="store_true", help=words)
     _add_holds(parser)
 
 
@@ -74,18 +73,11 @@ def begin(args: argparse.Namespace) -> int:
 
 def _add_holds(parser: argparse.ArgumentParser) -> None:
     """Declare how a person names what is under legal hold."""
-    named = parser.add_mutually_exclusive_group()
-    named.add_argument(
-        "--hold",
-        action="append",
-        default=[],
-        metavar="SHOE:COUP",
-        help="a coup under legal hold (coup 0: the whole shoe); needed only where the old log "
-        "cannot be read; may be given again",
-    )
-    named.add_argument(
-        "--no-holds", action="store_true", help="nothing is under legal hold, I have made sure"
-    )
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--hold", action="append", default=[], metavar="SHOE:COUP", help="a coup under legal hold "
+        "(coup 0: the whole shoe); needed only where the old log cannot be read; may be given "
+        "again")  # fmt: skip
+    add("--no-holds", action="store_true", help="nothing is under legal hold, I have made sure")
 
 
 def _holds_of(args: argparse.Namespace) -> tuple[Hold, ...] | None:
@@ -110,16 +102,11 @@ def _holds_line(register: Register) -> str:
 
 def add_backup_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("log", type=Path, metavar="LOG", help="a table's .sqlite log")
-    parser.add_argument("out", type=Path, metavar="OUT", help="the copy, a new file")
-    parser.add_argument(
-        "--evidence",
-        type=Path,
-        metavar="DIR",
-        nargs="?",
-        const=Path(),
-        help="also copy the evidence to a folder beside OUT; DIR if it is not beside the log",
-    )
+    add = parser.add_argument
+    add("log", type=Path, metavar="LOG", help="a table's .sqlite log")
+    add("out", type=Path, metavar="OUT", help="the copy, a new file")
+    words = "also copy the evidence to a folder beside OUT; DIR if it is not beside the log"
+    add("--evidence", type=Path, metavar="DIR", nargs="?", const=Path(), help=words)
 
 
 def backup(args: argparse.Namespace) -> int:
@@ -147,13 +134,9 @@ def backup(args: argparse.Namespace) -> int:
 def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("backup", type=Path, metavar="BACKUP", help="what log backup wrote")
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
-    parser.add_argument(
-        "--skip",
-        type=int,
-        metavar="N",
-        help="numbers of messages to leave out; by default a million for each day since the backup",
-    )
+    add_confirm_clock_arguments(parser)
+    words = "numbers of messages to leave out; by default a million for each day since the backup"
+    parser.add_argument("--skip", type=int, metavar="N", help=words)
     _add_holds(parser)
 
 
@@ -197,21 +180,16 @@ def _evidence(backup: Path, folder: Path) -> None:
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("log", type=Path, metavar="LOG", help="a .sqlite log, or its records")
-    parser.add_argument("out", type=Path, metavar="OUT", help="a new folder, or a new .zip")
-    parser.add_argument("--shoe", metavar="S", default="", help="only this shoe")
-    parser.add_argument(
-        "--coup", type=int, metavar="N", help="only this coup (of the last shoe that has it)"
-    )
-    parser.add_argument(
-        "--seq", type=int, nargs=2, metavar=("A", "B"), help="only the messages with these numbers"
-    )
-    parser.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="the folder of evidence, if not beside the log"
-    )
-    parser.add_argument(
-        "--signing-key", type=Path, metavar="K", help="the log's private key: sign the receipt"
-    )
+    add = parser.add_argument
+    add("log", type=Path, metavar="LOG", help="a .sqlite log, or its records")
+    add("out", type=Path, metavar="OUT", help="a new folder, or a new .zip")
+    add("--shoe", metavar="S", default="", help="only this shoe")
+    add("--coup", type=int, metavar="N", help="only this coup (of the last shoe that has it)")
+    words = "only the messages with these numbers"
+    add("--seq", type=int, nargs=2, metavar=("A", "B"), help=words)
+    words = "the folder of evidence, if not beside the log"
+    add("--evidence", type=Path, metavar="DIR", help=words)
+    add("--signing-key", type=Path, metavar="K", help="the log's private key: sign the receipt")
     add_trust(parser)
 
 

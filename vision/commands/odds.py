@@ -27,28 +27,16 @@ from vision.game.rules import Profile
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument(
-        "profile",
-        nargs="*",
-        help="a packaged profile or the path of a .toml file; none: all packaged ones",
-    )
+    words = "a packaged profile or the path of a .toml file; none: all packaged ones"
+    parser.add_argument("profile", nargs="*", help=words)
     parser.add_argument("--decks", type=int, help="another number of decks than the profile's")
-    parser.add_argument(
-        "--gone",
-        default="",
-        metavar="CARDS",
-        help='cards that have left the shoe, as in "As Td 9h" (back office only)',
-    )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="the tables in Markdown")
-    form.add_argument(
-        "--guide", choices=("markdown", "html"), help="the players' Guide to the House Edge"
-    )
-    form.add_argument(
-        "--published",
-        action="store_true",
-        help="every figure that the rule sheets publish, ours, and the convention of each",
-    )
+    words = 'cards that have left the shoe, as in "As Td 9h" (back office only)'
+    parser.add_argument("--gone", default="", metavar="CARDS", help=words)
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--markdown", action="store_true", help="the tables in Markdown")
+    add("--guide", choices=("markdown", "html"), help="the players' Guide to the House Edge")
+    words = "every figure that the rule sheets publish, ours, and the convention of each"
+    add("--published", action="store_true", help=words)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,26 +24,18 @@ BAR = 24
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("images", nargs="+", type=Path, metavar="IMAGE")
-    parser.add_argument("--json", action="store_true", help="print one JSON list")
-    parser.add_argument(
-        "--annotate", type=Path, metavar="DIR", help="write each picture with its cards drawn on"
-    )
-    parser.add_argument(
-        "--bound",
-        type=float,
-        default=0.02,
-        help="name a card only if its probability of error is at most this (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--fast",
-        action="store_true",
-        help="use the networks in 8 bits, where the processor supports it",
-    )
-    parser.add_argument("--detector", type=Path, metavar="ONNX", help="another detector")
-    parser.add_argument("--classifier", type=Path, metavar="ONNX", help="another classifier")
-    parser.add_argument("--corners", type=Path, metavar="ONNX", help="another corner finder")
-    parser.add_argument("--threads", type=int, default=2, help="CPU threads (default: 2)")
+    add = parser.add_argument
+    add("images", nargs="+", type=Path, metavar="IMAGE")
+    add("--json", action="store_true", help="print one JSON list")
+    add("--annotate", type=Path, metavar="DIR", help="write each picture with its cards drawn on")
+    words = "name a card only if its probability of error is at most this (default: %(default)s)"
+    add("--bound", type=float, default=0.02, help=words)
+    words = "use the networks in 8 bits, where the processor supports it"
+    add("--fast", action="store_true", help=words)
+    add("--detector", type=Path, metavar="ONNX", help="another detector")
+    add("--classifier", type=Path, metavar="ONNX", help="another classifier")
+    add("--corners", type=Path, metavar="ONNX", help="another corner finder")
+    add("--threads", type=int, default=2, help="CPU threads (default: 2)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,17 +20,12 @@ LOG_ITSELF = "-"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
-    parser.add_argument("--messages", type=Path, metavar="F", help="write them to a file instead")
-    parser.add_argument("--boot", metavar="ID", help="only the messages of this run")
-    parser.add_argument(
-        "--check",
-        nargs="?",
-        const=LOG_ITSELF,
-        metavar="F",
-        help="compare with the messages file of a run, byte for byte; without F, with the "
-        "digests in the log",
-    )
+    add = parser.add_argument
+    add("log", type=Path, metavar="LOG", help="a .sqlite log or an export of one")
+    add("--messages", type=Path, metavar="F", help="write them to a file instead")
+    add("--boot", metavar="ID", help="only the messages of this run")
+    add("--check", nargs="?", const=LOG_ITSELF, metavar="F", help="compare with the messages file "
+        "of a run, byte for byte; without F, with the digests in the log")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

@@ -22,37 +22,18 @@ from vision.mqtt.embedded_broker import EmbeddedBroker
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="the table file")
-    parser.add_argument(
-        "--source",
-        metavar="S",
-        help="instead of [camera] source: camera number, rtsp:// or http:// address, video file "
-        "or folder of pictures",
-    )
-    parser.add_argument(
-        "--messages", type=Path, metavar="F", help="also write every message to this file"
-    )
-    parser.add_argument(
-        "--draw",
-        type=Path,
-        metavar="OUT.mp4",
-        help="also write a film of the table with the reader's beliefs drawn on "
-        "it: cards, layouts, events",
-    )
-    parser.add_argument("--no-broker", action="store_true", help="publish to no broker")
-    parser.add_argument("--fast", action="store_true", help="read a file as fast as it goes")
-    parser.add_argument(
-        "--json-log",
-        action="store_true",
-        help="log to stderr as JSON, one object a line",
-    )
-    parser.add_argument(
-        "--log",
-        type=Path,
-        metavar="F",
-        help="the log; by default [log] path for a live source, for a file a new log beside it, "
-        "named after the time of the run",
-    )
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE.toml", help="the table file")
+    add("--source", metavar="S", help="instead of [camera] source: camera number, rtsp:// or "
+        "http:// address, video file or folder of pictures")  # fmt: skip
+    add("--messages", type=Path, metavar="F", help="also write every message to this file")
+    add("--draw", type=Path, metavar="OUT.mp4", help="also write a film of the table with the "
+        "reader's beliefs drawn on it: cards, layouts, events")  # fmt: skip
+    add("--no-broker", action="store_true", help="publish to no broker")
+    add("--fast", action="store_true", help="read a file as fast as it goes")
+    add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
+    add("--log", type=Path, metavar="F", help="the log; by default [log] path for a live source, "
+        "for a file a new log beside it, named after the time of the run")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

@@ -70,14 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add("--folder", type=Path, metavar="D", help=words)
         return declared
 
-    _declare_add(
-        declare(
-            "add",
-            _add,
-            "add a user; the file is made if there is none",
-            "as it is to stand in the log",
-        )
-    )
+    words = "add a user; the file is made if there is none"
+    _declare_add(declare("add", _add, words, "as it is to stand in the log"))
     declare("password", _password, "set the password by which a user logs in",
             "whose; asked for twice, or one line of input")  # fmt: skip
     words = "set up the codes of a telephone (TOTP), which log-ins then ask for"

@@ -18,8 +18,7 @@ from vision.setup.enrolment.measure import (
     sheet,
     too_alike,
 )
-from vision.sight.deck.classifier import Captured, Deck, DeckClassifier
-from vision.sight.deck.likeness import likeness
+from vision.sight.deck.classifier import Captured, Deck, DeckClassifier, likeness
 from vision.sight.detection.classifier import CROP_SIZE, Classifier, Look
 from vision.sight.detection.detector import Tensor, batch
 from vision.sight.geometry.frame import Image

@@ -20,8 +20,7 @@ from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust
 from vision.board.answers import HANDLERS
 from vision.board.desk.history import Backfill, History
-from vision.board.desk.pages import DeskPages, Parts
-from vision.board.desk.reports import Ask, Kinds, ReportPages
+from vision.board.desk.pages import Ask, DeskPages, Kinds, Parts, ReportPages
 from vision.board.desk.setup import SetupPages
 from vision.board.desk.table_editor import TableEditor
 from vision.board.feed import Feed

@@ -151,16 +151,11 @@ def _cards(hand: Hand) -> str:
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
     """Declare what a log is held against."""
-    parser.add_argument(
-        "--public-key", type=Path, metavar="F", action="append", default=[],
-        help="whose signatures count (.pub of shoe-reader log keys make); may be given again",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ring", type=Path, metavar="R", help="the ring of keys (shoe-reader log keys add)"
-    )
-    parser.add_argument(
-        "--anchors", type=Path, metavar="F", help="anchors kept elsewhere than in the log"
-    )
+    add = parser.add_argument
+    words = "whose signatures count (.pub of shoe-reader log keys make); may be given again"
+    add("--public-key", type=Path, metavar="F", action="append", default=[], help=words)
+    add("--ring", type=Path, metavar="R", help="the ring of keys (shoe-reader log keys add)")
+    add("--anchors", type=Path, metavar="F", help="anchors kept elsewhere than in the log")
 
 
 def trust_of(args: argparse.Namespace) -> Trust:

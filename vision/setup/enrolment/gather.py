@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import DECK, Card
-from vision.sight.deck.classifier import Captured
-from vision.sight.deck.likeness import likeness
+from vision.sight.deck.classifier import Captured, likeness
 from vision.sight.detection.classifier import CROP_SIZE
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES, LookFusion

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vision.game.cards import Card
-from vision.sight.deck.classifier import Captured, Deck
-from vision.sight.deck.likeness import likeness, spread_evenly
+from vision.sight.deck.classifier import Captured, Deck, likeness, spread_evenly
 from vision.sight.detection.classifier import CROP_SIZE, Classifier
 from vision.sight.geometry.frame import Image
 from vision.sight.reading.fusion import FACES, STILL_LOOKS

@@ -33,7 +33,7 @@ from datasets.training.crops import NO_CARD, crops
 from datasets.training.signs import Sight
 from models.evaluate.hard_crops import opened
 from vision.floor.reread.cluster import Cluster, Pool, Results, here, own_workers
-from vision.floor.reread.film_reader import read_film
+from vision.floor.reread.film import read_film
 from vision.floor.reread.job import Progress, Reread, Rereading
 from vision.floor.reread.recordings import recordings
 from vision.floor.reread.report import summary, write_report

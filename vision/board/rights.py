@@ -34,21 +34,9 @@ MAY_ALLOW = frozenset((INSPECTOR,))  # that a bundle of an acceptance leaves the
 HOME = {DEALER: "dealer", INSPECTOR: "desk", SURVEILLANCE: "desk", ENGINEER: "setup"}
 # Everything below a table's prefix but other people's orders.
 DESK_TOPICS = (
-    "status",
-    "shoe",
-    "card",
-    "coup/live",
-    "coup/result",
-    "roads",
-    "alert",
-    "alert/+",
-    "evidence",
-    "evidence/+",
-    "clip/+",
-    "health",
-    "cmd/reply",
-    "replay/#",
-)
+    "status", "shoe", "card", "coup/live", "coup/result", "roads", "alert", "alert/+", "evidence",
+    "evidence/+", "clip/+", "health", "cmd/reply", "replay/#",
+)  # fmt: skip
 # Update by itself, not in the stream of a page.
 ASKED_FOR = ("card", "evidence", "alert")
 HEARD = {

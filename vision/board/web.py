@@ -39,33 +39,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "shoe": ("shoe", "decks", "coups", "cut_card_seen", "last_hand", "ended"),
     "coup/live": ("shoe", "coup", "punto", "banco", "expected", "complete", "free"),
     "coup/result": (
-        "at",
-        "shoe",
-        "coup",
-        "revision",
-        "state",
-        "why",
-        "winner",
-        "punto",
-        "banco",
-        "egalite_points",
-        "three_giving_eight",
-        "wagers",
-        "free",
+        "at", "shoe", "coup", "revision", "state", "why", "winner", "punto", "banco",
+        "egalite_points", "three_giving_eight", "wagers", "free",
     ),
     "roads": (
-        "shoe",
-        "rows",
-        "bead_plate",
-        "big_road",
-        "leading_ties",
-        "big_eye_boy",
-        "small_road",
-        "cockroach_pig",
-        "ask",
-        "counts",
+        "shoe", "rows", "bead_plate", "big_road", "leading_ties", "big_eye_boy", "small_road",
+        "cockroach_pig", "ask", "counts",
     ),
-}
+}  # fmt: skip
 
 
 def public_part(topic: str, payload: Payload) -> Payload | None:

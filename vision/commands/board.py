@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
-    parser.add_argument("--http-host", metavar="H", help="instead of [board] host")
-    parser.add_argument(
-        "--json-log", action="store_true", help="log to stderr as JSON, one object a line"
-    )
-    parser.add_argument("--http-port", type=int, metavar="N", help="instead of [board] port")
+    add = parser.add_argument
+    add("table", type=Path, nargs="+", metavar="TABLE.toml", help="the table files")
+    add("--http-host", metavar="H", help="instead of [board] host")
+    add("--json-log", action="store_true", help="log to stderr as JSON, one object a line")
+    add("--http-port", type=int, metavar="N", help="instead of [board] port")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -25,18 +25,15 @@ LOOK_S = 0.01  # seconds between two looks whether the broker has accepted us
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("table", type=Path, metavar="TABLE.toml", help="names the broker")
-    parser.add_argument(
-        "order", choices=sorted(COMMANDS), metavar="ORDER", help="such as void_coup"
-    )
-    parser.add_argument("fields", nargs="*", metavar="FIELD=VALUE", help="such as coup=12")
-    parser.add_argument("--key", type=Path, required=True, metavar="F", help="the secret key")
-    parser.add_argument("--role", help="in which of the user's roles")
-    parser.add_argument(
-        "--second", type=Path, metavar="F", help="the key of a second person who vouches for it"
-    )
-    parser.add_argument("--second-role", default="inspector", metavar="R", help="in which role")
-    parser.add_argument("--by", metavar="NAME", help="who gives it, where the key is a desk's")
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE.toml", help="names the broker")
+    add("order", choices=sorted(COMMANDS), metavar="ORDER", help="such as void_coup")
+    add("fields", nargs="*", metavar="FIELD=VALUE", help="such as coup=12")
+    add("--key", type=Path, required=True, metavar="F", help="the secret key")
+    add("--role", help="in which of the user's roles")
+    add("--second", type=Path, metavar="F", help="the key of a second person who vouches for it")
+    add("--second-role", default="inspector", metavar="R", help="in which role")
+    add("--by", metavar="NAME", help="who gives it, where the key is a desk's")
 
 
 def run(args: argparse.Namespace) -> int:

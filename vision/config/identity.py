@@ -17,16 +17,8 @@ from vision.config.table import TableConfig
 from vision.game.rules import Dealing
 from vision.record.codec import canonical, rules_hash
 
-SUFFIXES = (
-    ".py",
-    ".sql",
-    ".html",
-    ".js",
-    ".css",
-    ".json",
-    ".toml",
-    ".svg",
-)  # of the program's own files
+# Of the program's own files.
+SUFFIXES = (".py", ".sql", ".html", ".js", ".css", ".json", ".toml", ".svg")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,15 +49,10 @@ class Fact(StrEnum):
 
 OF_THE_READER = frozenset(
     (
-        Fact.USER,
-        Fact.KEY,
-        Fact.EVIDENCE_DELETED,
-        Fact.RETENTION_WAITS,
-        Fact.CLOCK_CONFIRMED,
-        Fact.TAKEN_OVER,
-        Fact.UNSIGNED_KEPT,
+        Fact.USER, Fact.KEY, Fact.EVIDENCE_DELETED, Fact.RETENTION_WAITS, Fact.CLOCK_CONFIRMED,
+        Fact.TAKEN_OVER, Fact.UNSIGNED_KEPT,
     )
-)
+)  # fmt: skip
 REPORTED_BY_DESKS = frozenset(Fact) - OF_THE_READER
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from vision.errors import ConfigurationError
-from vision.floor.reread.film import Still, jpeg_of, local, stamp
-from vision.floor.reread.film_reader import FilmRead, WantedFilm
+from vision.floor.reread.film import FilmRead, Still, WantedFilm, jpeg_of, local, stamp
 from vision.floor.reread.job import Kept
 from vision.floor.reread.recordings import recordings
 

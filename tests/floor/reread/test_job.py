@@ -11,7 +11,7 @@ from datasets.dealing.simulate import main as simulate
 from vision import cli
 from vision.errors import ConfigurationError
 from vision.floor.reread.cluster import here
-from vision.floor.reread.film_reader import FilmRead, WantedFilm
+from vision.floor.reread.film import FilmRead, WantedFilm
 from vision.floor.reread.job import Progress, Rereading
 from vision.floor.reread.recordings import recordings
 

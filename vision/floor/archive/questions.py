@@ -390,15 +390,8 @@ def downtime(connection: Connection, asked: Asked) -> Answer:
     rows = [(table, *_away(found, asked.since, min(end, max(last, found[-1][0]))))
             for table, found in sorted(spans.items())]  # fmt: skip
     columns = (
-        "table",
-        "watched_h",
-        "blind_min",
-        "blind",
-        "offline_min",
-        "offline",
-        "stopped_h",
-        "up",
-    )
+        "table", "watched_h", "blind_min", "blind", "offline_min", "offline", "stopped_h", "up",
+    )  # fmt: skip
     return Answer("Downtime by table", columns, rows, [BLIND], ("table", "up"))
 
 

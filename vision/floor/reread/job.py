@@ -16,8 +16,15 @@ from vision.errors import ConfigurationError, ShoeReaderError
 from vision.files import make_folder, write_json, write_whole
 from vision.floor.reread.cluster import Pool
 from vision.floor.reread.evening import CoupThen, Difference, differences, evening_of
-from vision.floor.reread.film import Still, jpeg_of, stamp
-from vision.floor.reread.film_reader import FilmRead, WantedFilm, identity_of, read_film
+from vision.floor.reread.film import (
+    FilmRead,
+    Still,
+    WantedFilm,
+    identity_of,
+    jpeg_of,
+    read_film,
+    stamp,
+)
 from vision.floor.reread.recordings import Recording, settings_text
 from vision.record.codec import record_from_json, record_to_json
 

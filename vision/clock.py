@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+DAY_MS = 86_400_000  # milliseconds of a day
 FOLLOW = 0.1  # at most so much faster or slower than the monotonic clock
 LEAP_MS = 250  # domain: an offset beyond this is reported
 # Milliseconds: a larger leap is not followed unless the clock is kept. Chosen: people who set a

@@ -14,13 +14,13 @@ from vision.app.evidence import EvidenceRecorder
 from vision.app.journal import Destinations, Journal
 from vision.app.retention import Retention
 from vision.audit.verify import Trust, audit, evidence_words
+from vision.clock import DAY_MS
 from vision.game.commands import KeepEvidence, ReleaseEvidence
 from vision.game.events import Event, Noticed, Role
 from vision.record.facts import Fact, Recorded
 from vision.record.proofs import EvidenceKept, Medium
 from vision.storage.evidence import EvidenceStore, file_name, folder_of
 from vision.storage.log_reader import read_log
-from vision.storage.retention import DAY_MS
 
 SIZE = (640, 480)
 

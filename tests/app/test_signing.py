@@ -17,6 +17,7 @@ from tests.chaos.shoe import NOON, play
 from tests.chaos.table import journal_of
 from vision.app.journal import Journal
 from vision.cli import main
+from vision.clock import DAY_MS
 from vision.errors import ConfigurationError, OutsideError
 from vision.game.commands import KeepEvidence
 from vision.game.events import Event, Role, Started
@@ -26,7 +27,6 @@ from vision.record.facts import Fact, Recorded
 from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.log import write_record
 from vision.storage.log_reader import read_log
-from vision.storage.retention import DAY_MS
 from vision.wire.messages import message_line
 from vision.wire.session import advance
 

@@ -17,6 +17,7 @@ from vision.app.evidence import wanted_names
 from vision.app.journal import Destinations, Journal
 from vision.app.succession import SEQ_A_DAY, Beginning, begin_log
 from vision.cli import main
+from vision.clock import DAY_MS
 from vision.commands.audit import NOT_PROVEN
 from vision.config.table import TableConfig
 from vision.errors import ConfigurationError, OutsideError
@@ -28,7 +29,7 @@ from vision.storage.anchors import anchors_of, make_keys
 from vision.storage.evidence import EvidenceStore, folder_of
 from vision.storage.log import Entry
 from vision.storage.log_reader import read_log, read_messages
-from vision.storage.retention import DAY_MS, trusted_time
+from vision.storage.retention import trusted_time
 from vision.wire.messages import Message
 
 IDENTITY = "1d" * 32

@@ -10,12 +10,12 @@ import pytest
 from tests.table_log import NOON, Play, write_log
 from vision.access.users import User, Users, save_users
 from vision.cli import main
+from vision.clock import DAY_MS
 from vision.commands import users as command
 from vision.game.commands import CallInspector, SignIn
 from vision.game.events import Event, Role
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
-from vision.storage.retention import DAY_MS
 
 PEOPLE = {name: User(roles=("inspector",)) for name in ("Ann", "Ben", "Cid", "Dee")}
 

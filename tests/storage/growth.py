@@ -25,9 +25,10 @@ from tests.game.speed import shoe
 from tests.table_log import NOON, header, session_of
 from vision.app.restore import checkpoint_of, compare_messages, restored
 from vision.cli import main as command
+from vision.clock import DAY_MS
 from vision.game.events import Event, ShoeStarted, Started
 from vision.storage.log import Entry, Store
-from vision.storage.retention import DAY_MS, LogLimits
+from vision.storage.retention import LogLimits
 from vision.wire.session import TableSession, advance
 
 LIMITS = LogLimits(keep_days=400, messages_days=7, max_mb=20_000)

@@ -11,11 +11,11 @@ from tests.chaos.shoe import NOON, play
 from tests.chaos.table import config_of
 from vision.app.journal import Destinations, Journal
 from vision.cli import main
+from vision.clock import DAY_MS
 from vision.commands.audit import NOT_PROVEN
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import refuse_others_file
 from vision.storage.keyring import load_ring
-from vision.storage.retention import DAY_MS
 from vision.wire.messages import iso
 
 IDENTITY = "1d" * 32

@@ -12,6 +12,7 @@ from tests.seen import out
 from tests.storage.test_log import HEADER, entry, message
 from tests.table_log import Play
 from vision.cli import main
+from vision.clock import DAY_MS
 from vision.commands.audit import NOT_PROVEN
 from vision.errors import OutsideError
 from vision.game.commands import CloseAlert, HoldResult
@@ -19,7 +20,7 @@ from vision.game.events import Role, ShoeStarted
 from vision.record.chain import BrokenChainError, Record, verified
 from vision.storage.log import Checkpoint, Entry, Store
 from vision.storage.log_reader import read_log, write_export
-from vision.storage.retention import DAY_MS, LogLimits
+from vision.storage.retention import LogLimits
 
 OLD = LogLimits(keep_days=10, messages_days=1, max_mb=1000)
 SHOES = 5

@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 from vision.app.evidence import EvidenceRecorder, wanted_names
 from vision.app.restore import moments_in_dispute
+from vision.clock import DAY_MS
 from vision.config.table import LogSection
 from vision.game.events import Event
 from vision.record.codec import canonical
 from vision.record.facts import Fact, Recorded
 from vision.storage.evidence import Doomed, Why
 from vision.storage.log import Seal, Store
-from vision.storage.retention import DAY_MS, TOLD_MS, LogLimits
+from vision.storage.retention import TOLD_MS, LogLimits
 from vision.wire.session import TableSession
 
 TIDY_EVERY_S = 60.0  # seconds between two looks; a longer gap deletes more at a time

@@ -44,7 +44,6 @@ BOOT_DIGITS = 12  # hex digits of a run's id, as a reader's run has
 # Numbers skipped for each day begun since the last event of a log that was restored: twelve a
 # second, all day, of which a busy table publishes one. Fewer could use a number a second time.
 SEQ_A_DAY = 1_000_000
-DAY_MS = 86_400_000  # milliseconds of a day
 
 log = logging.getLogger(__name__)
 

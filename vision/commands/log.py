@@ -10,10 +10,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from vision.app.succession import DAY_MS, SEQ_A_DAY, Beginning, begin_log, ended_log
+from vision.app.succession import SEQ_A_DAY, Beginning, begin_log, ended_log
 from vision.audit.export import Part, Sources, write_archive
 from vision.audit.verify import Trust, audit
-from vision.clock import now_ms
+from vision.clock import DAY_MS, now_ms
 from vision.commands.printing.console import add_trust, trust_of, unbroken
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError

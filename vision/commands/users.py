@@ -33,13 +33,12 @@ from vision.board.login.passwords import (
     step_of,
 )
 from vision.board.login.sessions import end_sessions, kept_sessions
-from vision.clock import now_ms
+from vision.clock import DAY_MS, now_ms
 from vision.commands.printing.console import unbroken
 from vision.errors import ConfigurationError
 from vision.files import locked
 from vision.record.chain import verified
 from vision.storage.log_reader import read_log
-from vision.storage.retention import DAY_MS
 
 FILE = Path("users.json")
 # Days without a log-in or an order. 90 is the usual bound of access reviews (NIST SP 800-53 AC-2(3)

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from vision.clock import DAY_MS
 from vision.storage.sqlite import Database, reading
-
-DAY_MS = 86_400_000  # milliseconds of a day
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from vision.access.users import Users, load_users
-from vision.clock import now_ms
+from vision.clock import DAY_MS, now_ms
 from vision.errors import ConfigurationError, OutsideError
 from vision.files import WatchedFile, is_private, locked, refuse_others_file, write_json
 
@@ -39,7 +39,6 @@ FILE_LIMIT = 8 * 1024 * 1024
 # the upper limit bounds what one log-in makes the server hash.
 SHORTEST = 10
 LONGEST = 200
-DAY_MS = 86_400_000  # milliseconds of a day
 STRICT = ConfigDict(extra="forbid")  # a file with more in it is another file
 
 

@@ -24,6 +24,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.sql.dml import Insert
 
+from vision.clock import DAY_MS
 from vision.config.table import load
 from vision.errors import ConfigurationError, OutsideError
 from vision.floor.archive import tables
@@ -196,9 +197,6 @@ def _make_tables(engine: Engine) -> None:
                     f"of shoe-reader (its table {table.name} has other columns); use that "
                     "version, or load the logs of the tables into a new archive"
                 )
-
-
-DAY_MS = 86_400_000  # milliseconds of a day
 
 
 def prune(engine: Engine, days: int, now: int) -> dict[str, int]:

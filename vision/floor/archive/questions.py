@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from scipy.special import gammaincc
 from sqlalchemy import Connection, Engine, bindparam, text
 
-from vision.clock import now_ms
+from vision.clock import DAY_MS, now_ms
 from vision.config.profiles import load_profile
 from vision.errors import ConfigurationError
 from vision.floor.archive import tables
@@ -75,7 +75,6 @@ def middle(values: Sequence[float], share: float) -> float | None:
 
 
 HOUR_MS = 3_600_000  # milliseconds of an hour
-DAY_MS = 24 * HOUR_MS  # milliseconds of a day
 DAY_HOURS = 24  # hours of a day, UTC
 DECK_DIGITS = 12  # of the hash of a deck that are shown: enough to tell a house's decks apart
 WINNERS = ("punto", "banco", "egalite")

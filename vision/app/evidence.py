@@ -51,6 +51,9 @@ NO_HASH = ""  # of a piece that is not written yet
 STILL_QUALITIES = (88, 70, 50, 30)
 CLIP_QUALITY = 80
 CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
+# While nothing moves, a clip shows the same picture again for so long, ms: a second of a still table
+# looks alike, and each picture costs as much as decoding two. Longer, and a slow change jumps.
+SAME_MS = 1000
 # Bytes of an AVI file beside its pictures: its headers, and what its index takes for each picture;
 # some more than our writer's. Too small, and a clip could be larger than a message may be.
 FILM_BYTES, INDEX_BYTES = 16_384, 32
@@ -345,6 +348,7 @@ class ClipBuffer:
         self._every_ms = 1000 / fps
         self._pictures: deque[tuple[int, bytes]] = deque(maxlen=math.ceil(length_s * fps) + 2)
         self._next_at = 0.0
+        self._drawn: tuple[int, bytes] = (0, b"")
 
     @property
     def size(self) -> int:
@@ -358,7 +362,10 @@ class ClipBuffer:
         elif frame.at < self._next_at:
             return
         self._next_at = max(self._next_at + self._every_ms, frame.at + self._every_ms / 2)
-        self._pictures.append((frame.at, self._crop.thumbnail(frame.image)))
+        same = frame.still and self._pictures and frame.at < self._drawn[0] + SAME_MS
+        if not same:
+            self._drawn = (frame.at, self._crop.thumbnail(frame.image))
+        self._pictures.append((frame.at, self._drawn[1]))
         while self._pictures[0][0] < frame.at - self._length_ms:
             self._pictures.popleft()
 

@@ -37,7 +37,7 @@ from vision.sight.reading.faces import FaceReader
 
 # From one check of view, position and reading to the next, in ms: often enough for `[watch]
 # patience_s`. Shorter costs time only; longer, and a single bad picture decides.
-CHECK_EVERY_MS = 250
+CHECK_EVERY_MS = 500
 
 
 def layout_of(config: TableConfig) -> Image | None:
@@ -145,6 +145,7 @@ class SightPipeline:
         if frame.size != self._size:
             self._camera.check_size(frame)
         moving = self._gate.moving(frame)
+        frame.still = not moving
         check = frame.at >= self._next_check_at or self._gate.sudden
         poor = self._check(frame, moving=moving) if check else ()
         if self._view_check.unseen or any(self._blind.values()):

@@ -28,14 +28,16 @@ Pixels = Image | Coded
 class Frame:
     """A picture, its Unix time in milliseconds and its running number.
 
+    `still`, once sight has looked at it: nothing in it has moved for a second.
     Any thread may ask for anything; two that need the colours first at once both convert them.
     """
 
-    __slots__ = ("_image", "_pixels", "at", "index")
+    __slots__ = ("_image", "_pixels", "at", "index", "still")
 
     def __init__(self, image: Pixels, at: int, index: int) -> None:
         self.at = at
         self.index = index
+        self.still = False
         self._pixels = image
         self._image: Image | None = None
 

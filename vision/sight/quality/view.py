@@ -38,9 +38,9 @@ LEAST_STEEP = 1.0
 # shadows count as cover; lower, and a cloth with folds does not.
 GONE_SHARE = 0.3
 # What is usual is the mean of so many good pictures (4 s); then every one counts by FOLLOW (no
-# unit), so that it takes 2000 of them, 8 minutes, to follow a change by two thirds. Quicker, and a
+# unit), so that it takes 1000 of them, 8 minutes, to follow a change by two thirds. Quicker, and a
 # lens that fogs slowly becomes usual; slower, and daylight that changes raises alerts.
-LEARN_LOOKS, FOLLOW = 15, 0.0005
+LEARN_LOOKS, FOLLOW = 8, 0.001
 # What has passed its limit must fall below this share of it before it counts as over: without the
 # gap a value near the limit would raise and end the alert by turns. Chosen by judgement.
 OVER_SHARE = 0.8

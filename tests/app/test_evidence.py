@@ -332,6 +332,23 @@ def test_ring_is_bounded_and_drops_the_oldest() -> None:
     assert len(pictures_of(ring.film(0, NOON * 2, MOST_BYTES))) == 1
 
 
+def test_still_table_is_drawn_once_a_second_and_a_moving_one_every_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A clip has all its pictures; while nothing moves they are the same for a second."""
+    drawn: list[int] = []
+    crop = Crop(((0, 0), (320, 0), (320, 240), (0, 240)), SIZE)
+    thumbnail = crop.thumbnail
+    monkeypatch.setattr(crop, "thumbnail", lambda image: drawn.append(1) or thumbnail(image))
+    ring = ClipBuffer(crop, length_s=10.0, fps=8)
+    for number in range(32):
+        frame = Frame(picture(number), NOON + 125 * number, number)
+        frame.still = number >= 16
+        ring.add(frame)
+    assert len(drawn) in (17, 18)
+    assert len(pictures_of(ring.film(0, NOON * 2, MOST_BYTES))) == 32
+
+
 @pytest.mark.parametrize("most", [300_000, 2_000_000])
 def test_clip_and_still_are_made_to_fit_what_the_broker_takes(most: int) -> None:
     """A grainy table and a long clip give fewer pictures and coarser ones, never too many bytes."""

@@ -16,7 +16,7 @@ from vision.config.table import TableConfig
 from vision.game.events import CoupSeen, Event, Noticed
 from vision.inference.load import ModelSet
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import Detection, Kind, Window
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.motion_gate import QUIET_MS
 
@@ -32,7 +32,11 @@ class Models:
         self.sure = 0.7
         self.looks = 0
 
-    def glance(self, _: Image, least: float) -> tuple[Detection, ...]:
+    def window(self, _: Points, width: int, height: int) -> Window:
+        """Return the whole picture."""
+        return 0, 0, width, height
+
+    def glance(self, _: Image, least: float, __: Window) -> tuple[Detection, ...]:
         """Return what lies on the stage."""
         return tuple(box for box in STAGE.detections() if box.score >= least)
 

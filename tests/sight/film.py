@@ -18,7 +18,7 @@ from vision.game.cards import Card
 from vision.game.events import Slot
 from vision.inference.load import ModelSet, open_symbols, packaged
 from vision.sight.detection.classifier import Look
-from vision.sight.detection.detector import Detection, Kind
+from vision.sight.detection.detector import Detection, Kind, Window
 from vision.sight.geometry.frame import Frame, Image, Points
 from vision.sight.geometry.plane import Homography, Pose, TableView, box_around, shared_area
 
@@ -298,7 +298,11 @@ class Eye:
         self._seen[key] = (copy.deepcopy(stage.props), stage.hand, boxes)
         self._mouths[key] = stage.mouth()
 
-    def glance(self, image: Image, least: float) -> tuple[Detection, ...]:
+    def window(self, _: Points, width: int, height: int) -> Window:
+        """Return the whole picture."""
+        return 0, 0, width, height
+
+    def glance(self, image: Image, least: float, _: Window | None = None) -> tuple[Detection, ...]:
         """Return the boxes in the picture."""
         return tuple(box for box in self._seen[image.tobytes()][2] if box.score >= least)
 

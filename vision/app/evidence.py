@@ -51,8 +51,8 @@ NO_HASH = ""  # of a piece that is not written yet
 STILL_QUALITIES = (88, 70, 50, 30)
 CLIP_QUALITY = 80
 CLIP_WIDTH_PX = 960  # at most; 1920 px halved, with which 7 s take 3.5 MB of memory
-# While nothing moves, a clip shows the same picture again for so long, ms: a second of a still table
-# looks alike, and each picture costs as much as decoding two. Longer, and a slow change jumps.
+# While nothing moves, a clip shows the same picture again for so long, ms: a second of a still
+# table looks alike, and a picture costs as much as decoding two. Longer, and a slow change jumps.
 SAME_MS = 1000
 # Bytes of an AVI file beside its pictures: its headers, and what its index takes for each picture;
 # some more than our writer's. Too small, and a clip could be larger than a message may be.

@@ -27,7 +27,7 @@ from vision.sight.detection.detector import Kind
 from vision.sight.detection.mouth import MouthSight, mouth_outline
 from vision.sight.drawing import SightView
 from vision.sight.following.follower import BURN_SAID, BURN_SEEN, Follower, Sight
-from vision.sight.following.places import LEAST_SCORE, PlacePatches
+from vision.sight.following.places import LEAST_SCORE, PlacePatches, watched
 from vision.sight.geometry.frame import Frame, Image
 from vision.sight.motion_gate import MotionGate, PartGate
 from vision.sight.quality.camera_position import CameraPosition, PositionLimits
@@ -97,6 +97,7 @@ class SightPipeline:
         self._gate = MotionGate()
         self._mouth = MouthSight(view, models.mouth)
         self._size = (self._camera.width, self._camera.height)
+        self._window = self._detector.window(watched(view), *self._size)
         self._mouth_gate = PartGate(self._gate, mouth_outline(view), self._size)
         self._mouth_values = np.zeros(0, np.float32)
         self._patches = PlacePatches(view)
@@ -187,7 +188,7 @@ class SightPipeline:
             self._next_look_at + self._look_every_ms, frame.at + self._look_every_ms / 2
         )
         self.looked += 1
-        found = self._detector.glance(frame.image, LEAST_SCORE)
+        found = self._detector.glance(frame.image, LEAST_SCORE, self._window)
         checked = self._face_check(frame, found)
         self._fresh_looks += checked.looks
         return Sight(frame.image, checked.detections, self._patches(frame.image))

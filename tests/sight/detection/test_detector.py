@@ -178,3 +178,37 @@ def test_detector_goes_over_a_large_picture_in_tiles() -> None:
     )
     assert len(sizes) > 1
     assert max(side for size in sizes for side in size) <= TILE_PX + STRIDE
+
+
+def test_window_shows_the_points_in_whole_strides_of_the_network() -> None:
+    """A part about the points, within the picture, that is given to the network unpadded."""
+    detector = Detector(lambda _: np.zeros((1, 9, 0), np.float32))
+    for width, height in ((1280, 720), (1920, 1080), (960, 540), (640, 360)):
+        points = np.array([[0.2, 0.3], [0.9, 0.6]], np.float32) * (width, height)
+        left, top, right, bottom = detector.window(points, width, height)
+        assert 0 <= left < right <= width
+        assert 0 <= top < bottom <= height
+        scale = detector.scale(width, height)
+        sides = np.array([right - left, bottom - top]) * scale / STRIDE
+        assert np.abs(sides - np.rint(sides)).max() < 0.2
+        assert (np.rint(sides) == np.rint(np.ptp(points, axis=0) * scale / STRIDE)).all()
+
+
+def test_glance_at_a_part_leaves_out_the_cards_that_its_edge_cuts_and_keeps_hands() -> None:
+    """Boxes come in pixels of the whole picture; a hand that reaches in from outside counts."""
+
+    def infer(tensor: Tensor) -> Tensor:
+        output = np.zeros((1, 9, 3), np.float32)
+        output[0, :2] = [[100, 2, 60], [40, 40, tensor.shape[2] - 1]]
+        output[0, 2:4] = [[20] * 3, [28] * 3]
+        output[0, [4, 4, 7], [0, 1, 2]] = 0.9
+        return output
+
+    image = np.zeros((720, 1280, 3), np.uint8)
+    detector = Detector(infer)
+    points = np.array([[300, 200], [900, 500]], np.float32)
+    left, top, *_ = window = detector.window(points, 1280, 720)
+    found = detector.glance(image, 0.1, window)
+    assert [box.kind for box in found] == [Kind.FACE, Kind.HAND]
+    expected = np.array([100, 40]) * 1280 / 416 + (left, top)
+    assert np.allclose(found[0].quad.mean(axis=0), expected, atol=3)

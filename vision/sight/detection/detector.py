@@ -10,7 +10,7 @@ are given as `infer` callables.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise, product
@@ -24,6 +24,7 @@ from vision.sight.geometry.plane import overlap, rectify
 
 Tensor = NDArray[np.float32]
 Infer = Callable[[Tensor], Tensor]
+Window = tuple[int, int, int, int]  # left, top, right, bottom of a part of a picture, pixels
 
 # The sides of the detector's input are multiples of this, in pixels: YOLO's coarsest grid. The
 # network refuses any other size.
@@ -128,7 +129,7 @@ class Letterbox:
         inner = cv2.resize(image, (inner_w, inner_h), interpolation=method)
         canvas = np.full((self.height, self.width, 3), PADDING, np.uint8)
         canvas[self.top : self.top + inner_h, self.left : self.left + inner_w] = inner
-        return np.asarray(cv2.dnn.blobFromImage(canvas, 1 / 255, swapRB=True), np.float32)
+        return batch([canvas])
 
     def back(self, points: Points) -> Points:
         """Return network points (… x 2) as points of the picture."""
@@ -221,7 +222,8 @@ def _convex(quad: Points) -> bool:
 
 def batch(crops: Sequence[Image]) -> Tensor:
     """Return crops (H x W x 3, BGR) as one N x 3 x H x W tensor, RGB, 0 to 1."""
-    return np.asarray(cv2.dnn.blobFromImages(list(crops), 1 / 255, swapRB=True), np.float32)
+    planes = np.stack(crops)[..., ::-1].transpose(0, 3, 1, 2)
+    return np.ascontiguousarray(planes, np.float32) * np.float32(1 / 255)
 
 
 # --- the cards of a picture ----------------------------------------------------------------------
@@ -268,10 +270,23 @@ class Detector:
         """Return how many pixels of the network's input a pixel of such a picture becomes."""
         return self._sizes[0] / max(width, height)
 
-    def see(self, image: Image, window: tuple[int, int, int, int] | None = None) -> Seen:
+    def window(self, points: Points, width: int, height: int) -> Window:
+        """Return the part of such pictures that shows some points (n x 2 px), in whole strides."""
+        stride = STRIDE / self.scale(width, height)
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        # A few pixels more would take a stride more: the points say only about what counts.
+        strides = np.maximum(np.rint(np.ptp(points, axis=0) / stride), 1)
+        # Even sides: a picture is halved many times quicker where both halves are alike.
+        whole, side = np.array([width, height]), (strides * stride).astype(int) // 2 * 2
+        side = np.minimum(side, whole)
+        low = np.clip(middle - side / 2, 0, whole - side).astype(int) // 2 * 2
+        left, top, right, bottom = (int(edge) for edge in (*low, *(low + side)))
+        return left, top, right, bottom
+
+    def see(self, image: Image, window: Window | None = None) -> Seen:
         """Return the cards and the hands of a picture (H x W x 3, BGR).
 
-        With a `window` (left, top, right, bottom in pixels) only those that lie wholly in it.
+        With a `window` only those that lie wholly in it.
         """
         least = min(self._threshold, LEAST_HAND)
         if window is None:
@@ -282,9 +297,17 @@ class Detector:
         hands = [box for box in found if box.kind is Kind.HAND]
         return Seen(self._outlines(image, cards), suppress(hands, self._overlap))
 
-    def glance(self, image: Image, least: float) -> tuple[Detection, ...]:
-        """Return the boxes of cards and of hands, without outlines, from a score on (0 to 1)."""
-        found = self._boxes(image, self._sizes, least, WIDEST_PX)
+    def glance(
+        self, image: Image, least: float, window: Window | None = None
+    ) -> tuple[Detection, ...]:
+        """Return the boxes of cards and of hands, without outlines, from a score on (0 to 1).
+
+        With a `window` those in it: no card that it cuts, of hands what it shows.
+        """
+        if window is None:
+            found = self._boxes(image, self._sizes, least, WIDEST_PX)
+        else:
+            found = self._boxes_in(image, window, least, cut={Kind.HAND})
         hands = [box for box in found if box.kind is Kind.HAND]
         cards = [box for box in found if box.kind is not Kind.HAND]
         return (*suppress(cards, self._overlap), *suppress(hands, self._overlap))
@@ -326,9 +349,12 @@ class Detector:
         return found
 
     def _boxes_in(
-        self, image: Image, window: tuple[int, int, int, int], least: float
+        self, image: Image, window: Window, least: float, cut: Container[Kind] = ()
     ) -> list[Detection]:
-        """Return the boxes of a part of a picture, at the scale of the whole, none that is cut."""
+        """Return the boxes of a part of a picture, at the scale of the whole.
+
+        Those that the edge of the part cuts are left out, but for the kinds in `cut`.
+        """
         left, top, right, bottom = window
         height, width = image.shape[:2]
         part = image[top:bottom, left:right]
@@ -339,7 +365,11 @@ class Detector:
         beyond = np.array((right, bottom), np.float32)
         high = np.where(beyond < (width, height), beyond - CUT_PX, math.inf)
         moved = [replace(box, quad=box.quad + corner) for box in found]
-        return [box for box in moved if (box.quad >= low).all() and (box.quad <= high).all()]
+        return [
+            box
+            for box in moved
+            if box.kind in cut or ((box.quad >= low).all() and (box.quad <= high).all())
+        ]
 
     def _pass(self, image: Image, scale: float, least: float) -> list[Detection]:
         """Return the boxes of one pass, in tiles where the scaled picture is large."""

@@ -84,13 +84,16 @@ class Allegations:
     def take_before(self, before: Account, values: Values, taken: Container[int | None]) -> None:
         """Add up whether cards of the coup before still lie, but in slots that this one has.
 
+        A slot that once looked rather empty stays so: what shows there later passes over it.
         `values` are the log-likelihoods (3 x 6) of empty, back and face.
         """
         for card in before.cards:
             if card.slot is None or card.slot in taken or not is_gone(card.place):
                 continue
-            said = float(values[2, card.slot] - values[0, card.slot])
-            self._early[card.slot] = self._early.get(card.slot, 0.0) + said
+            known = self._early.get(card.slot, 0.0)
+            if known >= 0:
+                said = float(values[2, card.slot] - values[0, card.slot])
+                self._early[card.slot] = known + said
         odds = math.exp(min(20.0, max(self._early.values(), default=0.0)))
         if odds >= self.least:
             self._found.setdefault(("EARLY_DEAL", 0), rounded(odds))

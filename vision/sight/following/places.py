@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vision.game.events import Slot
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
-from vision.sight.geometry.plane import TableView, distance_inside, rectify, shared_area
+from vision.sight.geometry.plane import Cutter, TableView, distance_inside, shared_area
 
 Patches = NDArray[np.float32]
 # Width and height of a slot's patch in pixels, and the size of the patch in slots: enough to see
@@ -31,6 +31,9 @@ NEAR_MM = 45.0
 # A card lies outside the slots if its middle is so far from theirs, and at rest if it has moved by
 # less than this since the look before, mm.
 APART_MM, RESTS_MM = 55.0, 8.0
+# The detector looks at the slots and the mouth, and so far about them, mm: a card beside a slot is
+# whole. Less, and such cards are cut; at 200 mm a look costs half as much again.
+ABOUT_MM = 100.0
 # What is taken for a card so surely (0 to 1), and rests for so long but no longer, ms, came to lie
 # there; what has lain for longer is chips or print. A box not seen for the last time is forgotten.
 SURE, LAIN_MS, FURNITURE_MS, FORGOTTEN_MS = 0.7, 400, 15_000, 60_000
@@ -130,11 +133,12 @@ class PlacePatches:
     """Cuts the six slots out of every picture of one camera."""
 
     def __init__(self, view: TableView) -> None:
-        self._quads = [view.homography.to_px(_upright(view.slots[slot])) for slot in Slot]
+        quads = (view.homography.to_px(_upright(view.slots[slot])) for slot in Slot)
+        self._cutters = [Cutter(quad, PATCH) for quad in quads]
 
     def __call__(self, image: Image) -> NDArray[np.uint8]:
         """Return the patches, 6 x 24 x 18 x 3 BGR."""
-        return np.stack([rectify(image, quad, PATCH) for quad in self._quads])
+        return np.stack([cut(image) for cut in self._cutters])
 
 
 class PlaceWatch:
@@ -263,6 +267,13 @@ def is_outside(view: TableView, middle: NDArray[np.float32]) -> bool:
     near = min(float(np.hypot(*(area.mean(axis=0) - middle))) for area in view.slots.values())
     other = [view.mouth, *([] if view.discard is None else [view.discard])]
     return near >= APART_MM and all(distance_inside(point, area) < -NEAR_MM / 2 for area in other)
+
+
+def watched(view: TableView) -> Points:
+    """Return points of the picture (n x 2 px) round the slots and the mouth."""
+    areas = np.concatenate([*view.slots.values(), view.mouth]).astype(np.float32)
+    ways = ABOUT_MM * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]], np.float32)
+    return view.homography.to_px((areas[:, None] + ways).reshape(-1, 2))
 
 
 def _upright(area: Points) -> Points:

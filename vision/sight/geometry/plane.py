@@ -328,24 +328,35 @@ def fit_rectangle(quad_mm: Points, size_mm: tuple[float, float] = POKER_MM) -> t
     return Pose(centre.real, centre.imag, degrees), misfit
 
 
-def rectify(image: Image, quad: Points, size: tuple[int, int]) -> Image:
-    """Cut a quad out of a picture as an upright rectangle.
+class Cutter:
+    """Cuts a quad out of pictures as an upright rectangle.
 
     `quad` is 4 x 2 pixels, clockwise, edge 0-1 becomes the upper edge; `size` is (width, height).
     Large quads are averaged down, not sampled, so that thin strokes survive.
     """
-    source = np.asarray(quad, np.float32)
-    edges = np.linalg.norm(np.roll(source, -1, axis=0) - source, axis=1)
-    shrink = max((edges[0] + edges[2]) / 2 / size[0], (edges[1] + edges[3]) / 2 / size[1])
-    factor = int(np.clip(round(float(shrink)), 1, 4))
-    width, height = size[0] * factor, size[1] * factor
-    target = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
-    # Pixel centres lie at whole numbers, corners of the crop half a pixel before the first.
-    matrix = cv2.getPerspectiveTransform(source, target - np.float32(0.5))
-    crop = cv2.warpPerspective(image, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
-    if factor > 1:
-        crop = cv2.resize(crop, size, interpolation=cv2.INTER_AREA)
-    return cast(Image, crop)
+
+    def __init__(self, quad: Points, size: tuple[int, int]) -> None:
+        source = np.asarray(quad, np.float32)
+        edges = np.linalg.norm(source[[1, 2, 3, 0]] - source, axis=1).tolist()
+        shrink = max((edges[0] + edges[2]) / 2 / size[0], (edges[1] + edges[3]) / 2 / size[1])
+        factor = min(max(round(shrink), 1), 4)
+        self._size = size
+        self._fine = width, height = size[0] * factor, size[1] * factor
+        target = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+        # Pixel centres lie at whole numbers, corners of the crop half a pixel before the first.
+        self._matrix = cv2.getPerspectiveTransform(source, target - np.float32(0.5))
+
+    def __call__(self, image: Image) -> Image:
+        """Return the rectangle (height x width x 3); beyond the picture its edge is repeated."""
+        crop = cv2.warpPerspective(image, self._matrix, self._fine, borderMode=cv2.BORDER_REPLICATE)
+        if self._fine != self._size:
+            crop = cv2.resize(crop, self._size, interpolation=cv2.INTER_AREA)
+        return cast(Image, crop)
+
+
+def rectify(image: Image, quad: Points, size: tuple[int, int]) -> Image:
+    """Cut a quad out of one picture, as a `Cutter` does."""
+    return Cutter(quad, size)(image)
 
 
 # --- table ---------------------------------------------------------------------------------------

@@ -24,13 +24,14 @@ from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
-from vision.sight.reading.fusion import FACES, LookFusion, SwitchCheck
+from vision.sight.reading.fusion import FACES, SURE_LOOKS, LookFusion, SwitchCheck
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 
-# From one look at a card that is read to the next, in ms. Shorter costs time only; longer, and a
-# wrong first reading is corrected later.
-AGAIN_MS = 400
+# From one look at a card that is read to the next, in ms: at first and while it is checked after it
+# was hidden, then once enough looks agree. Shorter costs time only; longer, and a wrong first
+# reading, or a switch, is found later.
+AGAIN_MS, SETTLED_MS = 400, 1000
 # For how long, in ms, a face lies open before it is given as unread, and after how many looks at
 # least. Shorter or fewer, and a card under the dealer's hand is unread; longer, and the desk learns
 # of an unreadable card after the coup has gone on.
@@ -103,7 +104,9 @@ class Face:
     def wants_look(self, at: int) -> bool:
         """Whether to look at it, where it lies open at `at`."""
         last = self._looked_at
-        return self.now is None or last is None or at - last >= AGAIN_MS
+        settled = self._fusion.looks >= SURE_LOOKS and not self._check.is_on
+        every_ms = SETTLED_MS if settled else AGAIN_MS
+        return self.now is None or last is None or at - last >= every_ms
 
     def note(self, at: int, *, shows_face: bool, shows_back: bool) -> None:
         """Take what lies in clear sight there: a face, a back, or (neither) nothing is clear."""

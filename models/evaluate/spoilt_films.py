@@ -31,8 +31,8 @@ from vision.sight.geometry.frame import Image
 CRF = 20  # x264's quality of a film that is not spoilt by it: hardly worse than what it is made of
 CRF_POOR = 36  # x264's quality of a camera that saves on its line: blocks are seen in the faces
 NOISE = 12.0  # grey levels (standard deviation) of noise: a small sensor in evening light
-# Seconds for which the view is lost, and from one loss to the next: coups take 12 to 15 s, so that
-# it is lost at every moment of one.
+# Seconds for which the light is gone, and from one loss to the next: coups take 12 to 15 s, so that
+# it is gone at every moment of one.
 LOST_S, LOST_EVERY_S = 2.0, 17.0
 BLUR_PX = 1.3  # pixels (standard deviation): a lens a little out of focus
 
@@ -43,7 +43,7 @@ Change = Callable[[Image, np.random.Generator], Image]
 class Spoiling:
     """What is done to a film: pictures changed, scaled, turned by half a turn, every nth kept.
 
-    `is_lost`: black for a while, again and again.
+    `light` (0 to 1) is what is left of it for a while, again and again.
     """
 
     change: Change = lambda image, _: image
@@ -51,7 +51,7 @@ class Spoiling:
     is_turned: bool = False
     every: int = 1
     crf: int = CRF
-    is_lost: bool = False
+    light: float = 1.0
 
 
 def _by_gamma(gamma: float, tint: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Change:
@@ -79,7 +79,8 @@ SPOILINGS: dict[str, Spoiling] = {
     "larger": Spoiling(scale=1.25),
     "half-rate": Spoiling(every=2),
     "four-a-second": Spoiling(every=6),
-    "lost": Spoiling(is_lost=True),
+    "lost": Spoiling(light=0.0),
+    "lamp-off": Spoiling(light=0.5),
 }
 
 
@@ -96,8 +97,8 @@ def spoil(film: Path, truth: Json, spoiling: Spoiling, out: Path) -> Json:
                 continue
             image = cast(Image, frame.to_ndarray(format="bgr24"))
             image = spoiling.change(image, rng)
-            if spoiling.is_lost and (frame.time or 0.0) % LOST_EVERY_S > LOST_EVERY_S - LOST_S:
-                image[:] = 0
+            if (frame.time or 0.0) % LOST_EVERY_S > LOST_EVERY_S - LOST_S:
+                image = cast(Image, cv2.convertScaleAbs(image, alpha=spoiling.light))
             if spoiling.scale != 1.0:
                 image = cast(
                     Image, cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)

@@ -60,6 +60,7 @@ class MotionGate:
         self._moved_at = 0
         self._opened_at = 0
         self.sudden = False  # the picture changed as a whole since the one before
+        self.light = 1.0  # how many times as bright it is then
 
     @property
     def thumbnail(self) -> NDArray[np.float32]:
@@ -75,6 +76,8 @@ class MotionGate:
         now = thumbnail(frame.luma)
         then = now if self.thumbnail.shape != now.shape else self.thumbnail
         self.sudden = cv2.norm(now, then, cv2.NORM_L1) > SUDDEN * now.size
+        if self.sudden:
+            self.light = float(np.median(now[SAMPLED] / np.maximum(then[SAMPLED], 1)))
         if self._before is None or self._still is None or self._before.shape != now.shape:
             self._still, self._moved_at = now.copy(), frame.at
         elif self._changed(now, self._before, learn=True):

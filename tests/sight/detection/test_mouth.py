@@ -80,25 +80,45 @@ def test_changed_cells_of_a_patch_at_rest_are_none() -> None:
     assert len(changed_cells((table() + noise).astype(np.float32), table())) == 0
 
 
-@pytest.mark.parametrize(("x", "shows"), [(90, False), (20, True)], ids=["in a slot", "before it"])
-def test_card_in_a_slot_beside_the_shoe_is_not_at_its_mouth(x: int, shows: bool) -> None:
-    """What lies in a slot in the patch is as it was at rest; what comes out before it is not."""
+def _meter(given: list[Tensor]) -> MouthMeter:
+    """Return a meter of a mouth with a slot before it; what the network is given is kept."""
     corners = np.array([[0, 0], [400, 0], [400, 200], [0, 200]], np.float32)
     mouth = np.array([[0, 60], [20, 60], [20, 140], [0, 140]], np.float32)
     slot = np.array([[85, 50], [160, 50], [160, 150], [85, 150]], np.float32)
-    given: list[Tensor] = []
 
     def infer(pictures: Tensor) -> Tensor:
         given.append(pictures[0])
         return np.zeros((1, 10), np.float32)
 
     view = TableView(Homography.fit(corners, corners), {Slot.PUNTO_1: slot}, mouth)
-    meter = MouthMeter(MouthPatch(view), infer)
-    cloth = np.full((200, 400, 3), 40, np.uint8)
+    return MouthMeter(MouthPatch(view), infer)
+
+
+CLOTH_PX = np.full((200, 400, 3), 40, np.uint8)
+
+
+@pytest.mark.parametrize(("x", "shows"), [(90, False), (20, True)], ids=["in a slot", "before it"])
+def test_card_in_a_slot_beside_the_shoe_is_not_at_its_mouth(x: int, shows: bool) -> None:
+    """What lies in a slot in the patch is as it was at rest; what comes out before it is not."""
+    given: list[Tensor] = []
+    meter = _meter(given)
     for at in range(0, 600, 100):
-        meter(cloth, at)
-    laid = cloth.copy()
+        meter(CLOTH_PX, at)
+    laid = CLOTH_PX.copy()
     laid[60:140, x : x + 55] = 220
     meter(laid, 600)
     rest, now = given[-1][:3], given[-1][6:]
     assert bool(np.abs(now - rest).max() > 0.1) is shows
+
+
+def test_mouth_in_another_light_is_at_rest() -> None:
+    """Where the whole picture is half as bright, so is what is known of the mouth."""
+    given: list[Tensor] = []
+    meter = _meter(given)
+    for at in range(0, 600, 100):
+        meter(CLOTH_PX, at)
+    meter.relight(0.5)
+    meter(CLOTH_PX // 2, 600)
+    rest, before, now = np.split(given[-1], 3)
+    assert np.abs(now - rest).max() < 0.01
+    assert np.abs(now - before).max() < 0.01

@@ -253,6 +253,14 @@ class MouthMeter:
         self._past.append((at, now))
         return found
 
+    def relight(self, times: float) -> None:
+        """Take that the light is so many times as bright from now on."""
+        if self._rest is not None:
+            self._rest = np.minimum(self._rest * np.float32(times), 1)
+        self._past = deque(
+            (at, np.minimum(patch * np.float32(times), 1)) for at, patch in self._past
+        )
+
     def _earlier(self, at: int, age: int, otherwise: Tensor) -> Tensor:
         """Return the last patch that is at least so old, or the oldest that there is."""
         for then, patch in reversed(self._past):
@@ -286,6 +294,9 @@ def _patience(found: Measurement) -> int:
 
 # The colours of a card that left are learnt once the mouth has been at rest for so long, ms.
 LEARN_AFTER_MS = 150
+# A picture that changed as a whole is under another light if it is so much brighter or darker, as a
+# share; less is an arm across it, and known colours stay known.
+RELIT = 0.15
 
 
 class MouthSight:
@@ -303,6 +314,12 @@ class MouthSight:
         values = self._infer(tensor)
         self._values = values[0]
         return values
+
+    def relight(self, times: float) -> None:
+        """Take that the whole picture is so many times as bright: no colour is new by that."""
+        if abs(times - 1) > RELIT:
+            self._meter.relight(times)
+            self._colours, self._passage = KnownColours(), []
 
     def values(self, image: Image, at: int) -> NDArray[np.float32]:
         """Return 11 values of a picture at a time (ms): the network's, the share of new colours.

@@ -215,7 +215,8 @@ class Procedure:
         for move in self._drawn(cards, codes):
             if move.lip is not Lip.WHOLLY or set(move.codes) - set(codes):
                 continue
-            yield replace(move, rate=rate, cost=0.0, lip=Lip.REST)
+            whole = move.codes, Lip.REST, move.begins, move.left, move.before
+            yield Move(rate, 0.0, move.cards, *whole)
             # It may have been laid down by the time that it is noticed.
             last = len(move.cards) - 1
             for slot, share in self.due(move.cards[:last]).items():
@@ -223,7 +224,7 @@ class Procedure:
                     continue
                 for side in (BACK, FACE):
                     laid = put(move.cards, last, slot, side + UNSEEN)
-                    yield replace(move, rate=rate * share / 2, cost=0.0, cards=laid, lip=Lip.REST)
+                    yield Move(rate * share / 2, 0.0, laid, *whole)
 
     def _drawn(self, cards: Cards, codes: Codes) -> Iterator[Move]:
         """Yield the moves of a card that is drawn wholly out, alone or with another."""

@@ -182,7 +182,7 @@ def test_desk_search_finds_by_fault_and_table(enter: Enter, reader: Reader) -> N
     screen.page.wait_for_selector("#search td:has-text('No card due to Banco')")
     row = screen.page.locator("#search tr:has-text('Over-draw by Banco')").first.inner_text()
     assert "Ann" in row
-    assert "closed" in row
+    assert "Closed" in row
 
 
 def test_desk_knows_of_the_shoe_after_its_own_restart(

@@ -54,11 +54,12 @@ CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # that no new colour is seen says little.
 NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -0.5, 3.0
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
-# 1): the corner of a face that is drawn and turned passes in less.
+# 1) must it be one, and must no card be out: the corner of one that is drawn and turned passes in
+# less.
 EXPOSED_MS, EXPOSED = 300, 0.8
 # Cards that must have left before one can be unlike them, and over how many of the last the usual
 # look is taken. On a deck of the simulator all backs looked like faces, by odds of 19; true
-# exposures on other renderer's films are 4,000 times as much like a face as the deck's backs.
+# exposures on films of another renderer are 4,000 times as much like a face as the deck's backs.
 LEAST_CARDS, USUAL_CARDS = 3, 15
 
 

@@ -460,7 +460,7 @@ class Follower:
             if told is None or at - now.cards[0].out_at > EARLY_MS or before.coup <= self._muted:
                 continue
             if before.blind or now.blind:
-                continue
+                continue  # what was not seen accuses nobody
             # Where the next coup's first card comes to lie, a card shows nothing.
             taken = {self._rules.deal_order[0], *(card.slot for card in now.cards)}
             told.alleged.take_before(before, values, taken)

@@ -1,7 +1,7 @@
 """Roads: bead plate, big road, the three derived roads, "ask the road", counts.
 
-A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` starts afresh, which
-is how a correction is drawn. Void coups are not in the list, free hands are. Layout (columns and
+A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` goes on from what it
+drew last, and starts afresh where a coup was corrected. Void coups are not in the list, free hands are. Layout (columns and
 rows on the board, dragon tails) and meaning (streaks) are separate: derived roads look at streaks
 only.
 """
@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
 
 from vision.game.events import Winner
 from vision.game.outcome import Outcome
 
+DEEPEST = 200  # coups drawn in one go: each asks for those before it, and Python limits how deep
 DEFAULT_ROWS = 6  # rows of a results board, as casinos draw it; a board may have more
 
 
@@ -33,8 +36,7 @@ class Derived(StrEnum):
     COCKROACH_PIG = "cockroach_pig"
 
 
-@dataclass(frozen=True, slots=True)
-class RoadCoup:
+class RoadCoup(NamedTuple):
     """A confirmed coup as a road draws it; `coup` is its number in the shoe."""
 
     coup: int
@@ -181,10 +183,15 @@ def empty_roads(rows: int = DEFAULT_ROWS) -> Roads:
 
 def roads_of(coups: Iterable[RoadCoup], rows: int = DEFAULT_ROWS) -> Roads:
     """Return the roads of a list of confirmed coups, in the order in which they were dealt."""
-    roads = empty_roads(rows)
-    for coup in coups:
-        roads = roads.add(coup)
-    return roads
+    coups = tuple(coups)
+    for end in range(DEEPEST, len(coups), DEEPEST):
+        _folded(coups[:end], rows)
+    return _folded(coups, rows)
+
+
+@lru_cache(maxsize=8)  # a few tables, each with the shoe so far, some 20 kB
+def _folded(coups: tuple[RoadCoup, ...], rows: int) -> Roads:
+    return _folded(coups[:-1], rows).add(coups[-1]) if coups else empty_roads(rows)
 
 
 def _shown(coup: RoadCoup, place: tuple[int, int]) -> dict[str, object]:

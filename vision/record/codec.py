@@ -131,15 +131,15 @@ def is_record(kind: Any) -> bool:
 
 def to_json(value: Any) -> object:
     """Return a value as JSON; a record as its fields that differ from their defaults."""
-    kind: Any = type(value)
-    return _writer(kind)(value)
+    writer = _writer(type(value))
+    return value if writer is None else writer(value)
 
 
 @cache
-def _writer(kind: Any) -> Callable[[Any], object]:
-    """Return the function that makes JSON of a value of that type."""
+def _writer(kind: Any) -> Callable[[Any], object] | None:
+    """Return the function that makes JSON of a value of that type, `None` where it is JSON."""
     if issubclass(kind, Card):
-        return str
+        return {card: text for text, card in CARDS.items()}.__getitem__
     if issubclass(kind, IntEnum):
         return {member: member.name for member in kind}.__getitem__
     if issubclass(kind, Enum):
@@ -150,7 +150,7 @@ def _writer(kind: Any) -> Callable[[Any], object]:
         return lambda value: [to_json(item) for item in value]
     if issubclass(kind, frozenset | set):
         return lambda value: [to_json(item) for item in sorted(value)]
-    return lambda value: value
+    return None
 
 
 def record_to_json(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, object]:

@@ -111,8 +111,7 @@ class MessageStream(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A message before it has its number; no content clears the topic."""
 
     topic: str
@@ -238,16 +237,14 @@ def _message(stream: MessageStream, draft: _Draft, at: int, seq: int) -> Message
     topic = stream.prefix + draft.topic
     if draft.content is None:
         return Message(topic, b"", 1, draft.retain, seq)
-    term: dict[str, object] = {"term": stream.term} if stream.term else {}
-    if stream.term_proof:
-        term["term_proof"] = stream.term_proof
     whole = {
-        **term,
         "schema": SCHEMA,
         "table": stream.table,
         "boot": stream.boot,
         "seq": seq,
         "at": iso(at),
+        **({"term": stream.term} if stream.term else {}),
+        **({"term_proof": stream.term_proof} if stream.term_proof else {}),
         **draft.content,
     }
     return Message(topic, canonical(whole).encode(), 1, draft.retain, seq)
@@ -282,8 +279,13 @@ def snake(name: str) -> str:
 
 def _fields(output: object, *without: str) -> Content:
     """Return the fields of an output under their own names, which are those of the contract."""
-    names = (field.name for field in fields_of(type(output)))
-    return {name: to_json(getattr(output, name)) for name in names if name not in ("at", *without)}
+    names = _names(type(output), without)
+    return {name: to_json(getattr(output, name)) for name in names}
+
+
+@cache
+def _names(kind: type, without: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields_of(kind) if f.name not in ("at", *without))
 
 
 def card_payload(seen: CardSeen) -> Content:
@@ -307,8 +309,17 @@ def result_payload(result: CoupResult, betting: Betting) -> Content:
 
 def roads_content(changed: CoupsChanged) -> Content:
     """Return the content of `roads`: of the coups that have a winner, free hands included."""
-    outcomes = ((result.coup, outcome_of_result(result)) for result in changed.coups)
-    coups = (RoadCoup.of(number, outcome) for number, outcome in outcomes if outcome is not None)
+    coups = [
+        RoadCoup(
+            result.coup,
+            result.winner,
+            punto_pair=result.punto.pair,
+            banco_pair=result.banco.pair,
+            natural=result.punto.natural or result.banco.natural,
+        )
+        for result in changed.coups
+        if result.winner is not None
+    ]
     return {"shoe": changed.shoe, **roads_payload(roads_of(coups))}
 
 

@@ -30,6 +30,7 @@ from vision.game.coup.results import (
 from vision.game.coup.state import Alerts, Coup, DealtCard, HandLayout, Shoe, Table, lay_out
 from vision.game.outputs import (
     CardSeen,
+    CoupLive,
     CoupsChanged,
     Deadline,
     Ignored,
@@ -142,10 +143,12 @@ class Transition:
 
     # --- a coup -----------------------------------------------------------------------------------
 
-    def evaluate(self, coup: Coup, *, show: bool = True, late: bool = True) -> Coup:
+    def evaluate(
+        self, coup: Coup, *, show: bool = True, shown: CoupLive | None = None, late: bool = True
+    ) -> Coup:
         """Find the coup's faults and its result again, report what changed, and store the coup.
 
-        `show`: report a running coup's cards too. `late`: time limits that passed when the coup was
+        `show`: report a running coup's cards too, but for those that are `shown` already. `late`: time limits that passed when the coup was
         over have passed for faults found after that as well.
         """
         at, rules, shoe = self.at, self.rules, self.shoe
@@ -161,7 +164,9 @@ class Transition:
             coup = coup._replace(complete=complete)
         self.set_coup(coup)
         if show and coup.over_at is None:
-            self.outputs.append(live(coup, layout, shoe.name, at))
+            now = live(coup, layout, shoe.name, at)
+            if now != shown:
+                self.outputs.append(now)
         if result is not None:
             self.outputs.append(result)
             self._report_coups()
@@ -225,7 +230,8 @@ class Transition:
 
     def has_fault(self, key: str) -> bool:
         """Whether a fault of the shoe or the reader is there under that key."""
-        return any(fault.key == key for fault in self.table.noticed)
+        noticed = self.table.noticed
+        return bool(noticed) and any(fault.key == key for fault in noticed)
 
     def add_fault(self, fault: Fault, coup: int | None = None) -> None:
         """Add a fault of the shoe or the reader, which stays until it is dropped.

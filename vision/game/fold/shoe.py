@@ -19,7 +19,7 @@ from vision.game.coup.results import is_holding
 from vision.game.coup.state import Coup, DealtCard, FaultAlert, Shoe, Table
 from vision.game.coup.transition import Transition
 from vision.game.events import Noticed
-from vision.game.outputs import AlertChanged, AlertState, CoupsChanged, Deadline
+from vision.game.outputs import AlertChanged, AlertState, CoupLive, CoupsChanged, Deadline
 from vision.game.rules import BurnKind, BurnRule, Rules
 
 EXPOSED = "EXPOSED_IN_SHOE"
@@ -302,10 +302,11 @@ def recount(
     after: tuple[DealtCard, ...],
     *,
     show: bool = True,
+    shown: CoupLive | None = None,
 ) -> None:
     """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
 
-    Evaluate that coup, and others that this concerns.
+    Evaluate that coup (`show`, `shown`: see `evaluate`), and others that this concerns.
     """
     faces = [
         [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
@@ -313,7 +314,7 @@ def recount(
     changed = faces[0] != faces[1]
     concerned = _count(transition, *faces) if changed else frozenset()
     if coup is not None:
-        transition.evaluate(coup, show=show)
+        transition.evaluate(coup, show=show, shown=shown)
     for other in concerned:
         where = transition.table.coup_of(other)
         if where is not None and (coup is None or where.number != coup.number):

@@ -31,7 +31,7 @@ from vision.game.fold.shoe import (
     recount,
     take_ahead,
 )
-from vision.game.outputs import Deadline
+from vision.game.outputs import CoupLive, Deadline
 
 _TURNS = {slot: turn for turn, slot in enumerate(Slot)}
 
@@ -100,8 +100,9 @@ def _replace(
     transition.set_coup(coup)
     _count(transition, before, coup)
     _report_cards(transition, coup.number, before.cards, coup.cards)
-    show = coup.cleared_at is None and _is_shown(transition, before, coup)
-    recount(transition, coup, before.cards, coup.cards, show=show)
+    show = coup.cleared_at is None and _layout_facts(before) != _layout_facts(coup)
+    shown = _shown(transition, before) if show else None
+    recount(transition, coup, before.cards, coup.cards, show=show, shown=shown)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:
@@ -271,13 +272,9 @@ def _cleared_at(transition: Transition, before: Coup, coup: Coup) -> int | None:
     return transition.at if before.cleared_at is None else before.cleared_at
 
 
-def _is_shown(transition: Transition, before: Coup, after: Coup) -> bool:
-    """Whether the table shows the coup otherwise than before."""
-    if _layout_facts(before) == _layout_facts(after):
-        return False
-    old, new = transition.lay_out(before), transition.lay_out(after)
-    name = transition.shoe.name
-    return live(before, old, name, 0) != live(after, new, name, 0)
+def _shown(transition: Transition, coup: Coup) -> CoupLive:
+    """Return what the table shows of the coup."""
+    return live(coup, transition.lay_out(coup), transition.shoe.name, transition.at)
 
 
 def _layout_facts(coup: Coup) -> list[tuple[Slot | None, Card | None, Marks]]:
@@ -379,6 +376,8 @@ def _replace_burn(transition: Transition, event: CoupSeen, cards: Sequence[SeenC
 
 def _count(transition: Transition, before: Coup, after: Coup) -> None:
     """Count the cards that are out of the shoe."""
+    if _count_facts(before) == _count_facts(after):
+        return
     table, shoe = transition.table, transition.shoe
     orders = [card.order for card in shoe.burned]
     for coup in table.latest:
@@ -393,6 +392,11 @@ def _count(transition: Transition, before: Coup, after: Coup) -> None:
             back=shoe.back + back,
             ended=shoe.ended and more <= 0,
         )
+
+
+def _count_facts(coup: Coup) -> tuple[object, ...]:
+    """Return what of a coup decides how many cards are out of the shoe."""
+    return (coup.first, coup.back, [(card.order, card.marks.fate) for card in coup.cards])
 
 
 def _seen(coup: Coup) -> int:
@@ -410,7 +414,7 @@ def _report_cards(
         elsewhere = any(card.order == order for card in transition.shoe.burned)
         if not elsewhere and transition.table.coup_of(order) is None:
             transition.report_card("withdrawn", number, old[order])
-    for order in sorted(order for order, card in new.items() if old.get(order) != card):
+    for order in sorted([order for order, card in new.items() if old.get(order) != card]):
         for event in _events(old.get(order), new[order]):
             transition.report_card(event, number, new[order])
 

@@ -1,9 +1,9 @@
 """Roads: bead plate, big road, the three derived roads, "ask the road", counts.
 
 A fold over the confirmed coups, `empty_roads().add(coup)`; `roads_of(coups)` goes on from what it
-drew last, and starts afresh where a coup was corrected. Void coups are not in the list, free hands are. Layout (columns and
-rows on the board, dragon tails) and meaning (streaks) are separate: derived roads look at streaks
-only.
+drew last, and draws anew from where a coup was corrected. Void coups are not in the list, free
+hands are. Layout (columns and rows on the board, dragon tails) and meaning (streaks) are separate:
+derived roads look at streaks only.
 """
 
 from __future__ import annotations

@@ -131,7 +131,8 @@ def is_record(kind: Any) -> bool:
 
 def to_json(value: Any) -> object:
     """Return a value as JSON; a record as its fields that differ from their defaults."""
-    writer = _writer(type(value))
+    kind: Any = type(value)
+    writer = _writer(kind)
     return value if writer is None else writer(value)
 
 

@@ -143,13 +143,12 @@ class Transition:
 
     # --- a coup -----------------------------------------------------------------------------------
 
-    def evaluate(
-        self, coup: Coup, *, show: bool = True, shown: CoupLive | None = None, late: bool = True
-    ) -> Coup:
+    def evaluate(self, coup: Coup, *, show: CoupLive | bool = True, late: bool = True) -> Coup:
         """Find the coup's faults and its result again, report what changed, and store the coup.
 
-        `show`: report a running coup's cards too, but for those that are `shown` already. `late`: time limits that passed when the coup was
-        over have passed for faults found after that as well.
+        `show`: report a running coup's cards too, where that is another thing than is shown.
+        `late`: time limits that passed when the coup was over have passed for faults found after
+        that as well.
         """
         at, rules, shoe = self.at, self.rules, self.shoe
         layout = self.lay_out(coup)
@@ -165,7 +164,7 @@ class Transition:
         self.set_coup(coup)
         if show and coup.over_at is None:
             now = live(coup, layout, shoe.name, at)
-            if now != shown:
+            if now != show:
                 self.outputs.append(now)
         if result is not None:
             self.outputs.append(result)

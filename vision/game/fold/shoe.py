@@ -301,12 +301,11 @@ def recount(
     before: tuple[DealtCard, ...],
     after: tuple[DealtCard, ...],
     *,
-    show: bool = True,
-    shown: CoupLive | None = None,
+    show: CoupLive | bool = True,
 ) -> None:
     """Count the faces of cards that took the place of others, of a coup or of the burn (`None`).
 
-    Evaluate that coup (`show`, `shown`: see `evaluate`), and others that this concerns.
+    Evaluate that coup (`show`: see `evaluate`), and others that this concerns.
     """
     faces = [
         [card.face for card in cards if card.marks.fate != "carried"] for cards in (before, after)
@@ -314,7 +313,7 @@ def recount(
     changed = faces[0] != faces[1]
     concerned = _count(transition, *faces) if changed else frozenset()
     if coup is not None:
-        transition.evaluate(coup, show=show, shown=shown)
+        transition.evaluate(coup, show=show)
     for other in concerned:
         where = transition.table.coup_of(other)
         if where is not None and (coup is None or where.number != coup.number):

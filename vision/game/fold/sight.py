@@ -101,8 +101,8 @@ def _replace(
     _count(transition, before, coup)
     _report_cards(transition, coup.number, before.cards, coup.cards)
     show = coup.cleared_at is None and _layout_facts(before) != _layout_facts(coup)
-    shown = _shown(transition, before) if show else None
-    recount(transition, coup, before.cards, coup.cards, show=show, shown=shown)
+    shown = show and _shown(transition, before)
+    recount(transition, coup, before.cards, coup.cards, show=shown)
     coup = transition.table.coup_at(coup.number) or coup
     _mirror(transition, coup)
     if gone:

@@ -130,7 +130,7 @@ def decode(
         if index is not None:
             seen: Sequence[PlaceLook] = watch.look(stream.boxes[index], stream.patches[index], at)
             seen = failing.slots(seen, at)
-            aside = outside.take(seen=bool(elsewhere.look(stream.boxes[index], at)), at=at)
+            aside = outside.take(len(elsewhere.look(stream.boxes[index], at)), at)
             places = slots.take(seen, at)
             shown = TableLook.of(places, slots.holds, reads[index], aside)
         if not decoder.step(at, lip.take(values, at), shown):

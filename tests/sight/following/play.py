@@ -49,7 +49,7 @@ class Play:
                 slots[:, slot] = 0.0
         reads = {slot: points for slot, (side, points) in self.lying.items() if side == 2}
         holds = (slots[1:].max(axis=0) > slots[0]).tolist()
-        return TableLook.of(slots, holds, reads, 10.0 if self.aside else 0.5)
+        return TableLook.of(slots, holds, reads, (10.0 if self.aside else 0.5, 0.5))
 
     def draw(self, *, seen: bool = True) -> None:
         """Draw a card from the shoe into the hand."""

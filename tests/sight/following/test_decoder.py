@@ -141,6 +141,21 @@ def test_false_passage_at_the_mouth_accuses_nobody() -> None:
     assert all(odds < ALLEGED for odds in account.odds.values())
 
 
+def test_false_passage_behind_a_fourth_card_is_no_fifth() -> None:
+    """One card lies beside the slots: what passed the mouth after it is seen nowhere."""
+    play = Play()
+    play.deal(*SIX)
+    for _ in range(2):
+        play.draw()
+        play.aside = True
+        play.wait(2.0)
+    play.sweep()
+    account = play.decided()
+    assert account.is_laid
+    assert len(account.cards) == 7
+    assert account.odds[OVER] > ALLEGED
+
+
 def test_card_under_a_hand_is_found_late_and_accuses_nobody() -> None:
     """A card hidden for four seconds after it was laid is where it was laid."""
     play = Play()

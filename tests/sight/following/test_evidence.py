@@ -86,5 +86,7 @@ def test_table_of_other_symbols_is_refused() -> None:
 def test_card_seen_outside_the_slots_is_likelier_to_lie_there() -> None:
     """Seen it speaks for a card, unseen against one."""
     aside = AsideEvidence()
-    assert aside.take(seen=True, at=0) > 1
-    assert aside.take(seen=False, at=100) < 1
+    first, more = aside.take(1, 0)
+    assert first > 1 > more
+    assert aside.take(0, 100)[0] < 1
+    assert min(aside.take(2, 200)) > 1

@@ -210,6 +210,22 @@ def test_card_hidden_and_then_another_face_is_switched(hidden: Kind | None) -> N
     assert not desk.reader.waiting
 
 
+def test_another_face_after_the_view_was_lost_is_read_anew_and_no_switch() -> None:
+    """Meanwhile the coup may have been cleared; a switch that was seen before stays one."""
+    desk = Desk()
+    known(desk)
+    desk.reader.lose_sight(desk.at)
+    desk.at, desk.card = desk.at + 2000, CARDS[1]
+    face = desk.show(90)
+    assert (face.read, face.switched) == (CARDS[1], None)
+    desk.show(20, kind=None)
+    desk.card = CARDS[2]
+    assert desk.show(90).switched == CARDS[2]
+    desk.reader.lose_sight(desk.at)
+    desk.at += 2000
+    assert desk.show(90).switched == CARDS[2]
+
+
 def test_face_that_changes_in_sight_is_no_switch() -> None:
     """A card that was never hidden cannot have been switched: it is read otherwise, no more."""
     desk = Desk()

@@ -45,7 +45,8 @@ _FINER = 2
 class MouthPatch:
     """The same patch of every picture of one camera; computed once where it lies.
 
-    `slots` (HEIGHT x WIDTH) says which cells belong to a slot of the layout.
+    `slots` (HEIGHT x WIDTH) says which cells belong to a slot of the layout; cells from column
+    `lip` on lie before the shoe.
     """
 
     def __init__(self, view: TableView) -> None:
@@ -59,6 +60,8 @@ class MouthPatch:
         origin = np.array([-BACK_MM, -HEIGHT * CELL_MM / 2], np.float32)
         fine = (WIDTH * _FINER, HEIGHT * _FINER)
         self._overhead = Overhead(plane, origin, CELL_MM / _FINER, fine)
+        front = float(((view.mouth - middle) @ self.way).max())
+        self.lip = min(round((front - float(origin[0])) / CELL_MM), WIDTH)
         drawn = np.zeros((HEIGHT, WIDTH), np.uint8)
         margin = 2 * round(SLOT_MARGIN_MM / CELL_MM) + 1
         for area in view.slots.values():
@@ -247,7 +250,9 @@ class MouthMeter:
         values = self._infer(np.concatenate([rest, before, now])[None])[0]
         found = measurement(values)
         if found.phases.rest < 0.5:
-            found = replace(found, cells=changed_cells(now, rest))
+            # The next card shows in the shoe already: a cut card that waits there is not out.
+            lip = self._patch.lip
+            found = replace(found, cells=changed_cells(now[..., lip:], rest[..., lip:]))
         share = np.float32(LEARN_SHARE if self._is_rest(now, at, found) else 0)
         self._rest = rest + share * (now - rest)
         self._past.append((at, now))

@@ -138,7 +138,7 @@ class Decoder:
         if shown is None:
             return p, state
         for side, slot in state.sights:
-            p *= shown.ratios[side][slot] if slot != ASIDE else shown.aside
+            p *= shown.ratios[side][slot] if slot != ASIDE else shown.aside[side]
         read = self._read.get(state)
         if read is None:
             read = self._read[state] = self._taken(state, shown)
@@ -190,29 +190,35 @@ class TableLook(NamedTuple):
     """What a look at the slots shows: how likely a back and a face are against an empty slot.
 
     `ratios` is 2 x 6; `holds` says which slots were seen to hold a card; `reads` has the points of
-    the cards read in them; `aside` is how much likelier what is seen is if a card lies elsewhere.
+    the cards read in them; `aside` is how much likelier what is seen is if a first and a further
+    card lie elsewhere.
     """
 
     ratios: list[list[float]]
     holds: list[bool]
     reads: Reads
-    aside: float
+    aside: tuple[float, float]
 
     @classmethod
-    def of(cls, slots: Values, holds: list[bool], reads: Reads, aside: float) -> TableLook:
+    def of(
+        cls, slots: Values, holds: list[bool], reads: Reads, aside: tuple[float, float]
+    ) -> TableLook:
         """Return what log-likelihoods (3 x 6) of empty, back and face show."""
         return cls(np.exp(slots[1:] - slots[0]).tolist(), holds, reads, aside)
 
     @property
     def reading(self) -> object:
         """What of it may change a state."""
-        return self.holds, self.reads, self.aside > 1
+        return self.holds, self.reads, [ratio > 1 for ratio in self.aside]
 
     def into(self, cards: Cards) -> Cards:
         """Return the cards as seen where they lie open, with their points where they were read."""
+        aside = 0
         for index, (place, side, points) in enumerate(cards):
-            if place == ASIDE and side >= UNSEEN and self.aside > 1:
-                cards = (*cards[:index], (place, side - UNSEEN, points), *cards[index + 1 :])
+            if place == ASIDE:
+                if side >= UNSEEN and self.aside[min(aside, 1)] > 1:
+                    cards = (*cards[:index], (place, side - UNSEEN, points), *cards[index + 1 :])
+                aside += 1
             if place >= HAND:
                 continue
             now = side - UNSEEN if side >= UNSEEN and self.holds[place] else side

@@ -124,20 +124,30 @@ class LipEvidence:
 
 
 class AsideEvidence:
-    """Turns what is seen outside the slots into how much likelier it is if a card lies there."""
+    """Turns what is seen outside the slots into how much likelier it is if cards lie there."""
 
     def __init__(self) -> None:
-        self._since: tuple[bool, int] = (False, 0)
+        self._since = [(False, 0), (False, 0)]
         self._at: int | None = None
 
-    def take(self, *, seen: bool, at: int) -> float:
-        """Return the ratio for a look at a time, ms; a run counts as in the slots."""
+    def take(self, seen: int, at: int) -> tuple[float, float]:
+        """Return the ratios of a first and of a further card for a look at a time, ms.
+
+        So many cards are seen there; a run counts as in the slots.
+        """
         elapsed = min(PLACE_MS, at - self._at) if self._at is not None else PLACE_MS
         self._at = at
-        if seen is not self._since[0]:
-            self._since = seen, at
-        weight = min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - self._since[1])))
-        return float((ASIDE_SEEN if seen else ASIDE_UNSEEN) ** weight)
+        shown = [seen > number for number in range(2)]
+        self._since = [
+            past if past[0] is now else (now, at)
+            for past, now in zip(self._since, shown, strict=True)
+        ]
+        first, more = (
+            (ASIDE_SEEN if now else ASIDE_UNSEEN)
+            ** min(1.0, elapsed / (PLACE_MS + min(BURST_MS, at - since)))
+            for now, since in self._since
+        )
+        return first, more
 
 
 class SlotEvidence:

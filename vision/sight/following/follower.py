@@ -217,6 +217,7 @@ class Follower:
     def miss(self) -> None:
         """Take that nothing is seen; what may happen meanwhile is weighed at the next picture."""
         self.accounts.lost_sight()
+        self.faces.lose_sight(self._at or 0)
 
     def see(
         self, at: int, mouth: NDArray[np.float32], sight: Sight | None, *, still: bool
@@ -225,10 +226,9 @@ class Follower:
 
         `still`: nothing has moved since the picture before. Return what is to be said.
         """
-        elapsed = 0 if self._at is None else at - self._at
+        if self._at is not None and at - self._at > GAP_MS:
+            self.miss()
         self._at, self.looks = at, ()
-        if elapsed > GAP_MS:
-            self.accounts.lost_sight()
         events: list[Event] = []
         shown = None if sight is None else self._look(at, sight)
         if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
@@ -259,7 +259,7 @@ class Follower:
         values = self._slots.take(looks, at)
         self._note_early(at, values)
         self._note_begun(at, looks)
-        aside = self._aside.take(seen=bool(outside), at=at)
+        aside = self._aside.take(len(outside), at)
         return TableLook.of(values, self._slots.holds, reads, aside)
 
     def _note_begun(self, at: int, looks: Sequence[PlaceLook]) -> None:

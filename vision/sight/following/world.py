@@ -64,7 +64,7 @@ class State:
 
     @property
     def sights(self) -> tuple[tuple[int, int], ...]:
-        """Where cards are to be seen: side (`BACK` or `FACE`) and slot, or `ASIDE`.
+        """Where cards are to be seen: side (`BACK` or `FACE`) and slot; `ASIDE` 0 once, then 1.
 
         What lies in a slot or is held over it is seen there once, however many cards that are.
         """
@@ -72,8 +72,9 @@ class State:
             over = {seen_over(place): side for place, side, _ in self.cards if is_held(place)}
             over |= {place: side for place, side, _ in self.cards if place < HAND}
             over.pop(NOWHERE, None)
-            aside = [(BACK, ASIDE) for place, _, _ in self.cards if place == ASIDE]
-            self._sights = (*((side % UNSEEN, slot) for slot, side in over.items()), *aside)
+            aside = sum(place == ASIDE for place, _, _ in self.cards)
+            elsewhere = ((min(number, 1), ASIDE) for number in range(aside))
+            self._sights = (*((side % UNSEEN, slot) for slot, side in over.items()), *elsewhere)
         return self._sights
 
 

@@ -24,7 +24,7 @@ from vision.sight.detection.classifier import CardModels, Look
 from vision.sight.detection.detector import Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import Pose, TableView, rectify
-from vision.sight.reading.fusion import FACES, SURE_LOOKS, LookFusion, SwitchCheck
+from vision.sight.reading.fusion import FACES, SURE_LOOKS, LookFusion, Opinion, SwitchCheck
 
 # The values below were set by judgement with the first reader and confirmed on simulated films.
 
@@ -117,6 +117,12 @@ class Face:
         elif shows_face and self._open_since is None:
             self._open_since = at
 
+    def lose_sight(self, at: int) -> None:
+        """Take that nothing has been seen since `at`: another face there then accuses nobody."""
+        if self.now is not None:
+            self._check.note(at, self._fusion.looks, clear=False)
+            self._check.blind = True
+
     def take(
         self, at: int, look: Look, *, changed: bool, left: NDArray[np.float64], bound: float
     ) -> None:
@@ -188,7 +194,12 @@ class Face:
                 self._fusion.add(seen.log_p, seen.readable, changed=seen.changed)
             return
         self._fusion = fresh
-        if opinion.best != self.now:
+        if opinion.best == self.now:
+            return
+        if self._check.blind:
+            self.switched = None
+            self._read(opinion)
+        else:
             self.switched = None if opinion.best == self.read else opinion.best
 
     def _conclude(self, at: int, left: NDArray[np.float64], bound: float) -> None:
@@ -199,13 +210,16 @@ class Face:
             if self.switched is not None:
                 self.switched = opinion.best
             else:
-                self.read, self.confidence = opinion.best, opinion.confidence
-                self.second, self.declined = opinion.second, False
+                self._read(opinion)
         late = self._open_since is not None and at - self._open_since >= UNREAD_MS
         if self.now is None and late and self._tries >= LEAST_TRIES:
             self.declined = True
             if opinion is not None:
                 self.confidence, self.second = opinion.confidence, opinion.best
+
+    def _read(self, opinion: Opinion) -> None:
+        self.read, self.confidence = opinion.best, opinion.confidence
+        self.second, self.declined = opinion.second, False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,6 +300,11 @@ class FaceReader:
             face.take(at, look, changed=changed, left=left, bound=self._bound)
             self._count(before, face.now)
         return looks
+
+    def lose_sight(self, at: int) -> None:
+        """Take that nothing has been seen since `at`, ms."""
+        for face in self.faces.values():
+            face.lose_sight(at)
 
     def _poses(self, image: Image, cards: Sequence[Lying]) -> list[Pose]:
         """Return where the cards lie, by their corners."""

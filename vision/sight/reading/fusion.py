@@ -153,9 +153,13 @@ class FaceLook(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class SwitchCheck:
-    """The looks at a card that was read, hidden, and is open again; times in ms."""
+    """The looks at a card that was read, hidden, and is open again; times in ms.
+
+    `blind`: it was hidden because nothing was seen at all; so another face is no switched card.
+    """
 
     looks_before: int = 0
+    blind: bool = False
     hidden_since: int | None = None
     since: int | None = None  # since when the card has been open again; `None`: no check is on
     looks: list[FaceLook] = field(default_factory=list)
@@ -171,7 +175,8 @@ class SwitchCheck:
             if self.hidden_since is None:
                 self.hidden_since = at
                 # A card hidden during the check is not known by what was seen in it.
-                self.looks_before = self.looks_before if self.is_on else looks
+                if not self.is_on:
+                    self.looks_before, self.blind = looks, False
             if at - self.hidden_since >= HIDDEN_MS:
                 self.since = None
             return

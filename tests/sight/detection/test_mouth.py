@@ -122,3 +122,18 @@ def test_mouth_in_another_light_is_at_rest() -> None:
     rest, before, now = np.split(given[-1], 3)
     assert np.abs(now - rest).max() < 0.01
     assert np.abs(now - before).max() < 0.01
+
+
+@pytest.mark.parametrize(("x", "seen"), [(0, False), (30, True)], ids=["in the shoe", "out of it"])
+def test_colours_of_what_waits_in_the_shoe_are_not_those_of_what_is_out(
+    x: int, *, seen: bool
+) -> None:
+    """A cut card shows in the shoe as the card before it leaves: only before the lip it is out."""
+    meter = _meter([])
+    for at in range(0, 600, 100):
+        meter(CLOTH_PX, at)
+    shown = CLOTH_PX.copy()
+    shown[60:140, x : x + 18] = 220
+    cells = meter(shown, 600).cells
+    assert cells is not None
+    assert bool(len(cells)) is seen

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from vision.sight.following.evidence import (
     AsideEvidence,
+    CutWatch,
     ExposureWatch,
     LipEvidence,
     PlaceTable,
@@ -67,6 +69,29 @@ def test_face_in_the_mouth_is_unlike_the_backs_before_it(backs: float, noticed: 
         found += [watch.look(waiting, next(times), waits=1.0) for _ in range(20)]
         found += [watch.look(np.array(_wholly(1.2)), next(times), waits=0.0) for _ in range(5)]
     assert sum(found) == noticed
+
+
+def _resting(*, cut: bool) -> NDArray[np.float32]:
+    return np.array([6, 0, 0, 0, -6, -6, 6 if cut else -6, 0, -6, -6, np.nan], np.float32)
+
+
+def test_cut_card_that_comes_in_sight_behind_another_is_not_out_yet() -> None:
+    """It was taken for the card before it; once it leaves itself it is told, and only once."""
+    watch = CutWatch()
+    said = []
+    for cut, passes in ((False, 0.0), (False, 1.0), (True, 0.0), (True, 1.0), (False, 0.0)):
+        values = np.array(_wholly(1.2), np.float32) if passes else _resting(cut=cut)
+        said.append(watch.look(values, passes=passes, next_out=0.0))
+    assert said == [False, False, False, True, False]
+
+
+def test_cut_card_that_was_not_seen_to_wait_is_told_by_the_next_card() -> None:
+    """A hand stays at the mouth: no picture shows what lies there, until the next card leaves."""
+    watch = CutWatch()
+    out = np.array(_wholly(1.2), np.float32)
+    assert not watch.look(out, passes=1.0, next_out=0.0)
+    assert not watch.look(out, passes=0.0, next_out=0.5)
+    assert watch.look(out, passes=0.0, next_out=1.0)
 
 
 def test_run_of_one_symbol_counts_ever_less() -> None:

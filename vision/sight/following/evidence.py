@@ -50,9 +50,11 @@ ASIDE_SEEN, ASIDE_UNSEEN = 20.0, 0.1
 # 0.6 to 0.75 on average, others 0.02 to 0.13. And the most that it, or that for two, may say.
 CUT_LINE, MOST_SAID = (1.5, 1.0), 4.0
 # What a share of new colours says of the cut card: factor, even point, least and most; ordinary
-# cards have 0.02 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: so
-# that no new colour is seen says little.
-NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -0.5, 3.0
+# cards have 0.03 at most, the cut card 0.1 to 0.3 unless it is white or of the deck's colours: such
+# a one is known only where the network is sure of it.
+NOVEL_WEIGHT, NOVEL_EVEN, NOVEL_LEAST, NOVEL_MOST = 60.0, 0.05, -2.0, 3.0
+# From this probability on the lip shows the cut card, or a card that is out.
+CUT = 0.9
 # For so long, ms, does a face show in the mouth before it counts as exposed, and so surely (0 to
 # 1) must it be one, and must no card be out: the corner of one that is drawn and turned passes in
 # less.
@@ -217,6 +219,34 @@ class ExposureWatch:
         face = _softmax(np.asarray(values[4:8], np.float64))[1] > EXPOSED
         known = len(self._usual) >= LEAST_CARDS
         return bool(known and face and odds - np.median(self._usual) > self._least)
+
+
+class CutWatch:
+    """Tells once a shoe that the cut card is out.
+
+    As the card before it leaves, the cut card comes in sight behind it and is taken for it: if one
+    lies in the mouth afterwards where none lay before, it is not out yet. So it is waited for the
+    mouth at rest without a hand, or for the next card.
+    """
+
+    def __init__(self) -> None:
+        self._lay = self._passed = self._told = False
+
+    def look(self, values: NDArray[np.floating], *, passes: float, next_out: float) -> bool:
+        """Whether it is known now; `passes`, `next_out`: how likely it, or a card, is out (0 to 1).
+
+        `values` (11) are those of the mouth's network.
+        """
+        self._passed = self._passed or passes > CUT
+        rests = float(_softmax(np.asarray(values[:3], np.float64))[0]) > 0.5 and values[8] < 0
+        lies = float(_softmax(np.asarray(values[4:8], np.float64))[2]) > 0.5
+        if self._passed and rests and lies and not self._lay:
+            self._passed = False
+        if rests:
+            self._lay = lies
+        known = self._passed and (self._lay or rests or next_out > CUT)
+        is_new, self._told = known and not self._told, known or self._told
+        return is_new
 
 
 def _cut(looks: float, novelty: float) -> float:

@@ -8,7 +8,7 @@ happened meanwhile is weighed as it comes back in sight, and nobody is accused o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -33,6 +33,7 @@ from vision.sight.following.decisions import Account, Accounts, SaidCard, lies
 from vision.sight.following.decoder import Decoder, TableLook
 from vision.sight.following.evidence import (
     AsideEvidence,
+    CutWatch,
     ExposureWatch,
     LipEvidence,
     PlaceTable,
@@ -79,8 +80,6 @@ TAKEN_MEANWHILE = 0.4
 RESTART_MS = 6000
 # A coup whose layout stays open for so long, ms, with nothing on its way, is a doubt for people.
 DOUBT_MS = 4000
-# From this probability on the lip shows the cut card.
-CUT = 0.9
 # For so long, ms, after a coup began it is watched whether cards of the one before still lie.
 EARLY_MS = 1000
 
@@ -166,7 +165,7 @@ class Follower:
         self._told: dict[int, _Told] = {}
         self._before, self._next = 0, order  # coups of sight before the decoder's first one
         self._muted = 0  # the coups up to this one are of the shoe before
-        self._cut_told, self._exposure = False, ExposureWatch(self._odds)
+        self._cut, self._exposure = CutWatch(), ExposureWatch(self._odds)
         self._begun_at: int | None = None
         self._first: list[frozenset[int]] | None = [] if order == 1 else None  # cards by slot
 
@@ -182,7 +181,7 @@ class Follower:
         self._next = order
         self._muted = running.coup if past else running.coup - 1
         self._before = -self._muted
-        self._cut_told = False
+        self._cut = CutWatch()
 
     def restore(self, at: int, before: int, resumed: Resumed | None) -> None:
         """Go on after so many coups of sight, with what lay on the table when the log ended."""
@@ -233,7 +232,7 @@ class Follower:
         shown = None if sight is None else self._look(at, sight)
         if not self.decoder.step(at, self._lip.take(mouth, at), shown, still=still):
             return events
-        events += self._exposed(at, mouth)
+        events += self._at_lip(at, mouth)
         decided = self.accounts.take(at, looked=sight is not None)
         for account in (*decided, *self.accounts.open):
             if account.coup > self._muted:
@@ -243,7 +242,7 @@ class Follower:
             told = self._told.pop(account.coup, None)
             if told is not None:
                 self._next = told.first + len(account.cards)
-        return events + self._cut_card(at)
+        return events
 
     def _look(self, at: int, sight: Sight) -> TableLook:
         looks = self._shown = self._places.look(sight.boxes, sight.patches, at)
@@ -337,13 +336,6 @@ class Follower:
 
     # --- what is said ----------------------------------------------------------------------------
 
-    def _cut_card(self, at: int) -> list[Event]:
-        if self._cut_told:
-            return []
-        shown = sum(p for world, p in self.decoder.worlds.items() if world.state.lip is Lip.CUT)
-        self._cut_told = shown > CUT
-        return [CutCardOut(at)] if self._cut_told else []
-
     def _say(self, at: int, account: Account, *, decided: bool = False) -> list[Event]:
         """Return what is to be said of a coup, if it is another thing than was said last."""
         told = self._told.get(account.coup)
@@ -431,15 +423,17 @@ class Follower:
             told.alleged.take_exposed(account)
         told.alleged.check_restart(at, account)
 
-    def _exposed(self, at: int, mouth: NDArray[np.float32]) -> list[Event]:
-        """Tell once of a card in the mouth that shows its face."""
-        in_mouth = sum(
-            p
-            for world, p in self.decoder.worlds.items()
-            if world.state.lip in {Lip.REST, Lip.EMERGING, Lip.PARTLY}
-        )
-        is_new = self._exposure.look(mouth, at, waits=in_mouth)
-        return [Noticed(at, "EXPOSED_IN_SHOE")] if is_new else []
+    def _at_lip(self, at: int, mouth: NDArray[np.float32]) -> Iterator[Event]:
+        """Tell once of a card in the mouth that shows its face, and of the cut card."""
+        shares = dict.fromkeys(Lip, 0.0)
+        for world, p in self.decoder.worlds.items():
+            shares[world.state.lip] += p
+        waits = shares[Lip.REST] + shares[Lip.EMERGING] + shares[Lip.PARTLY]
+        if self._exposure.look(mouth, at, waits=waits):
+            yield Noticed(at, "EXPOSED_IN_SHOE")
+        cut = shares[Lip.CUT]
+        if self._cut.look(mouth, passes=cut, next_out=1 - waits - cut):
+            yield CutCardOut(at)
 
     def _note_flashed(self, at: int, sight: Sight) -> None:
         """Note a card of the first four that shows its face on its way, where none may."""

@@ -17,7 +17,6 @@ from vision.config.errors import refuse_template
 from vision.config.table import TableConfig, load, with_source
 from vision.errors import ConfigurationError, OutsideError
 from vision.metrics.counters import MetricsServer
-from vision.mqtt.embedded_broker import EmbeddedBroker
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +71,9 @@ def _run(
     console.say(f"log: {destinations.log}")
     broker = config.broker
     if destinations.publish and broker.kind == "embedded":
+        # Only here: a table with a broker of its own, or none, does without the one of Python.
+        from vision.mqtt.embedded_broker import EmbeddedBroker  # noqa: PLC0415
+
         with EmbeddedBroker(broker.port, broker.websocket_port):
             return _watch(app, console)
     return _watch(app, console)

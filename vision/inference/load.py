@@ -187,6 +187,8 @@ def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.Inference
     # Idle threads that spin would burn the core that decodes the video.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = LOG_ERRORS
+    _share_arena()
+    options.add_session_config_entry("session.use_env_allocators", "1")
     # Weights in files of their own are covered by no hash: none are found.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", NONE)
     try:
@@ -202,6 +204,17 @@ def _open(path: Path, data: bytes, threads: int, provider: str) -> ort.Inference
     if session.get_providers()[0] != wanted:
         raise ConfigurationError(_no_provider(provider))
     return session
+
+
+@cache
+def _share_arena() -> None:
+    """Let all networks of the process take memory from one arena, which grows by what is asked.
+
+    With an arena each, doubled whenever it is full, a table's networks hold 9 MB more.
+    """
+    arena, kind = ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, ort.OrtMemType.DEFAULT
+    as_asked = ort.OrtArenaCfg(0, 1, -1, -1)  # no limit; grow as asked; the rest as it comes
+    ort.create_and_register_allocator(ort.OrtMemoryInfo("Cpu", arena, 0, kind), as_asked)
 
 
 def _no_provider(provider: str) -> str:

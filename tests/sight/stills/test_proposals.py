@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from vision.sight.detection.detector import Detection, Detector, Kind
-from vision.sight.stills.proposals import MOST_TRIED, boxes, completed
+from vision.sight.stills.proposals import (
+    MOST_TRIED,
+    TRIED_THERE,
+    boxes,
+    completed,
+    may_show_more,
+    surest_of_each,
+)
 
 
 def box(width: float, height: float) -> np.ndarray:
@@ -75,6 +82,46 @@ def test_boxes_are_sought_in_larger_passes_only_for_small_cards(
     found = boxes(cast(Detector, Sought()), image, thorough=thorough)
     assert sizes[-1] == last
     assert len(found) == (wide is not None)
+
+
+def test_boxes_sought_once_more_run_no_pass_again() -> None:
+    """What a pass saw is kept: the further one costs no more than itself."""
+    sizes: list[int] = []
+
+    class Sought:
+        """A detector that sees one large card, and notes its passes."""
+
+        def boxes(self, _: object, passes: tuple[int, ...], **__: object) -> list[Detection]:
+            """Return the card."""
+            sizes.extend(passes)
+            return [Detection(box(200, 280), Kind.FACE, 0.9)]
+
+    image, kept = np.zeros((1080, 1920, 3), np.uint8), dict[int, list[Detection]]()
+    for thorough in (False, True):
+        found = boxes(cast(Detector, Sought()), image, thorough=thorough, passes=kept)
+        assert len(found) == 1
+    assert sizes == [128, 160, 224, 416, 832, 1248]
+
+
+def test_surest_of_each_are_few_where_many_boxes_lie_as_one() -> None:
+    """A score of boxes of one card become one outline; a card beside it is tried whatever it is."""
+    many = [Detection(box(100 + i, 140), Kind.FACE, 0.9 - i / 100) for i in range(20)]
+    beside = Detection(box(100, 140) + 150, Kind.FACE, 0.3)
+    weak = Detection(box(100, 140) + 300, Kind.FACE, 0.2)
+    found = surest_of_each([*many, beside, weak])
+    assert sorted(card.score for card in found) == pytest.approx([0.3, 0.87, 0.88, 0.89, 0.9])
+    assert len(found) == TRIED_THERE + 1
+
+
+@pytest.mark.parametrize(
+    ("wide", "score", "more"), [(60, 0.9, True), (60, 0.2, False), (150, 0.9, False)]
+)
+def test_a_further_pass_is_worth_it_where_small_cards_are_left(
+    wide: float, score: float, *, more: bool
+) -> None:
+    """A card of 65 pixels in the pass before is seen as well as it can be."""
+    left = [Detection(box(wide, 1.4 * wide), Kind.FACE, score)]
+    assert may_show_more(left, np.zeros((1080, 1920, 3), np.uint8)) == more
 
 
 def test_boxes_of_a_picture_full_of_clutter_are_the_surest() -> None:

@@ -27,6 +27,13 @@ PASSES = (128, 160, 224, 416, 832, 1248, 2496, 4992)
 # SMALL_PX (pixels of the network's input), or none. A higher pass, or a width, costs time in every
 # picture; a lower one loses small cards that lie among large ones.
 EVERY_PASS, SMALL_PX = 832, 30
+# Where boxes are left of which no card was named, narrower than this in that pass (pixels), one
+# pass more is run. Higher takes half as long again for pictures of large cards that overlap; lower
+# leaves small cards among them.
+LEFT_PX = 60
+# Boxes that share more than SAME_PLACE (intersection over union) mostly become one outline: of
+# these the first round tries TRIED_THERE. More cost time; fewer leave more to the second round.
+SAME_PLACE, TRIED_THERE = 0.6, 4
 # From this score on (0 to 1) a box counts for that, and is tried in the first round. Lower costs
 # time; higher leaves more to the second round.
 LIKELY = 0.25
@@ -65,23 +72,46 @@ def passes_for(image: Image) -> tuple[int, ...]:
     return tuple(size for size in PASSES if size <= max(PASSES[0], longest))
 
 
-def boxes(detector: Detector, image: Image, *, thorough: bool = False) -> list[Detection]:
+def boxes(
+    detector: Detector,
+    image: Image,
+    *,
+    thorough: bool = False,
+    passes: dict[int, list[Detection]] | None = None,
+) -> list[Detection]:
     """Return the boxes of possible cards (picture H x W x 3, BGR), doubles too, surest first.
 
-    `thorough` goes one pass further.
+    `thorough` goes one pass further. `passes` keeps what each pass over the picture saw, by size.
     """
     found: list[Detection] = []
+    kept = {} if passes is None else passes
     longest = max(image.shape[:2])
-    for number, size in enumerate(passes := passes_for(image)):
-        if size > EVERY_PASS and not _goes_on(found, passes[number - 1] / longest):
+    for number, size in enumerate(sizes := passes_for(image)):
+        if size > EVERY_PASS and not _goes_on(found, sizes[number - 1] / longest):
             if not thorough:
                 break
             thorough = False
         widest = WIDEST_PX / size * longest if number else longest
-        seen = detector.boxes(image, (size,), threshold=THRESHOLD)
-        found += [box for box in seen if short_side(box.quad) <= widest]
+        if size not in kept:
+            kept[size] = detector.boxes(image, (size,), threshold=THRESHOLD)
+        found += [box for box in kept[size] if short_side(box.quad) <= widest]
     faces = [box for box in found if box.kind is not Kind.CUT]
     return list(suppress(faces, SAME_BOX))[:MOST_TRIED]
+
+
+def may_show_more(left: Sequence[Detection], image: Image) -> bool:
+    """Whether a pass further may show cards where these boxes are left: they are small."""
+    scale = EVERY_PASS / max(image.shape[:2])
+    return any(box.score >= LIKELY and short_side(box.quad) * scale < LEFT_PX for box in left)
+
+
+def surest_of_each(found: Sequence[Detection]) -> list[Detection]:
+    """Return the likely boxes, of those that lie as one does the surest few."""
+    left, kept = [box for box in found if box.score >= LIKELY], list[Detection]()
+    for _ in range(TRIED_THERE):
+        kept += (top := suppress(left, SAME_PLACE))
+        left = [box for box in left if box not in top]
+    return kept
 
 
 def _goes_on(found: Sequence[Detection], scale: float) -> bool:

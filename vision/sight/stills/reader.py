@@ -25,7 +25,15 @@ from vision.sight.detection.classifier import LEAST_SURE, CardModels, Look
 from vision.sight.detection.detector import PADDING, Detection, Kind
 from vision.sight.geometry.frame import Image, Points
 from vision.sight.geometry.plane import shared_area
-from vision.sight.stills.proposals import LIKELY, SUPPOSED, boxes, outlines, ways, wholes
+from vision.sight.stills.proposals import (
+    SUPPOSED,
+    boxes,
+    may_show_more,
+    outlines,
+    surest_of_each,
+    ways,
+    wholes,
+)
 
 # The values below were set by trying on drawn stills and on photographs of the training part; what
 # is named with them is in `deploy/reading.md`. Shares are of an area, 0 to 1.
@@ -208,13 +216,14 @@ def read_still(models: CardModels, image: Image, *, bound: float) -> tuple[Still
     playing card and is left out.
     """
     picture = _Picture(models, image, bound)
-    found = boxes(models.detector, image)
-    picture.read([card for card in found if card.score >= LIKELY])
+    passes: dict[int, list[Detection]] = {}
+    found = boxes(models.detector, image, passes=passes)
+    picture.read(surest_of_each(found))
     cards = picture.cards()
     # More effort only where boxes are left of which no card is named.
     rest = picture.left(found, cards)
-    if any(card.score >= LIKELY for card in rest):
-        rest = picture.left(boxes(models.detector, image, thorough=True), cards)
+    if may_show_more(rest, image):
+        rest = picture.left(boxes(models.detector, image, thorough=True, passes=passes), cards)
     if rest:
         picture.read([*rest, *wholes(rest)])
         cards = picture.cards()
